@@ -1,0 +1,114 @@
+"""Notices that a `tokenizers.Tokenizer` was changed after it was read.
+
+Whoever holds the tokenizer may change it at any time: transformers itself does (`add_special_tokens`, `add_bos_token`),
+engines do, users reach for `backend_tokenizer`. So every call asks, and the asking has to cost about a microsecond.
+
+Noticed, whoever does it and however the object was reached:
+  - added tokens, new ones and ones whose flags change (the four methods that change them or train are watched);
+  - the normalizer, pre-tokenizer and post-processor, replaced or changed in place (their serialized state is compared);
+  - the model's options (dropout, unknown token, prefixes and suffixes, ignore_merges ...) and its vocabulary size.
+Not noticed: `backend.model = other` where `other` has the same vocabulary size and the same options, and a method of
+the class called around the instance (`Tokenizer.add_tokens(backend, ...)`). Neither can be reached through a method of
+the transformers tokenizer.
+Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from tokenizers import Tokenizer
+
+_CHANGE_ADDED_TOKENS = ("add_tokens", "add_special_tokens")
+_CHANGE_MODEL = ("train", "train_from_iterator")
+_WATCH = "_lopt_watch"
+
+Fingerprint = tuple[Any, ...]
+
+
+class BackendWatch:
+    """One watch for each backend; `BackendWatch.of` finds or makes it.
+
+    The methods to be noticed are shadowed in the backend's instance dictionary. The shadows reach the backend through
+    the watch, weakly: before tokenizers 0.23 the backend takes no part in garbage collection, and a cycle would leak it.
+    """
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self.backend = backend
+        self.added_tokens_version = 0
+        self.model_version = 0
+        setattr(backend, _WATCH, weakref.ref(self))
+        for name in _CHANGE_ADDED_TOKENS + _CHANGE_MODEL:
+            setattr(backend, name, _shadow(weakref.ref(self), name))
+
+    @classmethod
+    def of(cls, backend: Tokenizer) -> BackendWatch:
+        reference = backend.__dict__.get(_WATCH)
+        watch = reference() if reference is not None else None
+        return cls(backend) if watch is None else watch
+
+    def fingerprint(self) -> Fingerprint:
+        """A value that is equal as long as nothing that decides about ids has changed. May raise for custom components."""
+        backend = self.backend
+        normalizer = backend.normalizer
+        pre_tokenizer = backend.pre_tokenizer
+        post_processor = backend.post_processor
+        model = backend.model
+        return (
+            self.added_tokens_version,
+            self.model_version,
+            None if normalizer is None else normalizer.__getstate__(),
+            None if pre_tokenizer is None else pre_tokenizer.__getstate__(),
+            None if post_processor is None else post_processor.__getstate__(),
+            backend.get_vocab_size(False),
+            type(model),
+            *(_options(model)),
+        )
+
+    def added_tokens(self) -> tuple[tuple[int, str, bool, bool, bool, bool, bool], ...]:
+        """Every added token with its flags."""
+        return tuple(
+            (i, t.content, t.single_word, t.lstrip, t.rstrip, t.normalized, t.special)
+            for i, t in sorted(self.backend.get_added_tokens_decoder().items())
+        )
+
+    def __del__(self) -> None:
+        for name in (*_CHANGE_ADDED_TOKENS, *_CHANGE_MODEL, _WATCH):
+            self.backend.__dict__.pop(name, None)
+
+
+def _options(model: Any) -> tuple[Any, ...]:
+    # Only BPE reaches the native route today, so only its options matter; other models are told apart by their type.
+    try:
+        return (
+            model.dropout,
+            model.unk_token,
+            model.continuing_subword_prefix,
+            model.end_of_word_suffix,
+            model.fuse_unk,
+            model.byte_fallback,
+            model.ignore_merges,
+        )
+    except AttributeError:
+        return ()
+
+
+def _shadow(watch: weakref.ref[BackendWatch], name: str) -> Callable[..., Any]:
+    method = getattr(Tokenizer, name)
+
+    def changing(*args: Any, **kwargs: Any) -> Any:
+        alive = watch()
+        if alive is None:
+            raise ReferenceError(f"this {name} belongs to a tokenizer that lopt_plugin watches no longer; look it up again")
+        try:
+            return method(alive.backend, *args, **kwargs)
+        finally:
+            if name in _CHANGE_MODEL:
+                alive.model_version += 1
+            alive.added_tokens_version += 1
+
+    changing.__name__ = name
+    changing.__doc__ = method.__doc__
+    return changing

@@ -1,0 +1,80 @@
+"""A BatchEncoding whose HF encodings are made only when somebody looks at them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tokenizers import Encoding
+from transformers.tokenization_utils_base import BatchEncoding
+
+from .encoder import Encoder, Snapshot
+from .routes.hf import Truncation
+
+
+@dataclass(frozen=True)
+class Source:
+    """The call that a result came from."""
+
+    encoder: Encoder
+    snapshot: Snapshot
+    texts: Sequence[str]
+    add_special_tokens: bool
+    split_special_tokens: bool
+    limit: int | None
+    keep_end: bool
+
+    def encodings(self) -> list[Encoding]:
+        truncation = None if self.limit is None else Truncation(self.limit, "left" if self.keep_end else "right")
+        return self.encoder.encodings(
+            self.snapshot, self.texts, self.add_special_tokens, self.split_special_tokens, truncation
+        )
+
+
+class LazyBatchEncoding(BatchEncoding):
+    """Offsets, words and tokens cost a whole HF call; most callers want ids only.
+
+    Pickles as a plain BatchEncoding, encodings included, so that the receiver needs neither lopt_plugin nor the tokenizer.
+    """
+
+    _source: Source | None
+    _made: list[Encoding] | None
+
+    @classmethod
+    def of(cls, data: dict[str, Any], source: Source) -> LazyBatchEncoding:
+        # Not through __init__, which takes longer than the native core takes for a short text.
+        self = cls.__new__(cls)
+        self.__dict__ = {"data": data, "_n_sequences": 1, "_source": source, "_made": None}
+        return self
+
+    @property
+    def _encodings(self) -> list[Encoding] | None:
+        if self._made is None and self._source is not None:
+            self._made = self._source.encodings()
+            self._source = None
+        return self._made
+
+    @_encodings.setter
+    def _encodings(self, encodings: list[Encoding] | None) -> None:
+        self._made, self._source = encodings, None
+
+    @property
+    def is_fast(self) -> bool:
+        return self._source is not None or self._made is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BatchEncoding, (self.data, self._encodings)
+
+    def __copy__(self) -> LazyBatchEncoding:
+        copied = type(self).__new__(type(self))
+        copied.__dict__ = {**self.__dict__, "data": self.data.copy()}
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LazyBatchEncoding:
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        shared = {"_source": self._source, "_n_sequences": self._n_sequences}
+        copied.__dict__ = {"data": copy.deepcopy(self.data, memo), **shared, "_made": copy.deepcopy(self._made, memo)}
+        return copied

@@ -1,0 +1,55 @@
+"""Character classes, composing pairs and the byte-level alphabet, as the installed `tokenizers` sees them."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import time
+from pathlib import Path
+
+import tokenizers
+
+from . import table
+from .byte_level import alphabet, byte_classes
+from .table import CharacterClasses
+
+__all__ = ["CharacterClasses", "alphabet", "byte_classes", "load"]
+
+_logger = logging.getLogger(__name__)
+
+
+@functools.cache
+def load() -> CharacterClasses:
+    """The class table of the installed `tokenizers`.
+
+    Read from the table shipped for that version; for a version without one it is derived (some seconds, once) and kept
+    in the user's cache folder, XDG_CACHE_HOME or ~/.cache. A damaged file there is replaced; a folder that cannot be
+    written only means that the next process derives it again.
+    """
+    version = tokenizers.__version__
+    cached = _cache_path(version)
+    found = table.read(table.shipped_path(version), version) or (cached and table.read(cached, version))
+    if found:
+        return found
+    from .derive import derive  # seldom needed
+
+    started = time.perf_counter()
+    classes = derive()
+    _logger.info("derived the character classes of tokenizers %s in %.1f s", version, time.perf_counter() - started)
+    if cached:
+        try:
+            cached.parent.mkdir(parents=True, exist_ok=True)
+            table.write(classes, cached)
+        except OSError as error:
+            _logger.debug("character classes are not kept: %s", error)
+    return classes
+
+
+def _cache_path(version: str) -> Path | None:
+    folder = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        root = Path(folder) if os.path.isabs(folder) else Path.home() / ".cache"
+    except RuntimeError:  # no home
+        return None
+    return root / "lopt_plugin" / f"character_classes_{version}_{table.FORMAT}.npz"

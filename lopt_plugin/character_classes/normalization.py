@@ -1,0 +1,95 @@
+"""What NFC may do to a character beside others: the NFC bits and the composing pairs.
+
+All of it comes from NFC and NFD of the installed `tokenizers`, whose Unicode version is not Python's.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from .oracle import SCALAR_VALUES, CodePoints, Mask, normalize_each, to_text
+
+# Two marks of the reference, the second of the higher combining class: NFD puts them into this order.
+_LOW_MARK, _HIGH_MARK = "\u0334", "\u0345"
+
+
+class Decompositions:
+    """NFD and NFC of every scalar value; lists are indexed as SCALAR_VALUES."""
+
+    def __init__(self) -> None:
+        # "\n" is what normalize_each separates with; by itself it stays itself.
+        self.characters = list(to_text(SCALAR_VALUES))
+        self.nfd = self._each("NFD")
+        self.nfc = self._each("NFC")
+
+    def _each(self, form: str) -> list[str]:
+        newline = self.characters.index("\n")
+        texts = normalize_each(form, self.characters[:newline] + self.characters[newline + 1 :])
+        return [*texts[:newline], "\n", *texts[newline:]]
+
+
+def nfc_changes(decompositions: Decompositions) -> Mask:
+    return _differ(decompositions.nfc, decompositions.characters)
+
+
+def decomposes(decompositions: Decompositions) -> Mask:
+    return _differ(decompositions.nfd, decompositions.characters)
+
+
+def nfc_follows(decompositions: Decompositions) -> Mask:
+    """Characters that may reorder or compose with what stands before them.
+
+    NFC decomposes, reorders, composes. Of a character c only the first of NFD(c), d, meets what stands before c. It
+    reorders only if its combining class is not 0. It composes with something before it only if it is then the second
+    part of a pair, and so stands second or later in the decomposition of what that pair makes.
+    """
+    later = {c for text in set(decompositions.nfd) if len(text) > 1 for c in text[1:]}
+    first = {text[0] for text in decompositions.nfd}
+    follows = later | _with_combining_class(sorted(first))
+    return np.fromiter((text[0] in follows for text in decompositions.nfd), dtype=np.bool_, count=len(SCALAR_VALUES))
+
+
+def _with_combining_class(decomposed: list[str]) -> set[str]:
+    """Those of the fully decomposed characters whose combining class is not 0.
+
+    Two neighbours are reordered exactly when both classes are not 0 and the first is the higher. The reference
+    reorders HIGH LOW, so 0 < class(LOW) < class(HIGH). In HIGH c LOW a c without a class keeps the three where they
+    are, and with any class LOW comes before HIGH.
+    """
+    assert normalize_each("NFD", [_HIGH_MARK + _LOW_MARK]) == [_LOW_MARK + _HIGH_MARK]
+    questions = [_HIGH_MARK + c + _LOW_MARK for c in decomposed if c != "\n"]
+    answers = normalize_each("NFD", questions)
+    return {question[1] for question, answer in zip(questions, answers, strict=True) if question != answer}
+
+
+def compose_pairs(decompositions: Decompositions) -> npt.NDArray[np.uint32]:
+    """Every (a, b), NFC(a) = a and NFC(b) = b, with NFC(a + b) a single character; uint32 [n, 2], sorted.
+
+    Let NFC(a + b) = x. Then NFD(x) is NFD(a) and NFD(b), put into order; ordering keeps the order of characters of
+    one class and both parts are ordered already, so each is a subsequence of NFD(x), and what the one leaves is the
+    other. So all pairs are found by dividing NFD(x) in every way into two subsequences, composing each, and asking
+    the reference what becomes of the two. Decompositions have at most four characters.
+    """
+    halves: dict[tuple[str, str], str] = {}
+    for c, nfd, nfc in zip(decompositions.characters, decompositions.nfd, decompositions.nfc, strict=True):
+        if c == nfc and c != nfd:
+            for size in range(1, len(nfd)):
+                for taken in combinations(range(len(nfd)), size):
+                    left = "".join(nfd[i] for i in taken)
+                    right = "".join(nfd[i] for i in range(len(nfd)) if i not in taken)
+                    halves[left, right] = c
+    lefts = normalize_each("NFC", [left for left, _ in halves])
+    rights = normalize_each("NFC", [right for _, right in halves])
+    candidates = [
+        (a, b, x) for a, b, x in zip(lefts, rights, halves.values(), strict=True) if len(a) == 1 and len(b) == 1
+    ]
+    composed = normalize_each("NFC", [a + b for a, b, _ in candidates])
+    pairs = {(ord(a), ord(b)) for (a, b, x), result in zip(candidates, composed, strict=True) if result == x}
+    return np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2)
+
+
+def _differ(left: list[str], right: list[str]) -> Mask:
+    return np.fromiter((a != b for a, b in zip(left, right, strict=True)), dtype=np.bool_, count=len(left))

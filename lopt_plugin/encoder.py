@@ -1,0 +1,414 @@
+"""Encoder: text to ids, by the best route that is exact for the tokenizer, and why that one."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tokenizers
+from tokenizers import Encoding, Tokenizer
+
+from .backend_watch import BackendWatch, Fingerprint
+from .pipeline import Unsupported, describe, read_pipeline
+from .routes import CannotEncode, Ids, Route, RowOffsets
+from .routes.hf import HfRoute, Truncation
+from .routes.native import NativeRoute, NativeUnavailable
+from .self_check import SelfCheck, self_check
+from .settings import Settings
+
+logger = logging.getLogger("lopt_plugin")
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """Ids of several texts: `ids` int32 [n], row i is `ids[row_offsets[i]:row_offsets[i + 1]]`, `row_offsets` int64 [rows + 1]."""
+
+    ids: Ids
+    row_offsets: RowOffsets
+
+    def __len__(self) -> int:
+        return len(self.row_offsets) - 1
+
+    def row(self, index: int) -> Ids:
+        """Ids of one text, int32 [n], a view."""
+        return self.ids[self.row_offsets[index] : self.row_offsets[index + 1]]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was found out about the backend in one state of it. `native` is None where HF does the work, for `reason`.
+
+    `fingerprint` is None where the snapshot stays valid whatever happens to the backend.
+    """
+
+    native: NativeRoute | None
+    reason: str
+    fingerprint: Fingerprint | None = None
+    added_tokens: tuple[Any, ...] = ()
+    description: dict[str, str] | None = None
+    checked: SelfCheck | None = None
+
+
+class Encoder:
+    """Encodes texts as `backend` would, and notices when `backend` changes (see backend_watch for what is noticed).
+
+    The route is chosen when the encoder is made (at the first use if `lazy`) and again before the first call after a
+    change. A tokenizer that has gone to HF stays there. Safe to use from several threads and after a fork. Counts of
+    calls may miss a few when threads meet.
+
+    split_special_tokens is the default of the methods' argument of that name; tokenizers set it to their own.
+    """
+
+    def __init__(self, backend: Tokenizer, settings: Settings | None = None, *, lazy: bool = False) -> None:
+        self.backend = backend
+        self.settings = Settings.read() if settings is None else settings
+        self.split_special_tokens = False
+        self.hf = HfRoute(backend)
+        self.native_calls = 0
+        self.hf_calls: Counter[str] = Counter()
+        self.verified_calls = 0
+        self._verify_due = 0.0
+        self._snapshot: Snapshot | None = None
+        self._forced_to_hf: str | None = None
+        self._watch = BackendWatch.of(backend) if isinstance(backend, Tokenizer) else None
+        if not lazy:
+            self.snapshot()
+
+    def copy_for(self, backend: Tokenizer) -> Encoder:
+        """An encoder for a copy of the backend; what was built for this one is shared, as far as it is still true."""
+        copied = Encoder(backend, self.settings, lazy=True)
+        copied._forced_to_hf = self._forced_to_hf
+        snapshot = self._snapshot
+        if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
+            return copied
+        if snapshot.fingerprint is not None and copied._watch is not None:
+            fingerprint = copied._watch.fingerprint()
+            if fingerprint[2:] != snapshot.fingerprint[2:]:
+                return copied
+            snapshot = _replace_fingerprint(snapshot, fingerprint)
+        copied._snapshot = snapshot
+        return copied
+
+    # -- ids -----------------------------------------------------------------------------------------------------------
+
+    def encode_ids(
+        self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> Ids:
+        """Ids of one text, int32 [n]. What is not encodable raises the HF tokenizer's own TypeError."""
+        split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        native = self.snapshot().native
+        if native is not None and isinstance(text, str):
+            if self.settings.verify:
+                return np.array(self.encode_list(text, add_special_tokens, split_special_tokens=split), dtype=np.int32)
+            try:
+                ids = native.encode_array(plain(text), add_special_tokens, split)
+            except Exception as error:
+                self._native_failed(error)
+            else:
+                self.native_calls += 1
+                return ids
+        self.count_hf_call("encode_ids: " + self.snapshot().reason)
+        return self.hf.encode_array(text, add_special_tokens, split)
+
+    def encode_list(
+        self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> list[int]:
+        """The same as a list of Python ints."""
+        split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        if isinstance(text, str):
+            ids = self.native_list(plain(text), add_special_tokens, split, None, False)
+            if ids is not None:
+                return ids
+        self.count_hf_call("encode_list: " + self.snapshot().reason)
+        return self.hf.encode_list(text, add_special_tokens, split)
+
+    def encode_batch_ids(
+        self,
+        texts: Sequence[str],
+        add_special_tokens: bool = True,
+        device: Any = None,
+        *,
+        split_special_tokens: bool | None = None,
+    ) -> TokenBatch:
+        """Ids of several texts, on the host (`device` None or "cpu"; others raise ValueError for now)."""
+        if device not in (None, "cpu"):
+            raise ValueError(f"device={device!r}: batches on a device do not exist yet in this version")
+        split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        texts = list(texts)
+        native = self.snapshot().native
+        if native is not None and all(isinstance(text, str) for text in texts):
+            try:
+                batch = TokenBatch(*native.encode_batch(list(map(plain, texts)), add_special_tokens, split))
+            except Exception as error:
+                self._native_failed(error)
+            else:
+                self.native_calls += 1
+                return self._verified_batch(texts, batch, add_special_tokens, split)
+        self.count_hf_call("encode_batch_ids: " + self.snapshot().reason)
+        return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
+
+    def native_list(
+        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+    ) -> list[int] | None:
+        """Ids by the native route, cut to `limit` (see NativeRoute.encode_limited); None if HF must be asked."""
+        native = self.snapshot().native
+        if native is None:
+            return None
+        try:
+            ids = native.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
+        except Exception as error:
+            self._native_failed(error)
+            return None
+        self.native_calls += 1
+        if self.settings.verify and self._verify_now():
+            side = "left" if keep_end else "right"
+            truncation = None if limit is None else Truncation(limit, side)
+            return self._verified(text, ids, add_special_tokens, split_special_tokens, truncation)
+        return ids
+
+    def native_lists(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+    ) -> list[list[int]] | None:
+        """`native_list` of each text; None if HF must be asked for any of them."""
+        rows = []
+        for text in texts:
+            ids = self.native_list(text, add_special_tokens, split_special_tokens, limit, keep_end)
+            if ids is None:
+                return None
+            rows.append(ids)
+        return rows
+
+    def encodings(
+        self,
+        made_from: Snapshot,
+        texts: Sequence[str],
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        truncation: Truncation | None,
+    ) -> list[Encoding]:
+        """HF's Encodings for texts whose ids were given out in the state `made_from`.
+
+        Raises RuntimeError if the tokenizer has changed since then in a way that changes these ids.
+        """
+        encodings = self.hf.encodings(texts, add_special_tokens, split_special_tokens, truncation)
+        if self.snapshot() is not made_from and made_from.native is not None:
+            limit = None if truncation is None else truncation.max_length
+            keep_end = truncation is not None and truncation.side == "left"
+            for text, encoding in zip(texts, encodings):
+                given = made_from.native.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
+                if given != encoding.ids:
+                    raise RuntimeError(
+                        "the tokenizer was changed after it made this BatchEncoding, and the HF encodings behind it "
+                        "were not asked for before; ask for them first or tokenize again"
+                    )
+        return encodings
+
+    # -- the choice of the route ---------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """What holds for the backend as it is now; built anew where it has changed."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            return self._renew()
+        if snapshot.fingerprint is not None and self._stale(snapshot):
+            return self._renew()
+        return snapshot
+
+    @property
+    def route(self) -> Route:
+        """The route that texts take now."""
+        native = self.snapshot().native
+        return self.hf if native is None else native
+
+    def _stale(self, snapshot: Snapshot) -> bool:
+        if self._watch is None:
+            return False
+        try:
+            return self._watch.fingerprint() != snapshot.fingerprint
+        except Exception:
+            return True
+
+    def _renew(self) -> Snapshot:
+        with self.hf.lock:
+            snapshot = self._snapshot
+            if snapshot is not None:
+                if snapshot.fingerprint is None or not self._stale(snapshot):
+                    return snapshot
+                same = self._same_added_tokens(snapshot)
+                if same is not None:
+                    self._snapshot = same
+                    return same
+            self._snapshot = renewed = self._choose(None if snapshot is None else snapshot.native)
+            log_level = logging.INFO if renewed.native is not None or self.settings.route == "hf" else logging.WARNING
+            logger.log(log_level, "lopt_plugin: %s", self._summary(renewed))
+            return renewed
+
+    def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
+        """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""
+        if self._watch is None or snapshot.fingerprint is None:
+            return None
+        try:
+            fingerprint = self._watch.fingerprint()
+        except Exception:
+            return None
+        if fingerprint[1:] != snapshot.fingerprint[1:] or self._watch.added_tokens() != snapshot.added_tokens:
+            return None
+        return _replace_fingerprint(snapshot, fingerprint)
+
+    def _choose(self, previous: NativeRoute | None) -> Snapshot:
+        if self.settings.route == "hf":
+            return Snapshot(None, "route is set to 'hf'")
+        if self._forced_to_hf is not None:
+            return Snapshot(None, self._forced_to_hf)
+        if self._watch is None:
+            kind = f"{type(self.backend).__module__}.{type(self.backend).__qualname__}"
+            return Snapshot(None, f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer")
+        try:
+            fingerprint = self._watch.fingerprint()
+            added_tokens = self._watch.added_tokens()
+            pipeline = read_pipeline(self.backend)
+        except Exception as error:
+            return Snapshot(None, f"the tokenizer cannot be read: {error}")
+        if isinstance(pipeline, Unsupported):
+            return Snapshot(None, pipeline.reason)
+        description = describe(pipeline)
+        try:
+            native = NativeRoute(pipeline, self.settings, previous)
+        except NativeUnavailable as error:
+            return Snapshot(None, str(error), description=description)
+        try:
+            checked = self_check(native, self.hf, [token.content for token in pipeline.added_tokens])
+        except Exception as error:
+            logger.exception("lopt_plugin: the self-check failed; the HF tokenizer is used")
+            return Snapshot(None, f"the self-check failed: {type(error).__name__}: {error}", description=description)
+        if checked.mismatch is not None:
+            reason = f"the self-check found other ids than HF's in {checked.mismatch}"
+            logger.error("lopt_plugin: %s; the HF tokenizer is used. Please report this tokenizer", reason)
+            return Snapshot(None, reason, description=description, checked=checked)
+        return Snapshot(native, "the whole pipeline is supported", fingerprint, added_tokens, description, checked)
+
+    def _force_to_hf(self, reason: str) -> None:
+        with self.hf.lock:
+            self._forced_to_hf = reason
+            before = self._snapshot
+            self._snapshot = Snapshot(
+                None,
+                reason,
+                description=None if before is None else before.description,
+                checked=None if before is None else before.checked,
+            )
+
+    def _native_failed(self, error: Exception) -> None:
+        if isinstance(error, CannotEncode):
+            return
+        logger.error("lopt_plugin: the native route failed; the HF tokenizer is used from now on", exc_info=error)
+        self._force_to_hf(f"the native route failed: {type(error).__name__}: {error}")
+
+    # -- verification --------------------------------------------------------------------------------------------------
+
+    def _verify_now(self) -> bool:
+        self._verify_due += self.settings.verify
+        if self._verify_due < 1.0:
+            return False
+        self._verify_due -= 1.0
+        return True
+
+    def _verified(
+        self, text: str, ids: list[int], add_special_tokens: bool, split: bool, truncation: Truncation | None
+    ) -> list[int]:
+        self.verified_calls += 1
+        expected: list[int] = self.hf.encodings([text], add_special_tokens, split, truncation)[0].ids
+        if expected == ids:
+            return ids
+        # Somebody may have changed the shared backend's truncation without our lock; a private copy cannot be changed.
+        private = self.hf.on_private_copy()
+        expected = private.encodings([text], add_special_tokens, split, truncation)[0].ids
+        if expected != ids and self._snapshot is self.snapshot():
+            digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+            reason = f"verification found other ids than HF's for a text of {len(text)} characters, sha256 {digest}"
+            logger.error("lopt_plugin: %s; HF's are returned, and the HF tokenizer is used from now on", reason)
+            self._force_to_hf(reason)
+        return expected
+
+    def _verified_batch(self, texts: list[str], batch: TokenBatch, add_special_tokens: bool, split: bool) -> TokenBatch:
+        if not self.settings.verify or not self._verify_now():
+            return batch
+        for index, text in enumerate(texts):
+            ids = batch.row(index).tolist()
+            if self._verified(text, ids, add_special_tokens, split, None) != ids:
+                return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
+        return batch
+
+    # -- what it says about itself -------------------------------------------------------------------------------------
+
+    def count_hf_call(self, reason: str) -> None:
+        """Counts a call that HF did, for `explain`."""
+        self.hf_calls[reason] += 1
+
+    def explain(self, text: str | None = None) -> dict[str, Any]:
+        """What is active and why; for a text, the route it takes and in how many chunks (None: the core's choice)."""
+        snapshot = self.snapshot()
+        native = snapshot.native
+        explained: dict[str, Any] = {
+            "route": "hf" if native is None else native.name,
+            "reason": snapshot.reason,
+            "pipeline": snapshot.description,
+            "threads": self.settings.threads,
+            "chunk_chars": self.settings.chunk_chars,
+            "parallel_min_chars": self.settings.parallel_min_chars,
+            "verify": self.settings.verify,
+            "versions": _versions(),
+            "self_check": None if snapshot.checked is None else vars(snapshot.checked).copy(),
+            "calls": {"native": self.native_calls, "hf": self.hf_calls.total(), "verified": self.verified_calls},
+            "hf_calls": dict(self.hf_calls),
+            "core": None if native is None else native.info(),
+        }
+        if text is not None:
+            explained["text"] = {
+                "characters": len(text),
+                "route": explained["route"],
+                "chunks": 1 if native is None else native.chunks(len(text)),
+            }
+        return explained
+
+    def _summary(self, snapshot: Snapshot) -> str:
+        if snapshot.native is None:
+            return f"the HF tokenizer does the work: {snapshot.reason}"
+        checked = snapshot.checked
+        assert checked is not None
+        return (
+            f"native route, up to {self.settings.threads} threads; self-check of {checked.texts} texts passed "
+            f"in {1000 * checked.seconds:.0f} ms"
+        )
+
+
+def plain(text: str) -> str:
+    """The text as exactly `str`: subclasses may override what the core reads."""
+    return text if type(text) is str else str.__str__(text)
+
+
+def _replace_fingerprint(snapshot: Snapshot, fingerprint: Fingerprint) -> Snapshot:
+    return Snapshot(
+        snapshot.native, snapshot.reason, fingerprint, snapshot.added_tokens, snapshot.description, snapshot.checked
+    )
+
+
+def _versions() -> dict[str, str | None]:
+    import sys
+
+    from . import __version__, character_classes
+
+    transformers = sys.modules.get("transformers")
+    return {
+        "lopt_plugin": __version__,
+        "tokenizers": tokenizers.__version__,
+        "transformers": getattr(transformers, "__version__", None),
+        "python": platform.python_version(),
+        "character_classes": character_classes.load().tokenizers_version,
+    }

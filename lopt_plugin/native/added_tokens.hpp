@@ -1,0 +1,132 @@
+// Added tokens found in a text as Hugging Face's AddedVocabulary finds them: leftmost longest, then the flags.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "trie.hpp"
+#include "unicode.hpp"
+
+namespace lopt {
+
+struct AddedToken {
+    std::string content;  // UTF-8, not empty
+    uint32_t id;
+    bool single_word, lstrip, rstrip, special;
+};
+
+// A piece of text: an added token, or a stretch between added tokens (`token` is NONE).
+struct Segment {
+    const uint8_t *begin, *end;
+    uint32_t token;
+};
+
+class AddedTokens {
+  public:
+    explicit AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0) {
+        for (const auto& token : tokens_) {
+            const uint8_t first = static_cast<uint8_t>(token.content[0]);
+            starts_[first] = true;
+            if (token.content.size() == 1) single_byte_[first] = true;
+            else set_pair(first, static_cast<uint8_t>(token.content[1]));
+        }
+        first_count_ = static_cast<size_t>(std::count(starts_.begin(), starts_.end(), true));
+        only_first_ = static_cast<uint8_t>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
+    }
+    bool empty() const { return tokens_.empty(); }
+
+    // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
+    // special are text like any other (`encode_special_tokens` of the reference library).
+    void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
+        const uint8_t* from = begin;  // end of the last accepted token, blanks that it took included
+        for (const uint8_t* at = begin; (at = candidate(at, end)) != end;) {
+            const AddedToken* token = longest(at, end);
+            if (!token) {
+                at++;
+                continue;
+            }
+            const uint8_t *start = at, *stop = at + token->content.size();
+            at = stop;  // a token that is refused below is still passed over, as in the reference
+            if (split_special && token->special) continue;
+            if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
+            if (token->lstrip) {
+                while (start > from && (class_before(classes, start) & class_bit::strip_space)) start = character_before(start);
+            }
+            if (token->rstrip) stop = classes.skip(class_bit::strip_space, stop, end);
+            if (from < start) out.push_back({from, start, NONE});
+            out.push_back({start, stop, token->id});
+            from = stop;
+        }
+        if (from < end) out.push_back({from, end, NONE});
+    }
+
+  private:
+    std::vector<Entry> entries() const {
+        std::vector<Entry> sorted;
+        for (uint32_t i = 0; i < tokens_.size(); i++) sorted.push_back({tokens_[i].content, i});
+        std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        return sorted;
+    }
+    void set_pair(uint8_t first, uint8_t second) {
+        const size_t bit = static_cast<size_t>(first) << 8 | second;
+        pairs_[bit >> 6] |= uint64_t{1} << (bit & 63);
+    }
+    bool may_begin(const uint8_t* p, const uint8_t* end) const {
+        if (single_byte_[*p]) return true;
+        if (end - p < 2) return false;
+        const size_t bit = static_cast<size_t>(p[0]) << 8 | p[1];
+        return pairs_[bit >> 6] >> (bit & 63) & 1;
+    }
+    // The next place where a token may begin, or `end`. "<" is common in text, "<|" is not: two bytes decide.
+    const uint8_t* candidate(const uint8_t* p, const uint8_t* end) const {
+        for (; p < end; p++) {
+            if (first_count_ == 1) {
+                p = static_cast<const uint8_t*>(std::memchr(p, only_first_, static_cast<size_t>(end - p)));
+                if (!p) return end;
+            } else {
+                while (p < end && !starts_[*p]) p++;
+                if (p == end) return end;
+            }
+            if (may_begin(p, end)) return p;
+        }
+        return end;
+    }
+    const AddedToken* longest(const uint8_t* p, const uint8_t* end) const {
+        const AddedToken* best = nullptr;
+        for (uint32_t base = Trie::ROOT; p < end; p++) {
+            const Trie::Unit& unit = trie_[base ^ *p];
+            if (!unit.is(*p)) break;
+            if (unit.token != NONE) best = &tokens_[unit.token];
+            base = unit.base();
+        }
+        return best;
+    }
+    static const uint8_t* character_before(const uint8_t* p) {
+        do p--;
+        while ((*p & 0xC0) == 0x80);
+        return p;
+    }
+    static uint16_t class_before(const ClassTable& classes, const uint8_t* p) {
+        int length;
+        return classes.at(character_before(p), p, length);
+    }
+    static bool is_word_before(const ClassTable& classes, const uint8_t* begin, const uint8_t* p) {
+        return p > begin && (class_before(classes, p) & class_bit::word);
+    }
+    static bool is_word_at(const ClassTable& classes, const uint8_t* p, const uint8_t* end) {
+        int length;
+        return p < end && (classes.at(p, end, length) & class_bit::word);
+    }
+
+    std::vector<AddedToken> tokens_;
+    Trie trie_;
+    Table<uint64_t> pairs_;
+    std::array<bool, 256> starts_{}, single_byte_{};
+    size_t first_count_ = 0;
+    uint8_t only_first_ = 0;
+};
+
+}  // namespace lopt

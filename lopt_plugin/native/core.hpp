@@ -1,0 +1,285 @@
+// A whole text to ids: transcode, added tokens, normalizer, stretches, chunks. No Python objects here.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "added_tokens.hpp"
+#include "chunks.hpp"
+#include "id_buffer.hpp"
+#include "model.hpp"
+#include "nfc.hpp"
+#include "stretch_encoder.hpp"
+#include "thread_pool.hpp"
+#include "transcode.hpp"
+
+namespace lopt {
+
+struct LoneSurrogate : std::invalid_argument {
+    LoneSurrogate() : std::invalid_argument("the text holds a lone surrogate") {}
+};
+
+// A string as Python keeps it: `length` units of 1, 2 or 4 bytes.
+struct Characters {
+    const void* data;
+    size_t length;
+    int unit_bytes;
+    bool ascii;
+};
+
+struct EncodeOptions {
+    size_t threads = 1;
+    size_t chunk_bytes = 0;      // 0: chosen by the length of the text
+    bool split_special = false;  // special added tokens are text like any other
+};
+
+struct CoreConfiguration {
+    ClassTable classes;
+    std::vector<ComposingPair> composing_pairs;
+    Nfc::Normalize normalize;  // empty: no normalizer
+    std::string scanner;
+    std::vector<Refinement> refinements;
+    std::array<uint8_t, 256> byte_classes;
+    bool add_prefix_space;
+    std::vector<AddedToken> raw_tokens, normalized_tokens;  // matched before and after the normalizer
+};
+
+class Core {
+  public:
+    // Buffers of one call, kept for the next one.
+    struct Workspace {
+        StretchEncoder::Workspace stretch;
+        IdBuffer ids;
+        std::vector<uint8_t> utf8;
+        std::vector<Segment> segments, raw_segments;
+        std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
+    };
+
+    Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
+        : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges),
+          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
+          raw_tokens_(std::move(configuration.raw_tokens)), normalized_tokens_(std::move(configuration.normalized_tokens)),
+          nfc_(classes_, configuration.composing_pairs, configuration.normalize), normalizes_(bool(configuration.normalize)),
+          add_prefix_space_(configuration.add_prefix_space) {}
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    // The ids of one text, in `space.ids`. Throws LoneSurrogate, or what the normalizer throws.
+    void encode(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        space.ids.clear();
+        space.owned.clear();
+        bool may_change = false;
+        const Text utf8 = to_utf8(text, options, space, may_change);
+        find_segments(utf8, options, may_change && normalizes_, space);
+        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
+        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : std::max(LEAST_CHUNK, bytes / (options.threads * 4) + 1);
+        if (options.threads > 1 && bytes > chunk) encode_chunks(utf8, options.threads, chunk, space);
+        else if (options.chunk_bytes && bytes > chunk) encode_chunks(utf8, 1, chunk, space);
+        else encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
+    }
+
+    // Working space for a call; goes back to the store on its own.
+    class Borrowed {
+      public:
+        explicit Borrowed(const Core& core) : core_(core), space_(core.take()) {}
+        ~Borrowed() { core_.give_back(std::move(space_)); }
+        Borrowed(const Borrowed&) = delete;
+        Borrowed& operator=(const Borrowed&) = delete;
+        Workspace& operator*() { return *space_; }
+        Workspace* operator->() { return space_.get(); }
+
+      private:
+        const Core& core_;
+        std::unique_ptr<Workspace> space_;
+    };
+
+    const StretchEncoder& stretches() const { return encoder_; }
+    const Model& model() const { return model_; }
+    ThreadPool& pool() const { return pool_; }
+    size_t bytes() const { return model_.bytes() + classes_.memory_bytes(); }
+
+  private:
+    static constexpr size_t LEAST_CHUNK = 64 << 10;
+    static constexpr size_t READABLE = 64;               // bytes behind a buffer of ours
+    static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
+    static constexpr size_t KEPT_BYTES = size_t{4} << 20;
+
+    Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& may_change) const {
+        if (text.ascii) {
+            const auto* data = static_cast<const uint8_t*>(text.data);
+            return {data, data + text.length, data + text.length};
+        }
+        if (text.unit_bytes == 1) return transcoded(static_cast<const uint8_t*>(text.data), text.length, options, space, may_change);
+        if (text.unit_bytes == 2) return transcoded(static_cast<const uint16_t*>(text.data), text.length, options, space, may_change);
+        return transcoded(static_cast<const uint32_t*>(text.data), text.length, options, space, may_change);
+    }
+
+    template <class Unit>
+    Text transcoded(const Unit* s, size_t n, const EncodeOptions& options, Workspace& space, bool& may_change) const {
+        constexpr size_t PART = 256 << 10;
+        if (options.threads < 2 || n < 2 * PART) {
+            uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
+            const Transcoded done = transcode(s, n, out, nfc_.page_marks());
+            if (done.lone_surrogate) throw LoneSurrogate();
+            may_change = done.marks != 0;
+            return {out, out + done.bytes, out + done.bytes + READABLE};
+        }
+        const size_t parts = (n + PART - 1) / PART;
+        std::vector<size_t> start(parts + 1, 0);
+        const auto part_length = [&](size_t i) { return std::min(PART, n - i * PART); };
+        pool_.run(parts, options.threads, [&](size_t i) { start[i + 1] = utf8_length(s + i * PART, part_length(i)); });
+        for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
+        uint8_t* out = room(space.utf8, start[parts]);
+        std::vector<Transcoded> done(parts);
+        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], nfc_.page_marks()); });
+        for (const auto& part : done) {
+            if (part.lone_surrogate) throw LoneSurrogate();
+            may_change |= part.marks != 0;
+        }
+        return {out, out + start[parts], out + start[parts] + READABLE};
+    }
+
+    static uint8_t* room(std::vector<uint8_t>& buffer, size_t bytes) {
+        if (buffer.size() < bytes + READABLE) {
+            buffer.clear();
+            buffer.resize(bytes + READABLE);
+        }
+        return buffer.data();
+    }
+
+    // Added tokens are found in the raw text first, then, between them, in the normalized text.
+    void find_segments(const Text& text, const EncodeOptions& options, bool normalize, Workspace& space) const {
+        auto& segments = space.segments;
+        segments.clear();
+        if (text.begin == text.end) return;
+        if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
+        else raw_tokens_.find(classes_, text.begin, text.end, options.split_special, segments);
+        if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
+        space.raw_segments.swap(segments);
+        segments.clear();
+        for (const Segment& raw : space.raw_segments) {
+            if (raw.token != NONE) {
+                segments.push_back(raw);
+                continue;
+            }
+            Segment stretch = raw;
+            std::string changed;
+            if (normalize && nfc_.apply(raw.begin, raw.end, changed)) stretch = own(space, std::move(changed));
+            const size_t first = segments.size();
+            if (normalized_tokens_.empty()) segments.push_back(stretch);
+            else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, segments);
+            if (add_prefix_space_)
+                for (size_t i = first; i < segments.size(); i++)
+                    if (segments[i].token == NONE && *segments[i].begin != ' ')
+                        segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
+        }
+    }
+    static Segment own(Workspace& space, std::string text) {
+        const size_t length = text.size();
+        text.append(READABLE, '\0');
+        space.owned.push_back(std::make_unique<std::string>(std::move(text)));
+        const auto* data = reinterpret_cast<const uint8_t*>(space.owned.back()->data());
+        return {data, data + length, NONE};
+    }
+    // A stretch inside the text's own buffer may be read on behind its end; an owned one has READABLE bytes there.
+    static Text stretch_text(const Text& text, const Segment& segment) {
+        const bool inside = segment.begin >= text.begin && segment.end <= text.end;
+        return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE};
+    }
+
+    void encode_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+        for (; segment != last; segment++) {
+            if (segment->token != NONE) out.push(segment->token);
+            else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
+        }
+    }
+
+    // Long stretches are cut into chunks, short ones gathered, and all of them encoded side by side.
+    void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space) const {
+        struct Part {
+            const Segment *first, *last;    // whole segments, or
+            std::unique_ptr<Chunk> chunk;   // a chunk of one
+            IdBuffer ids;
+        };
+        std::vector<Part> parts;
+        const Segment* segment = space.segments.data();
+        const Segment* const end = segment + space.segments.size();
+        size_t gathered = 0;
+        for (; segment != end; segment++) {
+            const size_t bytes = static_cast<size_t>(segment->end - segment->begin);
+            if (segment->token == NONE && bytes > chunk_bytes) {
+                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk> chunk) {
+                    parts.push_back({nullptr, nullptr, std::move(chunk), {}});
+                });
+                gathered = 0;
+                continue;
+            }
+            if (gathered == 0 || gathered + bytes > chunk_bytes) {
+                parts.push_back({segment, segment, nullptr, {}});
+                gathered = 0;
+            }
+            parts.back().last = segment + 1;
+            gathered += bytes + 1;
+        }
+        pool_.run(parts.size(), threads, [&](size_t i) {
+            Borrowed own(*this);
+            if (parts[i].chunk) parts[i].chunk->encode(encoder_, own->stretch);
+            else encode_segments(text, parts[i].first, parts[i].last, own->stretch, parts[i].ids);
+        });
+        const uint8_t* position = nullptr;
+        for (auto& part : parts) {
+            if (!part.chunk) {
+                space.ids.append(part.ids.data(), part.ids.size());
+                continue;
+            }
+            if (part.chunk->is_first()) position = part.chunk->begin();
+            position = part.chunk->join(encoder_, space.stretch, position, space.ids);
+        }
+    }
+    template <class Add>
+    static void add_chunks(const Text& text, size_t chunk_bytes, Add&& add) {
+        for (const uint8_t* p = text.begin; p < text.end;) {
+            const uint8_t* stop = static_cast<size_t>(text.end - p) > chunk_bytes ? p + chunk_bytes : text.end;
+            while (stop < text.end && (*stop & 0xC0) == 0x80) stop++;
+            add(std::make_unique<Chunk>(text, p, stop));
+            p = stop;
+        }
+    }
+
+    // Nobody waits for the store: after a fork its lock may be held for ever.
+    std::unique_ptr<Workspace> take() const {
+        {
+            const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
+            if (lock && !store_.empty()) {
+                auto space = std::move(store_.back());
+                store_.pop_back();
+                return space;
+            }
+        }
+        return std::make_unique<Workspace>();
+    }
+    void give_back(std::unique_ptr<Workspace> space) const {
+        constexpr size_t KEPT = 64;
+        space->ids.release_above(KEPT_IDS);
+        space->owned.clear();
+        if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
+        const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
+        if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
+    }
+
+    ClassTable classes_;
+    Model model_;
+    StretchEncoder encoder_;
+    AddedTokens raw_tokens_, normalized_tokens_;
+    Nfc nfc_;
+    bool normalizes_, add_prefix_space_;
+    mutable ThreadPool pool_;
+    mutable std::mutex store_mutex_;
+    mutable std::vector<std::unique_ptr<Workspace>> store_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,261 @@
+// BPE of an unseen word without merging: longest match, a test of each new neighbour, the next shorter match.
+#pragma once
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "compatibility.hpp"
+#include "merges.hpp"
+#include "trie.hpp"
+
+namespace lopt {
+
+// A longest match found ahead of its use; `end` 0 ends a list of them.
+struct Match {
+    uint32_t token, start, end;
+};
+inline constexpr Match NO_MATCHES{0, 0, 0};
+
+class Matcher {
+  public:
+    // `regular_only` false (an entry too long to be described): every word is merged by rank.
+    Matcher(const MergeTable& merges, const Compatibility& compatibility, const Trie& trie, const std::vector<Entry>& sorted,
+            bool usable)
+        : merges_(merges), compatibility_(compatibility), trie_(trie), usable_(usable) {
+        index_characters(sorted);
+    }
+
+    bool usable() const { return usable_; }
+
+    // BPE of p[0, length), 0 < length. Returns the end of the output; `out` has room for one id per byte.
+    // `known` holds longest matches found by walk_ahead for this word.
+    uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out, const Match* known = &NO_MATCHES) const {
+        if (!usable_) return out + merge_by_rank(merges_, p, length, out);
+        // Ends proven not to be boundaries of the encoding: each is given up once, which keeps the search linear.
+        uint64_t dead_small[4] = {0, 0, 0, 0};
+        std::vector<uint64_t> dead_large;
+        uint64_t* dead = dead_small;
+        if (length >= 256) {
+            dead_large.assign(length / 64 + 1, 0);
+            dead = dead_large.data();
+        }
+        const uint8_t* end = p + length;
+        uint32_t count = 0, position = 0, size = 0, token = 0;
+        const auto match_here = [&] {
+            while (known->end && known->start < position) known++;
+            if (known->end && known->start == position) {
+                token = known->token;
+                size = known->end - position;
+            } else {
+                token = longest(p + position, end, size);
+            }
+        };
+        match_here();
+        for (;;) {
+            if (token & IRREGULAR) return out + merge_by_rank(merges_, p, length, out);
+            const uint32_t stop = position + size;
+            const bool open = !(dead[stop >> 6] >> (stop & 63) & 1);
+            if (open && (count == 0 || compatibility_.compatible(merges_, out[count - 1], token))) {
+                out[count++] = token;
+                position = stop;
+                if (position == length) return out + count;
+                match_here();
+                continue;
+            }
+            const uint32_t shorter = compatibility_.shorter(token);
+            if (shorter != Compatibility::NO_SHORTER) {
+                token = compatibility_.irregular(shorter) ? shorter | IRREGULAR : shorter;
+                size = compatibility_.length(shorter);
+                continue;
+            }
+            if (count == 0) return out + merge_by_rank(merges_, p, length, out);  // cannot be: the theorem gives one answer
+            dead[position >> 6] |= uint64_t{1} << (position & 63);
+            token = out[--count];
+            size = compatibility_.length(token);
+            position -= size;  // the token's end is dead now, so its turn goes to a shorter one
+        }
+    }
+
+    // Longest matches of many words at once, one trie step per word and turn, so that the cache misses of different
+    // words overlap. Words of at most 64 bytes; `matches` has room for length + 1.
+    struct Job {
+        const uint8_t* p;
+        uint32_t length;
+        Match* matches;
+    };
+    void walk_ahead(const Job* jobs, size_t count) const {
+        struct Lane {
+            const uint8_t *start, *from, *at, *best_at, *end;
+            uint32_t base, best;
+            Match* out;
+        };
+        constexpr size_t LANES = 32;
+        Lane lanes[LANES];
+        size_t active = 0, next_job = 0;
+        const auto refill = [&](Lane& lane) {
+            const Job& job = jobs[next_job++];
+            lane = {job.p, job.p, job.p, job.p, job.p + job.length, Trie::ROOT, NONE, job.matches};
+        };
+        while (active < LANES && next_job < count) refill(lanes[active++]);
+        while (active) {
+            for (size_t i = 0; i < active;) {
+                Lane& lane = lanes[i];
+                const Trie::Unit unit = trie_[lane.base ^ *lane.at];
+                if (unit.is(*lane.at)) {
+                    lane.at++;
+                    lane.base = unit.base();
+                    if (unit.token != NONE) {
+                        lane.best = unit.token;
+                        lane.best_at = lane.at;
+                    }
+                    if (lane.at < lane.end) {
+                        __builtin_prefetch(&trie_[lane.base ^ *lane.at]);
+                        i++;
+                        continue;
+                    }
+                }
+                *lane.out++ = {lane.best, static_cast<uint32_t>(lane.from - lane.start), static_cast<uint32_t>(lane.best_at - lane.start)};
+                compatibility_.prefetch(lane.best & ~IRREGULAR);
+                if (lane.best_at == lane.end) {
+                    *lane.out = NO_MATCHES;
+                    if (next_job < count) refill(lane), i++;
+                    else lane = lanes[--active];
+                    continue;
+                }
+                lane.at = lane.from = lane.best_at;
+                lane.base = Trie::ROOT;
+                lane.best = NONE;
+                i++;
+            }
+        }
+        for (size_t j = 0; j < count; j++)
+            for (const Match* match = jobs[j].matches; match[1].end; match++) {
+                const uint32_t a = match[0].token & ~IRREGULAR, b = match[1].token & ~IRREGULAR;
+                if ((match[0].token | match[1].token) & IRREGULAR || !compatibility_.may_cross(a, b)) continue;
+                const uint32_t shorter = compatibility_.shorter(b);
+                if (shorter != Compatibility::NO_SHORTER) compatibility_.prefetch(shorter);
+                compatibility_.prefetch_walk(merges_, a, b);
+            }
+    }
+    size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
+
+  private:
+    // Characters of three bytes (CJK, Indic, Thai, Hangul, ...) are walked as a whole: one table for the first, a hash
+    // table behind a bit filter for those after it. MIXED marks a node below which an entry ends inside a character;
+    // there, and where the character is no token itself, the walk goes on by bytes.
+    struct CharacterStep {
+        uint32_t base, token;
+    };
+    struct CharacterSlot {
+        uint32_t from, code_point, base, token;
+    };
+    static constexpr uint32_t MIXED = 1u << 31;
+    static constexpr uint64_t FILTER_BITS = uint64_t{1} << 20;
+
+    static uint64_t character_hash(uint32_t from, uint32_t code_point) { return mix(static_cast<uint64_t>(from) << 16 | code_point); }
+    static bool three_bytes(const uint8_t* p, const uint8_t* end) {
+        return end - p >= 3 && (p[0] & 0xF0) == 0xE0 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
+    }
+    static uint32_t decode_three(const uint8_t* p) {
+        return static_cast<uint32_t>(p[0] & 15) << 12 | static_cast<uint32_t>(p[1] & 63) << 6 | static_cast<uint32_t>(p[2] & 63);
+    }
+
+    uint32_t longest(const uint8_t* p, const uint8_t* end, uint32_t& length) const {
+        uint32_t base = Trie::ROOT, best = NONE;
+        const uint8_t* q = p;
+        if (three_bytes(q, end)) {
+            const CharacterStep first = first_[decode_three(q)];
+            if (first.token != NONE) {
+                best = first.token;
+                base = first.base;
+                q += 3;
+                length = 3;
+                while (!(base & MIXED)) {
+                    if (q >= end) return best;
+                    if (!three_bytes(q, end)) break;
+                    const uint32_t code_point = decode_three(q);
+                    const uint64_t hash = character_hash(base, code_point), bit = hash >> 24 & (FILTER_BITS - 1);
+                    if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return best;
+                    size_t i = hash & next_mask_;
+                    while (next_[i].from != base || next_[i].code_point != code_point) {
+                        if (next_[i].from == NONE) return best;
+                        i = (i + 1) & next_mask_;
+                    }
+                    q += 3;
+                    base = next_[i].base;
+                    if (next_[i].token != NONE) {
+                        best = next_[i].token;
+                        length = static_cast<uint32_t>(q - p);
+                    }
+                }
+                base &= ~MIXED;
+            }
+        }
+        while (q < end) {
+            const Trie::Unit unit = trie_[base ^ *q];
+            if (!unit.is(*q)) break;
+            q++;
+            if (unit.token != NONE) {
+                best = unit.token;
+                length = static_cast<uint32_t>(q - p);
+            }
+            base = unit.base();
+        }
+        return best;
+    }
+
+    void index_characters(const std::vector<Entry>& sorted) {
+        first_.assign(1 << 16, {NONE, NONE});
+        filter_.assign(FILTER_BITS / 64, 0);
+        std::unordered_map<uint64_t, CharacterStep> next;
+        std::vector<uint32_t> mixed;
+        for (const auto& entry : sorted) {
+            const uint8_t* q = reinterpret_cast<const uint8_t*>(entry.bytes.data());
+            const uint8_t* end = q + entry.bytes.size();
+            const uint8_t* start = q;
+            uint32_t base = Trie::ROOT;
+            while (three_bytes(q, end)) {
+                const uint32_t from = base, code_point = decode_three(q);
+                uint32_t token = NONE;
+                for (int k = 0; k < 3; k++) {
+                    const Trie::Unit& unit = trie_[base ^ *q++];
+                    base = unit.base();
+                    token = unit.token;
+                }
+                if (from == Trie::ROOT) first_[code_point] = {base, token};
+                else next[static_cast<uint64_t>(from) << 16 | code_point] = {base, token};
+                if (base == Trie::NO_CHILDREN) break;
+            }
+            if (q > start && q < end && end - q < 3 && *q >= 0xE0) mixed.push_back(base);
+        }
+        std::sort(mixed.begin(), mixed.end());
+        const auto mark = [&](CharacterStep& step) {
+            if (std::binary_search(mixed.begin(), mixed.end(), step.base)) step.base |= MIXED;
+        };
+        for (auto& step : first_)
+            if (step.base != NONE) mark(step);
+        next_.assign(power_of_two_at_least(2 * next.size() + 2), {NONE, 0, 0, 0});
+        next_mask_ = next_.size() - 1;
+        for (auto& [key, step] : next) {
+            mark(step);
+            const uint32_t from = static_cast<uint32_t>(key >> 16), code_point = static_cast<uint32_t>(key & 0xFFFF);
+            const uint64_t hash = character_hash(from, code_point), bit = hash >> 24 & (FILTER_BITS - 1);
+            filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
+            size_t i = hash & next_mask_;
+            while (next_[i].from != NONE) i = (i + 1) & next_mask_;
+            next_[i] = {from, code_point, step.base, step.token};
+        }
+    }
+
+    const MergeTable& merges_;
+    const Compatibility& compatibility_;
+    const Trie& trie_;
+    bool usable_;
+    std::vector<CharacterStep> first_;
+    Table<CharacterSlot> next_;
+    Table<uint64_t> filter_;
+    size_t next_mask_ = 0;
+};
+
+}  // namespace lopt

@@ -1,0 +1,145 @@
+// All read-only tables of one byte-level BPE model, and the cache that belongs to them.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "compatibility.hpp"
+#include "cuts.hpp"
+#include "matcher.hpp"
+#include "merges.hpp"
+#include "trie.hpp"
+#include "vocabulary.hpp"
+#include "word_encoder.hpp"
+#include "words.hpp"
+
+namespace lopt {
+
+// Entries that BPE makes of their own bytes, in byte order; and the others.
+struct Reproduction {
+    std::vector<Entry> reproduced, others;
+    bool describable = true;  // false: a reproduced entry is too long for the matcher
+};
+
+class Model {
+  public:
+    // Throws std::invalid_argument with the reason for what it cannot do exactly.
+    Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
+        : merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
+          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable), cuts_(vocabulary.entries()),
+          hot_(hot_words()), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
+          words_encoder_(hot_, words_, long_words_, matcher_, cache_) {
+        compatibility_.build_edges(merges_);
+        link_shorter();
+        merges_.forget_pairs();
+        reproduction_ = {};
+    }
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
+
+    const WordEncoder& words() const { return words_encoder_; }
+    const Cuts& cuts() const { return cuts_; }
+    const Matcher& matcher() const { return matcher_; }
+    const MergeTable& merges() const { return merges_; }
+    size_t bytes() const {
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + hot_.bytes() +
+               words_.bytes() + cache_.bytes();
+    }
+
+  private:
+    // The hot tables fit the L2 cache together; low ids are the early merges, and so the frequent words.
+    static constexpr size_t HOT_SHORT = 8192, HOT_LONG = 2048;
+    static constexpr size_t CACHE_SLOTS = 1 << 15;
+
+    Reproduction reproduce(const Vocabulary& vocabulary) {
+        Reproduction result;
+        std::vector<uint32_t> ids, ranks;
+        for (const auto& entry : vocabulary.entries()) {
+            const size_t n = entry.bytes.size();
+            if (ids.size() < n) {
+                ids.resize(n);
+                ranks.resize(n);
+            }
+            Derivation derivation;
+            const uint8_t* p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
+            const bool same = merge_by_scan(merges_, p, n, ids.data(), ranks.data(), &derivation) == 1 && ids[0] == entry.id;
+            if (!same) {
+                result.others.push_back(entry);
+                continue;
+            }
+            if (n > Compatibility::MAX_LENGTH) result.describable = false;
+            else compatibility_.set_token(entry.id, n, derivation);
+            result.reproduced.push_back(entry);
+        }
+        std::sort(result.reproduced.begin(), result.reproduced.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        return result;
+    }
+
+    std::vector<Entry> flagged() const {
+        std::vector<Entry> entries = reproduction_.reproduced;
+        for (auto& entry : entries)
+            if (compatibility_.irregular(entry.id)) entry.id |= IRREGULAR;
+        return entries;
+    }
+
+    void link_shorter() {
+        for (const auto& entry : reproduction_.reproduced) {
+            uint32_t base = Trie::ROOT, best = NONE;
+            for (size_t i = 0; i + 1 < entry.bytes.size(); i++) {
+                const Trie::Unit& unit = trie_[base ^ static_cast<uint8_t>(entry.bytes[i])];
+                if (unit.token != NONE) best = unit.token & ~IRREGULAR;
+                base = unit.base();
+            }
+            if (best != NONE) compatibility_.set_shorter(entry.id, best);
+        }
+    }
+
+    static bool fits_key(const Entry& entry) { return entry.bytes.size() <= LONGEST_KEY; }
+    static WordTable::Item item(const Entry& entry, uint32_t flag = 0) {
+        const KeyMasks masks;
+        return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};
+    }
+
+    std::vector<WordTable::Item> hot_words() const {
+        std::vector<Entry> entries = reproduction_.reproduced;
+        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.id < b.id; });
+        std::vector<WordTable::Item> items;
+        size_t short_left = HOT_SHORT, long_left = HOT_LONG;
+        for (const auto& entry : entries) {
+            size_t& left = entry.bytes.size() <= 8 ? short_left : long_left;
+            if (!fits_key(entry) || left == 0) continue;
+            left--;
+            items.push_back(item(entry));
+        }
+        return items;
+    }
+    std::vector<WordTable::Item> all_words(bool ignore_merges) const {
+        std::vector<WordTable::Item> items;
+        for (const auto& entry : reproduction_.reproduced)
+            if (fits_key(entry)) items.push_back(item(entry));
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others)
+                if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));
+        return items;
+    }
+    std::vector<Entry> long_words(bool ignore_merges) const {
+        std::vector<Entry> entries;
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others)
+                if (!fits_key(entry)) entries.push_back(entry);
+        return entries;
+    }
+
+    MergeTable merges_;
+    Compatibility compatibility_;
+    Reproduction reproduction_;
+    Trie trie_;
+    Matcher matcher_;
+    Cuts cuts_;
+    WordTable hot_, words_;
+    LongWordTable long_words_;
+    WordCache cache_;
+    WordEncoder words_encoder_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+
+#include "ascii_masks.hpp"
+#include "contraction.hpp"
+#include "unicode.hpp"
+#include "whitespace.hpp"
+
+namespace lopt {
+
+// With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L = [\p{Ll}\p{Lm}\p{Lo}\p{M}]:
+//   [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//   |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+// o200k with contractions and groups of three digits, Mistral's Tekken without contractions and digit by digit.
+template <bool contractions, int max_digits, class Masks = VectorMasks>
+struct O200kScanner {
+  static constexpr const char* name = contractions ? "o200k" : "tekken";
+
+  static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
+    using namespace class_bit;
+    constexpr uint16_t not_other = letter | number | space;
+    constexpr uint16_t word_side = upper_side | lower_side;
+    int length;
+    const uint16_t first = table.at(p, end, length);
+    const uint8_t* q = p + length;
+    // A mark may also be the optional first character; the match ends at the same place either way, because a mark
+    // belongs to both sides.
+    if ((first & word_side) != 0) return with_suffix(word_end(table, p, end), end);
+    if ((first & number) != 0) {
+      for (int taken = 1; taken < max_digits && q < end; taken++) {
+        if ((table.at(q, end, length) & number) == 0) break;
+        q += length;
+      }
+      return q;
+    }
+    if (q == end) return q;
+    const uint16_t second = table.at(q, end, length);
+    if ((first & newline) == 0 && (second & word_side) != 0) return with_suffix(word_end(table, q, end), end);
+    if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) return whitespace_end(table, p, end);
+    // From here on [^\s\p{L}\p{N}]+[\r\n/]*, after its optional space.
+    while ((table.at(q, end, length) & not_other) == 0) {
+      q += length;
+      if (q == end) return q;
+    }
+    while (q < end && (*q == '\n' || *q == '\r' || *q == '/')) q++;
+    return q;
+  }
+
+  static uint64_t starts(const uint8_t* p) {
+    const AsciiMasks m = Masks::of(p);
+    uint64_t valid = m.valid();
+    const uint64_t any_other = m.other();
+    const uint64_t plain_space = m.space & ~m.newline;
+    const uint64_t lower = m.letter & ~m.upper;
+    // [\r\n/]* after other characters: from each newline behind one to the end of its run of newlines and slashes. The
+    // addition runs through every run that holds a newline to begin at; the markers themselves are put back.
+    const uint64_t absorbable = m.newline | m.slash;
+    const uint64_t absorbed_first = m.newline & (any_other << 1);
+    const uint64_t absorbed = absorbed_first == 0 ? 0 : (((absorbed_first + absorbable) ^ absorbable) | absorbed_first) & absorbable;
+    const uint64_t other = any_other & ~absorbed;
+    const uint64_t space = m.space & ~absorbed;
+    // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters behind it.
+    const uint64_t prefix = other & ~(other << 1) & ~(m.blank << 1);
+    uint64_t starts = prefix | (m.letter & ~((m.letter | plain_space | prefix) << 1)) | (m.upper & (lower << 1));
+    if constexpr (max_digits == 1) {
+      starts |= m.digit;
+    } else {
+      starts |= grouped_digit_starts(m.digit);
+    }
+    starts |= whitespace_starts(space, m.newline & ~absorbed);
+    if constexpr (contractions) apply_suffixes(p, m, starts, valid);
+    return starts & certain_below_trailing_space(space, valid) & valid & ~uint64_t{1};
+  }
+
+ private:
+  // End of the match of U*L+|U+L* at q, where a character of U or L stands. U* takes the whole run of U. If a character
+  // of L follows, it is not in U, and L+ goes on from it. If not, U* gives characters back until the next one is in L as
+  // well: the last such character of the run ends the match, because only characters outside L follow it there. If the
+  // run has none, U+L* takes the whole run. What the first alternative leaves of a run matches whole afterwards, so that
+  // no character is read more than twice.
+  static const uint8_t* word_end(const ClassTable& table, const uint8_t* q, const uint8_t* end) {
+    using namespace class_bit;
+    const uint8_t* after_both = nullptr;
+    while (q < end) {
+      int length;
+      const uint16_t found = table.at(q, end, length);
+      if ((found & upper_side) == 0) {
+        if ((found & lower_side) == 0) break;
+        return table.skip(lower_side, q + length, end);
+      }
+      q += length;
+      if ((found & lower_side) != 0) after_both = q;
+    }
+    return after_both != nullptr ? after_both : q;
+  }
+
+  static const uint8_t* with_suffix(const uint8_t* q, const uint8_t* end) {
+    if constexpr (contractions) {
+      if (q < end && *q == '\'') return q + contraction_length(q, end);
+    }
+    return q;
+  }
+
+  // Turns the apostrophes behind letters that begin a contraction from starts into parts of the word. Where the window
+  // does not show whether it is one, `valid` is cut.
+  static void apply_suffixes(const uint8_t* p, const AsciiMasks& m, uint64_t& starts, uint64_t& valid) {
+    uint64_t apostrophes = m.apostrophe & (m.letter << 1) & valid;
+    int suffix_end = 0;
+    while (apostrophes != 0) {
+      const int at = __builtin_ctzll(apostrophes);
+      apostrophes &= apostrophes - 1;
+      if (at == suffix_end) continue;  // a second contraction begins a pre-token of its own
+      if (at > 60 || (valid >> (at + 2) & 1) == 0) {
+        valid &= (uint64_t{1} << at) - 1;
+        return;
+      }
+      const int length = contraction_length(p + at, p + 64);
+      if (length == 0) continue;
+      suffix_end = at + length;
+      starts &= ~(((uint64_t{1} << length) - 1) << at);
+      starts |= m.letter & (uint64_t{1} << suffix_end);
+    }
+  }
+};
+
+}  // namespace lopt

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include "unicode.hpp"
+
+namespace lopt {
+
+// No split: the whole text is one pre-token.
+struct WholeScanner {
+  static constexpr const char* name = "whole";
+  static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
+  static uint64_t starts(const uint8_t*) { return 0; }
+};
+
+}  // namespace lopt

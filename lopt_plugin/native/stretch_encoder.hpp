@@ -1,0 +1,149 @@
+// One stretch of normalized text to ids: pre-tokens from the scanner, cut or refined, resolved a window at a time.
+#pragma once
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model.hpp"
+#include "refine.hpp"
+#include "scanner.hpp"
+
+namespace lopt {
+
+// A part of a buffer, with how far behind its end the buffer may be read.
+struct Text {
+    const uint8_t *begin, *end, *readable_end;
+};
+
+class StretchEncoder {
+  public:
+    // The working space of one scan; not shared by threads.
+    struct Workspace {
+        Window window;
+        std::vector<Span> pieces;
+    };
+
+    StretchEncoder(const ClassTable& classes, const Model& model, std::string_view scanner, std::vector<Refinement> refinements,
+                   std::array<uint8_t, 256> byte_classes)
+        : classes_(classes), model_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
+        const bool known = visit_scanner(scanner, [this]<class Scanner>() {
+            next_ = &Scanner::next;
+            scan_ = refinements_.empty() ? &StretchEncoder::scan_cut<Scanner> : &StretchEncoder::scan_refined<Scanner>;
+        });
+        if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
+    }
+
+    // Appends the ids of all pre-tokens that start in [from, stop), `from` being the start of one; returns the end of
+    // the last. Reads the text up to its end.
+    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
+    }
+    // End of the scanner's pre-token that starts at p.
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return next_(classes_, p, end); }
+
+    // Appends the pre-tokens of a stretch, refined but not cut.
+    void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
+        while (p < end) {
+            const uint8_t* stop = next(p, end);
+            refine_one(p, stop, out);
+            p = stop;
+        }
+    }
+
+  private:
+    using ScanFunction = const uint8_t* (StretchEncoder::*)(const Text&, const uint8_t*, const uint8_t*, Workspace&, IdBuffer&) const;
+
+    template <class Scanner>
+    const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        window.start(p);
+        while (p < stop) {
+            if (window.full()) {
+                model_.words().resolve(window, text.readable_end, out);
+                window.start(p);
+            }
+            if (stop - p >= 64 && !(load64(p) & 0x8080808080808080u)) {
+                const uint64_t starts = Scanner::starts(p);
+                if (starts) {
+                    p = add_starts(window, p, starts);
+                    continue;
+                }
+            }
+            const uint8_t* end = Scanner::next(classes_, p, text.end);
+            // Characters of three bytes and more: scripts without spaces, whose words fall into pieces.
+            if (*p >= 0xE0 || (end - p > 1 && p[1] >= 0xE0)) add_pieces(text, p, end, window, out);
+            window.add(end);
+            p = end;
+        }
+        if (window.count) model_.words().resolve(window, text.readable_end, out);
+        return p;
+    }
+
+    template <class Scanner>
+    const uint8_t* scan_refined(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        window.start(p);
+        while (p < stop) {
+            const uint8_t* end = Scanner::next(classes_, p, text.end);
+            space.pieces.clear();
+            refine_one(p, end, space.pieces);
+            for (const Span& piece : space.pieces) {
+                if (window.full() || piece.begin != window.end()) {
+                    if (window.count) model_.words().resolve(window, text.readable_end, out);
+                    window.start(piece.begin);
+                }
+                window.add(piece.end);
+            }
+            p = end;
+        }
+        if (window.count) model_.words().resolve(window, text.readable_end, out);
+        return p;
+    }
+
+    // Adds the bounds of a window step, eight at a time: how many there are is hard to predict. Returns the last.
+    static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
+        const uint32_t at = static_cast<uint32_t>(p - window.base), n = static_cast<uint32_t>(__builtin_popcountll(starts));
+        uint32_t* bound = window.bounds + window.count;
+        for (uint32_t i = 0; i < n; i += 8)
+            for (uint32_t j = 1; j <= 8; j++) {
+                bound[i + j] = at + static_cast<uint32_t>(__builtin_ctzll(starts | uint64_t{1} << 63));
+                starts &= starts - 1;
+            }
+        window.count += n;
+        return window.end();
+    }
+
+    // Adds the cuts inside the pre-token [p, end), not its end.
+    void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
+        int length;
+        uint32_t left = decode_character(p, length);
+        for (p += length; p < end; p += length) {
+            const uint32_t right = decode_character(p, length);
+            if ((left >= 0x800 || right >= 0x800) && model_.cuts().between(left, right, p[-1], *p)) {
+                window.add_cut(p);
+                if (window.full()) {
+                    model_.words().resolve(window, text.readable_end, out);
+                    window.start(p, true);
+                }
+            }
+            left = right;
+        }
+    }
+
+    void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
+        if (refinements_.empty()) out.push_back({p, end});
+        else refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);
+    }
+
+    const ClassTable& classes_;
+    const Model& model_;
+    std::vector<Refinement> refinements_;
+    std::array<uint8_t, 256> byte_classes_;
+    const uint8_t* (*next_)(const ClassTable&, const uint8_t*, const uint8_t*) = nullptr;
+    ScanFunction scan_ = nullptr;
+};
+
+}  // namespace lopt

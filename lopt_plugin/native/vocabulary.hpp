@@ -1,0 +1,120 @@
+// The entries of a byte-level BPE vocabulary as bytes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hash.hpp"
+#include "table.hpp"
+
+namespace lopt {
+
+inline constexpr uint32_t NONE = ~uint32_t{0};
+// A pair of ids and a rank share one 64-bit slot of the merge table, an id and a length one 32-bit field.
+inline constexpr uint32_t MAX_ID = (1u << 20) - 2;
+inline constexpr size_t MAX_MERGES = (size_t{1} << 24) - 1;
+
+struct VocabularyItem {
+    std::string_view name;  // as in tokenizer.json: stand-in characters, UTF-8
+    uint32_t id = 0;
+};
+struct MergeItem {
+    std::string_view left, right;
+};
+struct Entry {
+    std::string_view bytes;
+    uint32_t id;
+};
+
+// GPT-2's byte-level alphabet: every byte has a printable stand-in character below U+0144.
+class ByteAlphabet {
+  public:
+    ByteAlphabet() {
+        to_byte_.fill(-1);
+        size_t next = 256;
+        for (size_t byte = 0; byte < 256; byte++) {
+            const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+            to_byte_[printable ? byte : next++] = static_cast<int16_t>(byte);
+        }
+    }
+    // Appends the bytes that `name` stands for; false when it holds a character outside the alphabet.
+    bool decode(std::string_view name, std::string& out) const {
+        for (size_t i = 0; i < name.size(); i++) {
+            uint32_t code_point = static_cast<uint8_t>(name[i]);
+            if (code_point >= 0x80) {
+                if (code_point < 0xC2 || code_point > 0xDF || i + 1 >= name.size()) return false;
+                code_point = (code_point & 31) << 6 | (static_cast<uint8_t>(name[++i]) & 63u);
+            }
+            if (code_point >= to_byte_.size() || to_byte_[code_point] < 0) return false;
+            out.push_back(static_cast<char>(to_byte_[code_point]));
+        }
+        return true;
+    }
+
+  private:
+    std::array<int16_t, 0x144> to_byte_;
+};
+
+class Vocabulary {
+  public:
+    explicit Vocabulary(const std::vector<VocabularyItem>& items) : names_(power_of_two_at_least(2 * items.size() + 2)) {
+        const ByteAlphabet alphabet;
+        size_t total = 0;
+        for (const auto& item : items) total += item.name.size();
+        arena_.reserve(total);  // the entries point into it
+        entries_.reserve(items.size());
+        byte_id_.fill(NONE);
+        for (const auto& item : items) {
+            if (item.id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
+            max_id_ = std::max(max_id_, item.id);
+            names_[slot(item.name)] = item;
+            const size_t start = arena_.size();
+            if (item.name.empty() || !alphabet.decode(item.name, arena_)) {
+                arena_.resize(start);  // an added token, say: no pre-token has such characters
+                continue;
+            }
+            const std::string_view bytes(arena_.data() + start, arena_.size() - start);
+            if (bytes.size() == 1) byte_id_[static_cast<uint8_t>(bytes[0])] = item.id;
+            entries_.push_back({bytes, item.id});
+        }
+        std::vector<bool> taken(max_id_ + 1, false);
+        for (const auto& entry : entries_) {
+            if (taken[entry.id]) throw std::invalid_argument("two vocabulary entries share an id");
+            taken[entry.id] = true;
+        }
+        for (size_t byte = 0; byte < 256; byte++) {
+            const bool in_utf8 = byte != 0xC0 && byte != 0xC1 && byte <= 0xF4;
+            if (in_utf8 && byte_id_[byte] == NONE) throw std::invalid_argument("the vocabulary lacks a byte");
+        }
+    }
+
+    uint32_t id_of(std::string_view name) const {
+        const VocabularyItem& item = names_[slot(name)];
+        return item.name.data() ? item.id : NONE;
+    }
+    const std::vector<Entry>& entries() const { return entries_; }
+    uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
+    uint32_t max_id() const { return max_id_; }
+
+  private:
+    size_t slot(std::string_view name) const {
+        const size_t mask = names_.size() - 1;
+        size_t i = hash_bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size()) & mask;
+        while (names_[i].name.data() && names_[i].name != name) i = (i + 1) & mask;
+        return i;
+    }
+
+    std::string arena_;
+    std::vector<Entry> entries_;
+    std::vector<VocabularyItem> names_;
+    std::array<uint32_t, 256> byte_id_{};
+    uint32_t max_id_ = 0;
+};
+
+}  // namespace lopt

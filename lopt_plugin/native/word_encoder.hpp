@@ -1,0 +1,163 @@
+// Pre-tokens to ids, a window at a time: one probe for most words, and overlapping cache misses for the rest.
+#pragma once
+
+#include <vector>
+
+#include "cuts.hpp"
+#include "id_buffer.hpp"
+#include "matcher.hpp"
+#include "words.hpp"
+
+namespace lopt {
+
+inline constexpr uint32_t WINDOW = 512;  // pre-tokens that are resolved together
+
+// Boundaries of up to WINDOW consecutive pieces of text, and the working space to resolve them.
+// Piece k is [base + bounds[k], base + bounds[k + 1]); a bound is a place between pre-tokens unless it is marked as a cut.
+struct Window {
+    static constexpr uint32_t ROOM = WINDOW + 80;  // a scan step may add 64 bounds to a window that is nearly full
+
+    const uint8_t* base = nullptr;
+    uint32_t count = 0;
+    uint32_t bounds[ROOM + 8];
+    uint64_t cut_marks[ROOM / 64 + 2] = {};
+    bool has_cuts = false;
+
+    struct Miss {
+        WordKey key;
+        uint64_t hash;
+        uint32_t piece, is_short;
+    };
+    uint32_t ids[ROOM + 8];
+    Miss misses[ROOM];
+    Matcher::Job jobs[ROOM];
+    const Match* known[ROOM];
+    std::vector<Match> matches = std::vector<Match>(ROOM * 65);
+
+    // Begins anew at a place between pre-tokens, or at a cut inside one.
+    void start(const uint8_t* at, bool at_cut = false) {
+        base = at;
+        count = 0;
+        bounds[0] = 0;
+        if (has_cuts)
+            for (auto& word : cut_marks) word = 0;
+        cut_marks[0] = at_cut;
+        has_cuts = at_cut;
+    }
+    bool full() const { return count >= WINDOW; }
+    void add(const uint8_t* end) { bounds[++count] = static_cast<uint32_t>(end - base); }
+    void add_cut(const uint8_t* end) {
+        add(end);
+        cut_marks[count >> 6] |= uint64_t{1} << (count & 63);
+        has_cuts = true;
+    }
+    bool is_cut(uint32_t bound) const { return cut_marks[bound >> 6] >> (bound & 63) & 1; }
+    bool is_whole(uint32_t piece) const { return !has_cuts || !(is_cut(piece) || is_cut(piece + 1)); }
+    const uint8_t* end() const { return base + bounds[count]; }
+};
+
+class WordEncoder {
+  public:
+    WordEncoder(const WordTable& hot, const WordTable& words, const LongWordTable& long_words, const Matcher& matcher, WordCache& cache)
+        : hot_(hot), words_(words), long_words_(long_words), matcher_(matcher), cache_(cache) {}
+
+    // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
+    void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
+        const uint32_t found = readable_end - window.end() >= 16 ? probe_hot<false>(window) : probe_hot<true>(window);
+        const uint32_t missing = probe_all(window, found);
+        look_ahead(window, missing);
+        emit(window, missing, out);
+    }
+
+  private:
+    // Probes the small table that stays in the L2 cache; returns how many pieces it does not hold.
+    template <bool NEAR_END>
+    uint32_t probe_hot(Window& window) const {
+        uint32_t missing = 0;
+        for (uint32_t k = 0; k < window.count; k++) {
+            const uint8_t* p = window.base + window.bounds[k];
+            const uint32_t length = window.bounds[k + 1] - window.bounds[k];
+            const WordKey key = NEAR_END ? masks_.key_near_end(p, length) : masks_.key(p, length);
+            const uint64_t hash = key.hash();
+            const bool is_short = length <= 8;
+            const uint32_t id = hot_.find_first(key, hash, is_short);
+            window.ids[k] = id;
+            window.misses[missing] = {key, hash, k, is_short};
+            missing += id == NONE;
+        }
+        return missing;
+    }
+
+    uint32_t probe_all(Window& window, uint32_t missing) const {
+        for (uint32_t m = 0; m < missing; m++) words_.prefetch(window.misses[m].hash, window.misses[m].is_short);
+        uint32_t left = 0;
+        for (uint32_t m = 0; m < missing; m++) {
+            const Window::Miss& miss = window.misses[m];
+            uint32_t id = words_.find(miss.key, miss.hash, miss.is_short);
+            if (id != NONE && id & WHOLE_ONLY) id = window.is_whole(miss.piece) ? id & ~WHOLE_ONLY : NONE;
+            window.ids[miss.piece] = id;
+            cache_.prefetch(miss.hash);
+            window.misses[left] = miss;
+            left += id == NONE;
+        }
+        return left;
+    }
+
+    // Matches the words that neither table nor cache holds, many at a time.
+    void look_ahead(Window& window, uint32_t missing) const {
+        size_t jobs = 0;
+        Match* room = window.matches.data();
+        for (uint32_t m = 0; m < missing; m++) {
+            const Window::Miss& miss = window.misses[m];
+            const uint8_t* p = window.base + window.bounds[miss.piece];
+            const uint32_t length = window.bounds[miss.piece + 1] - window.bounds[miss.piece];
+            window.known[m] = &NO_MATCHES;
+            const bool by_characters = p[0] >= 0xE0 || (length > 1 && p[1] >= 0xE0);
+            if (length > 64 || by_characters || !matcher_.usable()) continue;
+            if (length <= LONGEST_KEY && cache_.holds(miss.key, miss.hash)) continue;
+            window.known[m] = room;
+            window.jobs[jobs++] = {p, length, room};
+            room += length + 1;
+        }
+        if (jobs) matcher_.walk_ahead(window.jobs, jobs);
+    }
+
+    void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
+        uint32_t* o = out.reserve(window.bounds[window.count] + window.count + 16);
+        uint32_t piece = 0;
+        for (uint32_t m = 0; m <= missing; m++) {
+            const uint32_t stop = m < missing ? window.misses[m].piece : window.count;
+            for (uint32_t n = 0; n < stop - piece; n += 8) std::memcpy(o + n, window.ids + piece + n, 32);  // may copy too much
+            o += stop - piece;
+            piece = stop + 1;
+            if (m < missing) o = encode_unknown(window, window.misses[m], window.known[m], o);
+        }
+        out.set_end(o);
+    }
+
+    uint32_t* encode_unknown(const Window& window, const Window::Miss& miss, const Match* known, uint32_t* o) const {
+        const uint8_t* p = window.base + window.bounds[miss.piece];
+        const uint32_t length = window.bounds[miss.piece + 1] - window.bounds[miss.piece];
+        if (length > LONGEST_KEY) {
+            if (window.is_whole(miss.piece)) {
+                const uint32_t id = long_words_.find(p, length);
+                if (id != NONE) return *o = id, o + 1;
+            }
+            return matcher_.encode(p, length, o, known);
+        }
+        const size_t cached = cache_.find(miss.key, miss.hash, o);
+        if (cached) return o + cached;
+        uint32_t* end = matcher_.encode(p, length, o, known);
+        cache_.insert(miss.key, miss.hash, o, static_cast<size_t>(end - o));
+        return end;
+    }
+
+    const WordTable& hot_;
+    const WordTable& words_;
+    const LongWordTable& long_words_;
+    const Matcher& matcher_;
+    WordCache& cache_;
+    KeyMasks masks_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,215 @@
+// Whole words of up to 16 bytes to ids: read-only tables of vocabulary entries, and a bounded cache for other words.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "hash.hpp"
+#include "table.hpp"
+#include "vocabulary.hpp"
+
+namespace lopt {
+
+inline constexpr size_t LONGEST_KEY = 16;
+// Flag on an id: the entry stands for a whole pre-token (`ignore_merges`), but is not what BPE makes of its bytes.
+inline constexpr uint32_t WHOLE_ONLY = 1u << 31;
+
+// A word of up to 16 bytes, filled up with 0xFF, a byte that valid UTF-8 never holds: the key alone tells words apart.
+struct WordKey {
+    uint64_t low, high;
+    uint64_t hash() const { return hash_words(low, high); }
+};
+
+class KeyMasks {
+  public:
+    KeyMasks() {
+        for (size_t n = 0; n <= LONGEST_KEY + 1; n++) {
+            low_[n] = n >= 8 ? 0 : ~uint64_t{0} << (8 * n);
+            high_[n] = n >= 16 ? 0 : n <= 8 ? ~uint64_t{0} : ~uint64_t{0} << (8 * (n - 8));
+        }
+        low_[LONGEST_KEY + 1] = high_[LONGEST_KEY + 1] = ~uint64_t{0};  // a longer word: a key that no word has
+    }
+    // 16 bytes at p are readable.
+    WordKey key(const uint8_t* p, size_t length) const {
+        const size_t n = length <= LONGEST_KEY ? length : LONGEST_KEY + 1;
+        return {load64(p) | low_[n], load64(p + 8) | high_[n]};
+    }
+    WordKey key_near_end(const uint8_t* p, size_t length) const {
+        uint8_t copy[16] = {};
+        std::memcpy(copy, p, length < sizeof copy ? length : sizeof copy);
+        return key(copy, length);
+    }
+
+  private:
+    std::array<uint64_t, LONGEST_KEY + 2> low_, high_;
+};
+
+// Vocabulary entries by key. Slots for up to 8 bytes are packed four to a cache line; both kinds begin alike, so the
+// first slot is read without a branch on the length: past a short slot lies another one, whose bytes are masked off.
+class WordTable {
+  public:
+    struct Item {
+        WordKey key;
+        uint32_t id;
+    };
+
+    explicit WordTable(const std::vector<Item>& items) {
+        size_t short_count = 0;
+        for (const auto& item : items) short_count += is_short(item.key);
+        shorts_.assign(slots_for(short_count) + 1, {~uint64_t{0}, NONE, 0});
+        longs_.assign(slots_for(items.size() - short_count), {~uint64_t{0}, NONE, 0, 0, 0});
+        short_mask_ = shorts_.size() - 2;
+        long_mask_ = longs_.size() - 1;
+        for (const auto& item : items) {
+            size_t i = item.key.hash();
+            if (is_short(item.key)) {
+                for (i &= short_mask_; shorts_[i].id != NONE; i = (i + 1) & short_mask_) {}
+                shorts_[i] = {item.key.low, item.id, 0};
+            } else {
+                for (i &= long_mask_; longs_[i].id != NONE; i = (i + 1) & long_mask_) {}
+                longs_[i] = {item.key.low, item.id, 0, item.key.high, 0};
+            }
+        }
+    }
+
+    // The id if the first slot holds it; NONE says nothing (`find` looks further).
+    uint32_t find_first(const WordKey& key, uint64_t hash, bool is_short) const {
+        const char* slot = address(hash, is_short);
+        uint64_t low, high;
+        uint32_t id;
+        std::memcpy(&low, slot, 8);
+        std::memcpy(&id, slot + 8, 4);
+        std::memcpy(&high, slot + 16, 8);
+        const uint64_t differs = (low ^ key.low) | (is_short ? 0 : high ^ key.high);
+        return differs == 0 ? id : NONE;
+    }
+    uint32_t find(const WordKey& key, uint64_t hash, bool is_short) const {
+        if (is_short) {
+            for (size_t i = hash & short_mask_; shorts_[i].id != NONE; i = (i + 1) & short_mask_)
+                if (shorts_[i].low == key.low) return shorts_[i].id;
+        } else {
+            for (size_t i = hash & long_mask_; longs_[i].id != NONE; i = (i + 1) & long_mask_)
+                if (longs_[i].low == key.low && longs_[i].high == key.high) return longs_[i].id;
+        }
+        return NONE;
+    }
+    void prefetch(uint64_t hash, bool is_short) const { __builtin_prefetch(address(hash, is_short)); }
+    size_t bytes() const { return shorts_.bytes() + longs_.bytes(); }
+
+  private:
+    struct ShortSlot {
+        uint64_t low;
+        uint32_t id, padding;
+    };
+    struct LongSlot {
+        uint64_t low;
+        uint32_t id, padding;
+        uint64_t high, more_padding;
+    };
+    static bool is_short(const WordKey& key) { return key.high == ~uint64_t{0}; }
+    static size_t slots_for(size_t count) { return power_of_two_at_least(count + count / 2 + 2); }
+    const char* address(uint64_t hash, bool is_short) const {
+        return is_short ? reinterpret_cast<const char*>(&shorts_[hash & short_mask_])
+                        : reinterpret_cast<const char*>(&longs_[hash & long_mask_]);
+    }
+
+    Table<ShortSlot> shorts_;  // one more at the end, for the read past the last
+    Table<LongSlot> longs_;
+    size_t short_mask_ = 0, long_mask_ = 0;
+};
+
+// Words that are no entries, with the ids that BPE gave them. Direct-mapped, of fixed size, shared by all threads
+// without locks: each slot is a sequence lock made of relaxed atomics. A lost or overwritten word costs time only.
+class WordCache {
+  public:
+    static constexpr size_t MAX_IDS = 10;
+
+    explicit WordCache(size_t slots) : mask_(power_of_two_at_least(slots) - 1) { slots_.assign_default(mask_ + 1); }
+
+    void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
+    bool holds(const WordKey& key, uint64_t hash) const {
+        const Slot& slot = slots_[index(hash)];
+        return slot.low.load(std::memory_order_relaxed) == key.low && slot.high.load(std::memory_order_relaxed) == key.high;
+    }
+    // Number of ids written to `out` (room for MAX_IDS), 0 if the word is not there.
+    size_t find(const WordKey& key, uint64_t hash, uint32_t* out) const {
+        const Slot& slot = slots_[index(hash)];
+        const uint64_t state = slot.state.load(std::memory_order_acquire);
+        if ((state & WRITING) || slot.low.load(std::memory_order_relaxed) != key.low ||
+            slot.high.load(std::memory_order_relaxed) != key.high)
+            return 0;
+        for (size_t i = 0; i < MAX_IDS / 2; i++) {
+            const uint64_t two = slot.ids[i].load(std::memory_order_relaxed);
+            std::memcpy(out + 2 * i, &two, 8);
+        }
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return slot.state.load(std::memory_order_relaxed) == state ? state >> COUNT_SHIFT : 0;
+    }
+    void insert(const WordKey& key, uint64_t hash, const uint32_t* ids, size_t count) {
+        if (count > MAX_IDS) return;
+        Slot& slot = slots_[index(hash)];
+        uint64_t state = slot.state.load(std::memory_order_relaxed);
+        if ((state & WRITING) || !slot.state.compare_exchange_strong(state, state | WRITING, std::memory_order_acquire)) return;
+        std::atomic_thread_fence(std::memory_order_release);
+        slot.low.store(key.low, std::memory_order_relaxed);
+        slot.high.store(key.high, std::memory_order_relaxed);
+        uint32_t padded[MAX_IDS] = {};
+        std::memcpy(padded, ids, count * sizeof *ids);
+        for (size_t i = 0; i < MAX_IDS / 2; i++) {
+            uint64_t two;
+            std::memcpy(&two, padded + 2 * i, 8);
+            slot.ids[i].store(two, std::memory_order_relaxed);
+        }
+        const uint64_t version = (state + 2) & VERSION;
+        slot.state.store(version | static_cast<uint64_t>(count) << COUNT_SHIFT, std::memory_order_release);
+    }
+    size_t bytes() const { return slots_.bytes(); }
+
+  private:
+    static constexpr uint64_t WRITING = 1, VERSION = (uint64_t{1} << 56) - 2;
+    static constexpr int COUNT_SHIFT = 56;
+    struct alignas(64) Slot {
+        std::atomic<uint64_t> state{0}, low{0}, high{0};
+        std::atomic<uint64_t> ids[MAX_IDS / 2]{};
+    };
+    static_assert(sizeof(Slot) == 64);
+    size_t index(uint64_t hash) const { return hash >> 36 & mask_; }
+
+    Table<Slot> slots_;
+    size_t mask_;
+};
+
+// Entries of more than 16 bytes that only stand for whole pre-tokens. All other long entries are found by the matcher.
+class LongWordTable {
+  public:
+    explicit LongWordTable(const std::vector<Entry>& entries)
+        : slots_(power_of_two_at_least(2 * entries.size() + 2)), mask_(slots_.size() - 1) {
+        for (const auto& entry : entries) {
+            size_t i = hash(entry.bytes) & mask_;
+            while (!slots_[i].bytes.empty()) i = (i + 1) & mask_;
+            slots_[i] = {std::string(entry.bytes), entry.id};
+            longest_ = std::max(longest_, entry.bytes.size());
+        }
+    }
+    uint32_t find(const uint8_t* p, size_t length) const {
+        if (length > longest_) return NONE;
+        const std::string_view word(reinterpret_cast<const char*>(p), length);
+        for (size_t i = hash(word) & mask_; !slots_[i].bytes.empty(); i = (i + 1) & mask_)
+            if (slots_[i].bytes == word) return slots_[i].id;
+        return NONE;
+    }
+
+  private:
+    struct Slot {
+        std::string bytes;
+        uint32_t id = NONE;
+    };
+    static size_t hash(std::string_view word) { return hash_bytes(reinterpret_cast<const uint8_t*>(word.data()), word.size()); }
+
+    std::vector<Slot> slots_;
+    size_t mask_, longest_ = 0;
+};
+
+}  // namespace lopt

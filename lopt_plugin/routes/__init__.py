@@ -1,0 +1,39 @@
+"""A route turns text into the ids of one tokenizer. All give the same ids; they differ in how soon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int32]
+RowOffsets = npt.NDArray[np.int64]
+
+
+class CannotEncode(ValueError):
+    """This text is not for this route: the HF tokenizer must be asked, and raises its own error if it has one."""
+
+
+class Route(Protocol):
+    """Ids include those that the post-processor adds where `add_special_tokens` is true; nothing is cut off or padded.
+
+    With `split_special_tokens`, special tokens in the text are tokenized like any other text.
+    """
+
+    name: str
+
+    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        """Ids of one text."""
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+        """The same as int32 [n]."""
+
+    def encode_batch(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Ids, RowOffsets]:
+        """Ids of all texts, int32 [n], and where each begins, int64 [len(texts) + 1]."""
+
+    def info(self) -> dict[str, Any]:
+        """What `explain` shows of this route."""

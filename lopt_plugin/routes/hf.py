@@ -1,0 +1,151 @@
+"""The oracle: the tokenizer of the installed `tokenizers` library itself."""
+
+from __future__ import annotations
+
+import copy
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from tokenizers import Encoding, Tokenizer
+
+from . import Ids, RowOffsets
+
+_T = TypeVar("_T")
+_LONGEST_WAIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Truncation:
+    """Keep at most `max_length` ids, special tokens of the post-processor included, cutting at `side`."""
+
+    max_length: int
+    side: str
+
+
+class HfRoute:
+    """Runs one backend under a lock, with its truncation and padding put aside and back.
+
+    Truncation, padding and `encode_special_tokens` are fields of the Rust tokenizer, set before every HF call; without
+    the lock, two threads get each other's. All HF calls that come through an accelerated tokenizer share this lock.
+    """
+
+    name = "hf"
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self.backend = backend
+        self.lock = threading.RLock()
+        _alive.add(self)
+
+    def call(self, function: Callable[[], _T]) -> _T:
+        """`function()` under the lock.
+
+        Up to tokenizers 0.22, a thread that decodes or encodes on the backend without our lock makes a change of its
+        truncation fail with "Already borrowed". Nothing has happened then, so the call is made again.
+        """
+        with self.lock:
+            deadline = time.monotonic() + _LONGEST_WAIT_S
+            while True:
+                try:
+                    return function()
+                except RuntimeError as error:
+                    if "lready borrowed" not in str(error) or time.monotonic() > deadline:
+                        raise
+                time.sleep(0.0005)
+
+    def encodings(
+        self,
+        texts: Sequence[str],
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        truncation: Truncation | None = None,
+    ) -> list[Encoding]:
+        """One Encoding a text, as HF makes them."""
+
+        def encode() -> list[Encoding]:
+            with self._call_state(split_special_tokens, truncation):
+                # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
+                return [self.backend.encode(text, add_special_tokens=add_special_tokens) for text in texts]
+
+        return self.call(encode)
+
+    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        ids: list[int] = self.encodings([text], add_special_tokens, split_special_tokens)[0].ids
+        return ids
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+        return np.array(self.encode_list(text, add_special_tokens, split_special_tokens), dtype=np.int32)
+
+    def encode_batch(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Ids, RowOffsets]:
+        def encode() -> list[Encoding]:
+            with self._call_state(split_special_tokens, None):
+                return list(self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens))
+
+        rows = [encoding.ids for encoding in self.call(encode)]
+        row_offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=row_offsets[1:])
+        ids = np.fromiter((i for row in rows for i in row), dtype=np.int32, count=int(row_offsets[-1]))
+        return ids, row_offsets
+
+    def info(self) -> dict[str, Any]:
+        return {}
+
+    def on_private_copy(self) -> HfRoute:
+        """The same over a copy that nobody else can change. Takes as long as loading the tokenizer."""
+        return HfRoute(self.call(lambda: copy.deepcopy(self.backend)))
+
+    @contextmanager
+    def _call_state(self, split_special_tokens: bool, truncation: Truncation | None) -> Iterator[None]:
+        backend = self.backend
+        found = backend.truncation, backend.padding, backend.encode_special_tokens
+        _set_call_state(
+            backend,
+            None
+            if truncation is None
+            else {"max_length": truncation.max_length, "direction": truncation.side, "stride": 0},
+            None,
+            split_special_tokens,
+        )
+        try:
+            yield
+        finally:
+            _set_call_state(backend, *found)
+
+
+def _set_call_state(
+    backend: Tokenizer, truncation: dict[str, Any] | None, padding: dict[str, Any] | None, split_special_tokens: bool
+) -> None:
+    # Every setter waits for, or fails because of, threads that use the backend; so only what differs is set.
+    if backend.truncation != truncation:
+        if truncation is None:
+            backend.no_truncation()
+        else:
+            backend.enable_truncation(**truncation)
+    if backend.padding != padding:
+        if padding is None:
+            backend.no_padding()
+        else:
+            backend.enable_padding(**padding)
+    if backend.encode_special_tokens != split_special_tokens:
+        backend.encode_special_tokens = split_special_tokens
+
+
+_alive: weakref.WeakSet[HfRoute] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    # A lock that another thread held at the fork has no owner in the child that could ever release it.
+    for route in list(_alive):
+        route.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)

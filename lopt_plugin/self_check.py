@@ -1,0 +1,88 @@
+"""Compares a route with the oracle on hard texts when a tokenizer is loaded.
+
+It guards against what tests on other machines cannot see: another version of `tokenizers`, a tokenizer.json that
+differs from those tested. It is meant to take a few tens of milliseconds, the oracle's share included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .routes import Route
+
+# One string for each class that split patterns and normalizers treat apart.
+_CLASSES = {
+    "lower": "abzéßñøčłıſабвαςգ",
+    "upper": "ABZÉØČŁİАБВΑΣǅ",
+    "other letter": "אبतไ한日カ中文々ʰªº",
+    "mark": "\u0301\u0327\u0345\u093c\u0e31\u20dd\ufe0f",
+    "number": "0123456789²¼Ⅷ٣४𝟘〇①",
+    "space": " \t\x0b\x0c\x1c\x85\xa0\u1680\u2003\u2028\u202f\u3000",
+    "newline": "\r\n",
+    "punctuation": "'’\"`.,;:!?-–_/\\|()[]{}<>@#%&*…·。，、「»",
+    "symbol": "$+=~^€§¶©😀👍🏽🇺🇸❤",
+    "control": "\x00\x07\x1b\x7f\x9f\u200b\u200d\ufeff\ufffd\U000e0001\U0010ffff",
+    "composing": "e\u0301q\u0323\u0307か\u3099\u1100\u1161\u11a8\u212b\u0344\u0958ﬁ",
+}
+_PHRASES = (
+    "", " ", "a", " a", "a ", "\n", " \n a", "\r\n\r\n", "\t\t\tx", "   three", "The quick brown fox, isn't it? It's 12345.67!",
+    "I'M WE'LL you'RE 's 't x'ſ y'sa ’s", "def f(x):\n\treturn x ** 2  # done\r\n\r\n\r\n    \n", "http://a.b/c?d=e&f=%20#g",
+    "東京は日本の首都です。人口1400万人", "한국어 텍스트", "Ελληνικά ΣΊΣΥΦΟΣ", "हिन्दी में", "👩‍👩‍👧‍👦🏳️‍🌈", "x²y³ 1234567 ١٢٣ ½",
+    "camelCaseHTTPServer snake_case_1 SHOUT", "a.\n/b .\n/ ..//", "--- *** === ```py\n```", "<|endoftext|> <s></s> [MASK] <0x0A> ▁Ġ",
+)  # fmt: skip
+_RUNS = "aA é中1 .\n=-'\u0301"
+_CONTEXTS = ("{}", "a{}b", " {} ", "\n{}\n", "中{}1", "{}{}", ".{} x")
+_EVERY_CONTEXT_UP_TO = 40
+_TOKENS_A_TEXT = 8
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """`mismatch` is None, or says for which text the ids differed: its number, length and hash."""
+
+    texts: int
+    seconds: float
+    mismatch: str | None
+
+
+def self_check(route: Route, oracle: Route, added_tokens: Sequence[str]) -> SelfCheck:
+    """Every hard text through both, with the special tokens of the post-processor and, for some, split special tokens."""
+    start = time.perf_counter()
+    texts = hard_texts(added_tokens)
+    mismatch = None
+    for number, text in enumerate(texts):
+        add_special_tokens = number % 2 == 0
+        split_special_tokens = number % 16 == 15
+        found = route.encode_list(text, add_special_tokens, split_special_tokens)
+        if found != oracle.encode_list(text, add_special_tokens, split_special_tokens):
+            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+            mismatch = f"hard text {number} ({len(text)} characters, sha256 {digest})"
+            break
+    return SelfCheck(len(texts), time.perf_counter() - start, mismatch)
+
+
+def hard_texts(added_tokens: Sequence[str]) -> list[str]:
+    """About 200 texts, the same on every machine and for every call, and the added tokens in several contexts."""
+    rng = random.Random(20240229)
+    texts = list(_PHRASES)
+    texts += list(_CLASSES.values())
+    texts += [character * length for character in _RUNS for length in (2, 17, 130)]
+    alphabets = [*_CLASSES.values(), "".join(_CLASSES.values()), "sStTdDmMlLvVrReE'’ \nxé1"]
+    texts += ["".join(rng.choices(alphabets[k % len(alphabets)], k=rng.randint(5, 60))) for k in range(65)]
+    everything = [c for characters in _CLASSES.values() for c in characters] + list(_PHRASES)
+    texts += ["".join(rng.choices(everything, k=rng.randint(2, 12))) for _ in range(60)]
+    return texts + _with_added_tokens(added_tokens)
+
+
+def _with_added_tokens(added_tokens: Sequence[str]) -> list[str]:
+    if len(added_tokens) <= _EVERY_CONTEXT_UP_TO:
+        pieces = [context.replace("{}", token) for context in _CONTEXTS for token in added_tokens]
+    else:
+        pieces = [_CONTEXTS[k % len(_CONTEXTS)].replace("{}", token) for k, token in enumerate(added_tokens)]
+    texts = ["".join(pieces[k : k + _TOKENS_A_TEXT]) for k in range(0, len(pieces), _TOKENS_A_TEXT)]
+    # Beginnings and ends of added tokens are plain text, and the places where a matcher may go wrong.
+    return texts + ["".join(token[:-1] + token[1:] for token in added_tokens[:_EVERY_CONTEXT_UP_TO])]
