@@ -29,7 +29,7 @@ struct AsciiMasks {
   // Everything else of ASCII: punctuation and symbols, and controls.
   uint64_t other() const { return ~(letter | digit | space | high); }
   // The bytes below the first one that is not ASCII.
-  uint64_t valid() const { return high != 0 ? (high & (~high + 1)) - 1 : ~uint64_t{0}; }
+  uint64_t valid() const { return (high & (~high + 1)) - 1; }
 };
 
 // The reference for the vector forms.
@@ -56,7 +56,7 @@ inline AsciiMasks ascii_masks_portable(const uint8_t* p) {
 #if defined(LOPT_ASCII_MASKS_SSE2)
 
 // Signed comparison: bytes of 0x80 and above are negative and stay below every bound used here.
-inline AsciiMasks ascii_masks(const uint8_t* p) {
+[[gnu::always_inline]] inline AsciiMasks ascii_masks(const uint8_t* p) {
   AsciiMasks masks;
   const auto all = [](int value) { return _mm_set1_epi8(static_cast<char>(value)); };
   for (int i = 0; i < 64; i += 16) {
@@ -87,7 +87,7 @@ inline AsciiMasks ascii_masks(const uint8_t* p) {
 
 #elif defined(LOPT_ASCII_MASKS_NEON)
 
-inline AsciiMasks ascii_masks(const uint8_t* p) {
+[[gnu::always_inline]] inline AsciiMasks ascii_masks(const uint8_t* p) {
   const uint8x16_t bytes[4] = {vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)};
   static constexpr uint8_t bit_of_lane[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   const uint8x16_t bits = vld1q_u8(bit_of_lane);
@@ -132,7 +132,7 @@ inline uint64_t grouped_digit_starts(uint64_t digit) {
 
 // How a scanner classifies its windows; tests choose the portable form.
 struct VectorMasks {
-  static AsciiMasks of(const uint8_t* p) { return ascii_masks(p); }
+  [[gnu::always_inline]] static AsciiMasks of(const uint8_t* p) { return ascii_masks(p); }
 };
 struct PortableMasks {
   static AsciiMasks of(const uint8_t* p) { return ascii_masks_portable(p); }

@@ -23,7 +23,11 @@ inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-inline uint64_t hash_words(uint64_t low, uint64_t high) { return fold_multiply(low ^ HASH_A, high ^ HASH_C); }
+// Good in its high bits only: tables index by them.
+inline uint64_t hash_words(uint64_t low, uint64_t high) {
+    const uint64_t sum = low * HASH_A + high * HASH_B;
+    return (sum ^ sum >> 32) * HASH_C;
+}
 
 inline uint64_t hash_bytes(const uint8_t* p, size_t n) {
     uint64_t h = n * HASH_A;

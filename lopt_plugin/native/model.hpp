@@ -27,8 +27,8 @@ class Model {
     Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
         : merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable), cuts_(vocabulary.entries()),
-          hot_(hot_words()), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
-          words_encoder_(hot_, words_, long_words_, matcher_, cache_) {
+          words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
+          words_encoder_(words_, long_words_, matcher_, cache_) {
         compatibility_.build_edges(merges_);
         link_shorter();
         merges_.forget_pairs();
@@ -42,13 +42,11 @@ class Model {
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
     size_t bytes() const {
-        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + hot_.bytes() +
-               words_.bytes() + cache_.bytes();
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() +
+               + cache_.bytes();
     }
 
   private:
-    // The hot tables fit the L2 cache together; low ids are the early merges, and so the frequent words.
-    static constexpr size_t HOT_SHORT = 8192, HOT_LONG = 2048;
     static constexpr size_t CACHE_SLOTS = 1 << 15;
 
     Reproduction reproduce(const Vocabulary& vocabulary) {
@@ -100,19 +98,6 @@ class Model {
         return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};
     }
 
-    std::vector<WordTable::Item> hot_words() const {
-        std::vector<Entry> entries = reproduction_.reproduced;
-        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.id < b.id; });
-        std::vector<WordTable::Item> items;
-        size_t short_left = HOT_SHORT, long_left = HOT_LONG;
-        for (const auto& entry : entries) {
-            size_t& left = entry.bytes.size() <= 8 ? short_left : long_left;
-            if (!fits_key(entry) || left == 0) continue;
-            left--;
-            items.push_back(item(entry));
-        }
-        return items;
-    }
     std::vector<WordTable::Item> all_words(bool ignore_merges) const {
         std::vector<WordTable::Item> items;
         for (const auto& entry : reproduction_.reproduced)
@@ -136,7 +121,7 @@ class Model {
     Trie trie_;
     Matcher matcher_;
     Cuts cuts_;
-    WordTable hot_, words_;
+    WordTable words_;
     LongWordTable long_words_;
     WordCache cache_;
     WordEncoder words_encoder_;

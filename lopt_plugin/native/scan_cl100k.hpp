@@ -65,7 +65,7 @@ struct Cl100kScanner {
 
     const uint64_t absorbed_first = m.newline & (other << 1);
     starts |= whitespace_starts(m.space, m.newline) & ~absorbed_first;
-    if (absorbed_first != 0) starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
+    starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
     return starts & certain_below_trailing_space(m.space, valid) & valid & ~uint64_t{1};
   }
 

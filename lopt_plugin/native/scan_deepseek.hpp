@@ -69,7 +69,7 @@ struct DeepseekScanner {
     starts |= m.control & (~(m.control << 1) | (m.letter >> 1));
     const uint64_t absorbed_first = m.newline & (punctuation << 1);
     starts |= whitespace_starts(m.space, m.newline, m.digit) & ~absorbed_first;
-    if (absorbed_first != 0) starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
+    starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
     return starts & certain_below_trailing_space(m.space, valid) & valid & ~uint64_t{1};
   }
 

@@ -50,25 +50,23 @@ struct O200kScanner {
   static uint64_t starts(const uint8_t* p) {
     const AsciiMasks m = Masks::of(p);
     uint64_t valid = m.valid();
-    const uint64_t any_other = m.other();
-    const uint64_t plain_space = m.space & ~m.newline;
-    const uint64_t lower = m.letter & ~m.upper;
-    // [\r\n/]* after other characters: from each newline behind one to the end of its run of newlines and slashes. The
-    // addition runs through every run that holds a newline to begin at; the markers themselves are put back.
-    const uint64_t absorbable = m.newline | m.slash;
-    const uint64_t absorbed_first = m.newline & (any_other << 1);
-    const uint64_t absorbed = absorbed_first == 0 ? 0 : (((absorbed_first + absorbable) ^ absorbable) | absorbed_first) & absorbable;
-    const uint64_t other = any_other & ~absorbed;
-    const uint64_t space = m.space & ~absorbed;
+    uint64_t other = m.other(), space = m.space, newline = m.newline;
+    const uint64_t plain_space = space & ~newline;
+    uint64_t absorbed_first = newline & (other << 1);
+    if (((absorbed_first + newline) & m.slash & ~newline) != 0) {
+      const uint64_t absorbed = absorbed_with_slashes(absorbed_first, newline | m.slash);
+      other &= ~absorbed;
+      space &= ~absorbed;
+      newline &= ~absorbed;
+      absorbed_first = 0;
+    }
     // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters behind it.
     const uint64_t prefix = other & ~(other << 1) & ~(m.blank << 1);
+    const uint64_t lower = m.letter & ~m.upper;
     uint64_t starts = prefix | (m.letter & ~((m.letter | plain_space | prefix) << 1)) | (m.upper & (lower << 1));
-    if constexpr (max_digits == 1) {
-      starts |= m.digit;
-    } else {
-      starts |= grouped_digit_starts(m.digit);
-    }
-    starts |= whitespace_starts(space, m.newline & ~absorbed);
+    starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);
+    starts |= whitespace_starts(space, newline) & ~absorbed_first;
+    starts |= (absorbed_first + newline) & ~newline & plain_space;
     if constexpr (contractions) apply_suffixes(p, m, starts, valid);
     return starts & certain_below_trailing_space(space, valid) & valid & ~uint64_t{1};
   }
@@ -93,6 +91,12 @@ struct O200kScanner {
       if ((found & lower_side) != 0) after_both = q;
     }
     return after_both != nullptr ? after_both : q;
+  }
+
+  // What [\r\n/]* takes behind other characters, newlines and slashes mixed: from each first newline to the end of its
+  // run. The addition carries through the runs; where one holds several first newlines, they are put back.
+  static uint64_t absorbed_with_slashes(uint64_t absorbed_first, uint64_t absorbable) {
+    return (((absorbed_first + absorbable) ^ absorbable) | absorbed_first) & absorbable;
   }
 
   static const uint8_t* with_suffix(const uint8_t* q, const uint8_t* end) {

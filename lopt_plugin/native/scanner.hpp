@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "scan_cl100k.hpp"
@@ -46,32 +45,6 @@ struct Scanners {
 template <class Visitor>
 bool visit_scanner(std::string_view name, Visitor&& visitor) {
   return Scanners<>::visit(name, visitor);
-}
-
-// Calls accept(end) for every pre-token from p on, in order, until accept returns false or the text ends; p is a
-// pre-token start. Windows are tried only where eight bytes of ASCII lie ahead: elsewhere they would find little.
-template <class Scanner, class Accept>
-void scan(const ClassTable& table, const uint8_t* p, const uint8_t* end, Accept&& accept) {
-  while (p < end) {
-    if (end - p >= 64) {
-      uint64_t ahead;
-      std::memcpy(&ahead, p, sizeof ahead);
-      if ((ahead & 0x8080808080808080u) == 0) {
-        uint64_t starts = Scanner::starts(p);
-        if (starts != 0) {
-          const uint8_t* window = p;
-          do {
-            p = window + __builtin_ctzll(starts);
-            starts &= starts - 1;
-            if (!accept(p)) return;
-          } while (starts != 0);
-          continue;
-        }
-      }
-    }
-    p = Scanner::next(table, p, end);
-    if (!accept(p)) return;
-  }
 }
 
 }  // namespace lopt

@@ -37,17 +37,14 @@ inline uint64_t whitespace_starts(uint64_t space, uint64_t newline, uint64_t tex
   const uint64_t plain = space & ~newline;
   uint64_t starts = (space & ~(space << 1)) | (plain & ~(space >> 1) & ~(text_enders >> 1));
   const uint64_t after_newline = plain & (newline << 1);
-  if (after_newline != 0) {
-    // A stretch of plain spaces that ends at another newline belongs to the match that began before it.
-    uint64_t stretch_ends = (after_newline + plain) & ~plain & newline;
-    uint64_t kept = after_newline;
-    while (stretch_ends != 0) {
-      const uint64_t stretch_end = stretch_ends & (~stretch_ends + 1);
-      stretch_ends ^= stretch_end;
-      const uint64_t before = after_newline & (stretch_end - 1);
-      kept &= ~(uint64_t{1} << (63 - __builtin_clzll(before)));
-    }
-    starts |= kept;
+  starts |= after_newline;
+  // A stretch of plain spaces that ends at another newline belongs to the match that began before it.
+  uint64_t stretch_ends = (after_newline + plain) & ~plain & newline;
+  while (stretch_ends != 0) {
+    const uint64_t stretch_end = stretch_ends & (~stretch_ends + 1);
+    stretch_ends ^= stretch_end;
+    const uint64_t before = after_newline & (stretch_end - 1);
+    starts &= ~(uint64_t{1} << (63 - __builtin_clzll(before)));
   }
   return starts;
 }
@@ -56,7 +53,7 @@ inline uint64_t whitespace_starts(uint64_t space, uint64_t newline, uint64_t tex
 // certain. The mask of the places that are certain.
 inline uint64_t certain_below_trailing_space(uint64_t space, uint64_t valid) {
   const uint64_t top = valid ^ (valid >> 1);
-  if ((space & top) == 0) return ~uint64_t{0};
+  if ((space & (space << 1) & top) == 0) return ~uint64_t{0};
   const uint64_t others = valid & ~space;
   return others != 0 ? (~uint64_t{0} >> __builtin_clzll(others)) << 1 | 1 : 1;
 }

@@ -23,12 +23,14 @@ struct Window {
     uint64_t cut_marks[ROOM / 64 + 2] = {};
     bool has_cuts = false;
 
+    // A piece that is no entry.
     struct Miss {
         WordKey key;
         uint64_t hash;
-        uint32_t piece, is_short;
+        uint32_t piece;
     };
     uint32_t ids[ROOM + 8];
+    uint32_t missing[ROOM + 8];
     Miss misses[ROOM];
     Matcher::Job jobs[ROOM];
     const Match* known[ROOM];
@@ -58,46 +60,48 @@ struct Window {
 
 class WordEncoder {
   public:
-    WordEncoder(const WordTable& hot, const WordTable& words, const LongWordTable& long_words, const Matcher& matcher, WordCache& cache)
-        : hot_(hot), words_(words), long_words_(long_words), matcher_(matcher), cache_(cache) {}
+    WordEncoder(const WordTable& words, const LongWordTable& long_words, const Matcher& matcher, WordCache& cache)
+        : words_(words), long_words_(long_words), matcher_(matcher), cache_(cache) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
-        const uint32_t found = readable_end - window.end() >= 16 ? probe_hot<false>(window) : probe_hot<true>(window);
-        const uint32_t missing = probe_all(window, found);
+        const bool near_end = readable_end - window.end() < 16;
+        const uint32_t missing = near_end ? probe<true>(window) : probe<false>(window);
         look_ahead(window, missing);
         emit(window, missing, out);
     }
 
   private:
-    // Probes the small table that stays in the L2 cache; returns how many pieces it does not hold.
     template <bool NEAR_END>
-    uint32_t probe_hot(Window& window) const {
-        uint32_t missing = 0;
-        for (uint32_t k = 0; k < window.count; k++) {
-            const uint8_t* p = window.base + window.bounds[k];
-            const uint32_t length = window.bounds[k + 1] - window.bounds[k];
-            const WordKey key = NEAR_END ? masks_.key_near_end(p, length) : masks_.key(p, length);
-            const uint64_t hash = key.hash();
-            const bool is_short = length <= 8;
-            const uint32_t id = hot_.find_first(key, hash, is_short);
-            window.ids[k] = id;
-            window.misses[missing] = {key, hash, k, is_short};
-            missing += id == NONE;
-        }
-        return missing;
+    WordKey key_of(const uint8_t* p, uint32_t length) const {
+        return NEAR_END ? masks_.key_near_end(p, length) : masks_.key(p, length);
     }
 
-    uint32_t probe_all(Window& window, uint32_t missing) const {
-        for (uint32_t m = 0; m < missing; m++) words_.prefetch(window.misses[m].hash, window.misses[m].is_short);
+    // Looks all pieces up in the table of entries, asking for all its slots first; returns how many it does not hold.
+    template <bool NEAR_END>
+    uint32_t probe(Window& window) const {
+        for (uint32_t k = 0; k < window.count; k++) {
+            const uint32_t length = window.bounds[k + 1] - window.bounds[k];
+            window.ids[k] = words_.prefetch(key_of<NEAR_END>(window.base + window.bounds[k], length).hash(), length <= 8);
+        }
+        uint32_t missing = 0;
+        for (uint32_t k = 0; k < window.count; k++) {
+            const uint32_t length = window.bounds[k + 1] - window.bounds[k];
+            const uint32_t id = words_.find_first(key_of<NEAR_END>(window.base + window.bounds[k], length), window.ids[k], length <= 8);
+            window.ids[k] = id;
+            window.missing[missing] = k;
+            missing += id >= WHOLE_ONLY;
+        }
         uint32_t left = 0;
         for (uint32_t m = 0; m < missing; m++) {
-            const Window::Miss& miss = window.misses[m];
-            uint32_t id = words_.find(miss.key, miss.hash, miss.is_short);
-            if (id != NONE && id & WHOLE_ONLY) id = window.is_whole(miss.piece) ? id & ~WHOLE_ONLY : NONE;
-            window.ids[miss.piece] = id;
-            cache_.prefetch(miss.hash);
-            window.misses[left] = miss;
+            const uint32_t k = window.missing[m], length = window.bounds[k + 1] - window.bounds[k];
+            const WordKey key = key_of<NEAR_END>(window.base + window.bounds[k], length);
+            const uint64_t hash = key.hash();
+            uint32_t id = words_.find(key, hash, length <= 8);
+            if (id != NONE && id & WHOLE_ONLY) id = window.is_whole(k) ? id & ~WHOLE_ONLY : NONE;
+            window.ids[k] = id;
+            cache_.prefetch(hash);
+            window.misses[left] = {key, hash, k};
             left += id == NONE;
         }
         return left;
@@ -152,7 +156,6 @@ class WordEncoder {
         return end;
     }
 
-    const WordTable& hot_;
     const WordTable& words_;
     const LongWordTable& long_words_;
     const Matcher& matcher_;

@@ -1,6 +1,7 @@
 // Whole words of up to 16 bytes to ids: read-only tables of vocabulary entries, and a bounded cache for other words.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -46,8 +47,9 @@ class KeyMasks {
     std::array<uint64_t, LONGEST_KEY + 2> low_, high_;
 };
 
-// Vocabulary entries by key. Slots for up to 8 bytes are packed four to a cache line; both kinds begin alike, so the
-// first slot is read without a branch on the length: past a short slot lies another one, whose bytes are masked off.
+// Vocabulary entries by key. Slots for words of up to 8 bytes and for longer ones are of different sizes, but begin
+// alike and fill two regions of the same size, so that a first probe needs no branch on the length: past a short slot
+// lies other memory of the table, whose bytes are masked off.
 class WordTable {
   public:
     struct Item {
@@ -55,69 +57,71 @@ class WordTable {
         uint32_t id;
     };
 
-    explicit WordTable(const std::vector<Item>& items) {
+    // In order of id: low ids are early merges, and so frequent words, and the first to come gets a first slot.
+    explicit WordTable(std::vector<Item> items) {
+        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return (a.id & ~WHOLE_ONLY) < (b.id & ~WHOLE_ONLY); });
         size_t short_count = 0;
         for (const auto& item : items) short_count += is_short(item.key);
-        shorts_.assign(slots_for(short_count) + 1, {~uint64_t{0}, NONE, 0});
-        longs_.assign(slots_for(items.size() - short_count), {~uint64_t{0}, NONE, 0, 0, 0});
-        short_mask_ = shorts_.size() - 2;
-        long_mask_ = longs_.size() - 1;
+        const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
+        region_ = power_of_two_at_least((slots + slots / 2 + 2) * sizeof(ShortSlot));
+        shift_ = static_cast<unsigned>(__builtin_clzll(region_)) + 1;
+        memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
         for (const auto& item : items) {
-            size_t i = item.key.hash();
-            if (is_short(item.key)) {
-                for (i &= short_mask_; shorts_[i].id != NONE; i = (i + 1) & short_mask_) {}
-                shorts_[i] = {item.key.low, item.id, 0};
-            } else {
-                for (i &= long_mask_; longs_[i].id != NONE; i = (i + 1) & long_mask_) {}
-                longs_[i] = {item.key.low, item.id, 0, item.key.high, 0};
-            }
+            const bool short_word = is_short(item.key);
+            size_t at = first(item.key.hash(), short_word);
+            while (id_at(at) != NONE) at = next(at, short_word);
+            ShortSlot& slot = memory_[at / sizeof(ShortSlot)];
+            slot = {item.key.low, item.id, 0};
+            if (!short_word) memory_[at / sizeof(ShortSlot) + 1] = {item.key.high, NONE, 0};
         }
     }
 
-    // The id if the first slot holds it; NONE says nothing (`find` looks further).
-    uint32_t find_first(const WordKey& key, uint64_t hash, bool is_short) const {
-        const char* slot = address(hash, is_short);
-        uint64_t low, high;
-        uint32_t id;
-        std::memcpy(&low, slot, 8);
-        std::memcpy(&id, slot + 8, 4);
-        std::memcpy(&high, slot + 16, 8);
-        const uint64_t differs = (low ^ key.low) | (is_short ? 0 : high ^ key.high);
-        return differs == 0 ? id : NONE;
+    // Asks for the memory of a word's first slot; returns the place for `find_first`.
+    uint32_t prefetch(uint64_t hash, bool short_word) const {
+        const size_t place = first(hash, short_word) / sizeof(ShortSlot);
+        __builtin_prefetch(&memory_[place]);
+        return static_cast<uint32_t>(place);
     }
-    uint32_t find(const WordKey& key, uint64_t hash, bool is_short) const {
-        if (is_short) {
-            for (size_t i = hash & short_mask_; shorts_[i].id != NONE; i = (i + 1) & short_mask_)
-                if (shorts_[i].low == key.low) return shorts_[i].id;
-        } else {
-            for (size_t i = hash & long_mask_; longs_[i].id != NONE; i = (i + 1) & long_mask_)
-                if (longs_[i].low == key.low && longs_[i].high == key.high) return longs_[i].id;
+    // The id if the first slot holds it; NONE says nothing (`find` looks further). Without a branch: whether a word is
+    // short and whether it is found are both hard to predict.
+    uint32_t find_first(const WordKey& key, uint32_t place, bool short_word) const {
+        const ShortSlot* slot = &memory_[place];
+        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & long_mask(short_word));
+        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
+    }
+    uint32_t find(const WordKey& key, uint64_t hash, bool short_word) const {
+        for (size_t at = first(hash, short_word);; at = next(at, short_word)) {
+            const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
+            if (slot->low == key.low && (short_word || slot[1].low == key.high)) return slot->id;
+            if (slot->id == NONE) return NONE;
         }
-        return NONE;
     }
-    void prefetch(uint64_t hash, bool is_short) const { __builtin_prefetch(address(hash, is_short)); }
-    size_t bytes() const { return shorts_.bytes() + longs_.bytes(); }
+    size_t bytes() const { return memory_.bytes(); }
 
   private:
     struct ShortSlot {
         uint64_t low;
         uint32_t id, padding;
     };
-    struct LongSlot {
-        uint64_t low;
-        uint32_t id, padding;
-        uint64_t high, more_padding;
-    };
-    static bool is_short(const WordKey& key) { return key.high == ~uint64_t{0}; }
-    static size_t slots_for(size_t count) { return power_of_two_at_least(count + count / 2 + 2); }
-    const char* address(uint64_t hash, bool is_short) const {
-        return is_short ? reinterpret_cast<const char*>(&shorts_[hash & short_mask_])
-                        : reinterpret_cast<const char*>(&longs_[hash & long_mask_]);
-    }
+    // A longer word takes two of them: the second holds the high half of its key.
+    static constexpr size_t LONG_SLOT = 2 * sizeof(ShortSlot);
 
-    Table<ShortSlot> shorts_;  // one more at the end, for the read past the last
-    Table<LongSlot> longs_;
-    size_t short_mask_ = 0, long_mask_ = 0;
+    static bool is_short(const WordKey& key) { return key.high == ~uint64_t{0}; }
+    static uint64_t long_mask(bool short_word) { return static_cast<uint64_t>(short_word) - 1; }
+    // Byte offset of the slot where the search begins.
+    size_t first(uint64_t hash, bool short_word) const {
+        const uint64_t is_long = long_mask(short_word);
+        return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
+    }
+    size_t next(size_t at, bool short_word) const {
+        const size_t region = short_word ? 0 : region_;
+        return region + ((at - region + (short_word ? sizeof(ShortSlot) : LONG_SLOT)) & (region_ - 1));
+    }
+    uint32_t id_at(size_t at) const { return memory_[at / sizeof(ShortSlot)].id; }
+
+    Table<ShortSlot> memory_;  // one more at the end, for the read past the last
+    size_t region_ = 0;        // bytes of each region, a power of two
+    unsigned shift_ = 0;
 };
 
 // Words that are no entries, with the ids that BPE gave them. Direct-mapped, of fixed size, shared by all threads
