@@ -35,7 +35,7 @@ class Cuts {
     // Is the place between these neighbours a cut? Characters as code points, and the two bytes that meet.
     // The pairs are hashed to bits: a collision refuses a cut, which is always right.
     bool between(uint32_t left, uint32_t right, uint8_t last_byte, uint8_t first_byte) const {
-        return !get(pairs_, pair_bit(left, right)) && !get(open_, open_bit(last_byte, first_byte));
+        return !(get(pairs_, pair_bit(left, right)) | get(open_, open_bit(last_byte, first_byte)));
     }
     size_t bytes() const { return pairs_.bytes() + open_.bytes(); }
 

@@ -119,18 +119,22 @@ class StretchEncoder {
     // Adds the cuts inside the pre-token [p, end), not its end.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
         int length;
-        uint32_t left = decode_character(p, length);
+        uint32_t first = window.count, left = decode_character(p, length);
+        bool restarted = false;
         for (p += length; p < end; p += length) {
             const uint32_t right = decode_character(p, length);
-            if ((left >= 0x800 || right >= 0x800) && model_.cuts().between(left, right, p[-1], *p)) {
-                window.add_cut(p);
-                if (window.full()) {
-                    model_.words().resolve(window, text.readable_end, out);
-                    window.start(p, true);
-                }
-            }
+            window.add_if((left | right) >= 0x800 && model_.cuts().between(left, right, p[-1], *p), p);
             left = right;
+            if (window.full()) {
+                window.parts.push_back({first, window.count});
+                const uint8_t* at = window.end();
+                model_.words().resolve(window, text.readable_end, out);
+                window.start(at);
+                first = 0;
+                restarted = true;
+            }
         }
+        if (restarted || window.count > first) window.parts.push_back({first, window.count});
     }
 
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {

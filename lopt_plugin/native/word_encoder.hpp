@@ -1,6 +1,7 @@
 // Pre-tokens to ids, a window at a time: one probe for most words, and overlapping cache misses for the rest.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "cuts.hpp"
@@ -13,15 +14,17 @@ namespace lopt {
 inline constexpr uint32_t WINDOW = 512;  // pre-tokens that are resolved together
 
 // Boundaries of up to WINDOW consecutive pieces of text, and the working space to resolve them.
-// Piece k is [base + bounds[k], base + bounds[k + 1]); a bound is a place between pre-tokens unless it is marked as a cut.
+// Piece k is [base + bounds[k], base + bounds[k + 1]): a pre-token, or a part of one that was cut.
 struct Window {
     static constexpr uint32_t ROOM = WINDOW + 80;  // a scan step may add 64 bounds to a window that is nearly full
 
     const uint8_t* base = nullptr;
     uint32_t count = 0;
     uint32_t bounds[ROOM + 8];
-    uint64_t cut_marks[ROOM / 64 + 2] = {};
-    bool has_cuts = false;
+    struct Parts {
+        uint32_t first, last;  // pieces of one pre-token
+    };
+    std::vector<Parts> parts;
 
     // A piece that is no entry.
     struct Miss {
@@ -36,25 +39,23 @@ struct Window {
     const Match* known[ROOM];
     std::vector<Match> matches = std::vector<Match>(ROOM * 65);
 
-    // Begins anew at a place between pre-tokens, or at a cut inside one.
-    void start(const uint8_t* at, bool at_cut = false) {
+    void start(const uint8_t* at) {
         base = at;
         count = 0;
         bounds[0] = 0;
-        if (has_cuts)
-            for (auto& word : cut_marks) word = 0;
-        cut_marks[0] = at_cut;
-        has_cuts = at_cut;
+        parts.clear();
     }
     bool full() const { return count >= WINDOW; }
     void add(const uint8_t* end) { bounds[++count] = static_cast<uint32_t>(end - base); }
-    void add_cut(const uint8_t* end) {
-        add(end);
-        cut_marks[count >> 6] |= uint64_t{1} << (count & 63);
-        has_cuts = true;
+    // Without a branch: whether a place is a cut is hard to predict.
+    void add_if(bool wanted, const uint8_t* end) {
+        bounds[count + 1] = static_cast<uint32_t>(end - base);
+        count += wanted;
     }
-    bool is_cut(uint32_t bound) const { return cut_marks[bound >> 6] >> (bound & 63) & 1; }
-    bool is_whole(uint32_t piece) const { return !has_cuts || !(is_cut(piece) || is_cut(piece + 1)); }
+    bool is_whole(uint32_t piece) const {
+        const auto later = std::upper_bound(parts.begin(), parts.end(), piece, [](uint32_t k, const Parts& p) { return k < p.first; });
+        return later == parts.begin() || piece > later[-1].last;
+    }
     const uint8_t* end() const { return base + bounds[count]; }
 };
 
