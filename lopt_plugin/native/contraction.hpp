@@ -1,3 +1,4 @@
+// Contractions without regard to case, as the newer split patterns have them.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,15 @@ namespace lopt {
 // Bytes that (?i:'s|'t|'re|'ve|'m|'ll|'d) matches at the apostrophe p, 0 if none. U+017F folds to s; no other code
 // point outside ASCII folds into a contraction.
 inline int contraction_length(const uint8_t* p, const uint8_t* end) {
-  if (end - p < 2) return 0;
-  const unsigned first = p[1];
-  if (first >= 0x80) return first == 0xC5 && p[2] == 0xBF ? 3 : 0;
-  const unsigned a = first | 0x20u;
-  if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
-  if (a != 'r' && a != 'v' && a != 'l') return 0;
-  if (end - p < 3 || p[2] >= 0x80) return 0;
-  const unsigned b = p[2] | 0x20u;
-  return b == (a == 'l' ? unsigned{'l'} : unsigned{'e'}) ? 3 : 0;
+    if (end - p < 2) return 0;
+    const unsigned first = p[1];
+    if (first >= 0x80) return first == 0xC5 && p[2] == 0xBF ? 3 : 0;
+    const unsigned a = first | 0x20u;
+    if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
+    if (a != 'r' && a != 'v' && a != 'l') return 0;
+    if (end - p < 3 || p[2] >= 0x80) return 0;
+    const unsigned b = p[2] | 0x20u;
+    return b == (a == 'l' ? unsigned{'l'} : unsigned{'e'}) ? 3 : 0;
 }
 
 }  // namespace lopt

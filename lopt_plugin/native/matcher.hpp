@@ -11,12 +11,6 @@
 
 namespace lopt {
 
-// A longest match found ahead of its use; `end` 0 ends a list of them.
-struct Match {
-    uint32_t token, start, end;
-};
-inline constexpr Match NO_MATCHES{0, 0, 0};
-
 class Matcher {
   public:
     // `regular_only` false (an entry too long to be described): every word is merged by rank.
@@ -29,8 +23,7 @@ class Matcher {
     bool usable() const { return usable_; }
 
     // BPE of p[0, length), 0 < length. Returns the end of the output; `out` has room for one id per byte.
-    // `known` holds longest matches found by walk_ahead for this word.
-    uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out, const Match* known = &NO_MATCHES) const {
+    uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!usable_) return out + merge_by_rank(merges_, p, length, out);
         // Ends proven not to be boundaries of the encoding: each is given up once, which keeps the search linear.
         uint64_t dead_small[4] = {0, 0, 0, 0};
@@ -41,17 +34,7 @@ class Matcher {
             dead = dead_large.data();
         }
         const uint8_t* end = p + length;
-        uint32_t count = 0, position = 0, size = 0, token = 0;
-        const auto match_here = [&] {
-            while (known->end && known->start < position) known++;
-            if (known->end && known->start == position) {
-                token = known->token;
-                size = known->end - position;
-            } else {
-                token = longest(p + position, end, size);
-            }
-        };
-        match_here();
+        uint32_t count = 0, position = 0, size = 0, token = longest(p, end, size);
         for (;;) {
             if (token & IRREGULAR) return out + merge_by_rank(merges_, p, length, out);
             const uint32_t stop = position + size;
@@ -60,7 +43,7 @@ class Matcher {
                 out[count++] = token;
                 position = stop;
                 if (position == length) return out + count;
-                match_here();
+                token = longest(p + position, end, size);
                 continue;
             }
             const uint32_t shorter = compatibility_.shorter(token);
@@ -77,90 +60,7 @@ class Matcher {
         }
     }
 
-    // Longest matches of many words at once, one trie step per word and turn, so that the cache misses of different
-    // words overlap. Words of at most 64 bytes; `matches` has room for length + 1.
-    struct Job {
-        const uint8_t* p;
-        uint32_t length;
-        Match* matches;
-    };
-    void walk_ahead(const Job* jobs, size_t count) const {
-        struct Lane {
-            const uint8_t *start, *from, *at, *best_at, *end;
-            uint32_t base, best;
-            Match* out;
-        };
-        constexpr size_t LANES = 32;
-        Lane lanes[LANES];
-        size_t active = 0, next_job = 0;
-        const auto refill = [&](Lane& lane) {
-            const Job& job = jobs[next_job++];
-            lane = {job.p, job.p, job.p, job.p, job.p + job.length, Trie::ROOT, NONE, job.matches};
-        };
-        while (active < LANES && next_job < count) refill(lanes[active++]);
-        while (active) {
-            for (size_t i = 0; i < active;) {
-                Lane& lane = lanes[i];
-                const Trie::Unit unit = trie_[lane.base ^ *lane.at];
-                if (unit.is(*lane.at)) {
-                    lane.at++;
-                    lane.base = unit.base();
-                    if (unit.token != NONE) {
-                        lane.best = unit.token;
-                        lane.best_at = lane.at;
-                    }
-                    if (lane.at < lane.end) {
-                        __builtin_prefetch(&trie_[lane.base ^ *lane.at]);
-                        i++;
-                        continue;
-                    }
-                }
-                *lane.out++ = {lane.best, static_cast<uint32_t>(lane.from - lane.start), static_cast<uint32_t>(lane.best_at - lane.start)};
-                compatibility_.prefetch(lane.best & ~IRREGULAR);
-                if (lane.best_at == lane.end) {
-                    *lane.out = NO_MATCHES;
-                    if (next_job < count) refill(lane), i++;
-                    else lane = lanes[--active];
-                    continue;
-                }
-                lane.at = lane.from = lane.best_at;
-                lane.base = Trie::ROOT;
-                lane.best = NONE;
-                i++;
-            }
-        }
-        for (size_t j = 0; j < count; j++)
-            for (const Match* match = jobs[j].matches; match[1].end; match++) {
-                const uint32_t a = match[0].token & ~IRREGULAR, b = match[1].token & ~IRREGULAR;
-                if ((match[0].token | match[1].token) & IRREGULAR || !compatibility_.may_cross(a, b)) continue;
-                const uint32_t shorter = compatibility_.shorter(b);
-                if (shorter != Compatibility::NO_SHORTER) compatibility_.prefetch(shorter);
-                compatibility_.prefetch_walk(merges_, a, b);
-            }
-    }
-    size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
-
-  private:
-    // Characters of three bytes (CJK, Indic, Thai, Hangul, ...) are walked as a whole: one table for the first, a hash
-    // table behind a bit filter for those after it. MIXED marks a node below which an entry ends inside a character;
-    // there, and where the character is no token itself, the walk goes on by bytes.
-    struct CharacterStep {
-        uint32_t base, token;
-    };
-    struct CharacterSlot {
-        uint32_t from, code_point, base, token;
-    };
-    static constexpr uint32_t MIXED = 1u << 31;
-    static constexpr uint64_t FILTER_BITS = uint64_t{1} << 20;
-
-    static uint64_t character_hash(uint32_t from, uint32_t code_point) { return mix(static_cast<uint64_t>(from) << 16 | code_point); }
-    static bool three_bytes(const uint8_t* p, const uint8_t* end) {
-        return end - p >= 3 && (p[0] & 0xF0) == 0xE0 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
-    }
-    static uint32_t decode_three(const uint8_t* p) {
-        return static_cast<uint32_t>(p[0] & 15) << 12 | static_cast<uint32_t>(p[1] & 63) << 6 | static_cast<uint32_t>(p[2] & 63);
-    }
-
+    // The longest entry that p[0, end) begins with, perhaps with IRREGULAR; every byte is an entry.
     uint32_t longest(const uint8_t* p, const uint8_t* end, uint32_t& length) const {
         uint32_t base = Trie::ROOT, best = NONE;
         const uint8_t* q = p;
@@ -203,6 +103,32 @@ class Matcher {
             base = unit.base();
         }
         return best;
+    }
+    static bool three_bytes(const uint8_t* p, const uint8_t* end) {
+        return end - p >= 3 && (p[0] & 0xF0) == 0xE0 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
+    }
+
+    const MergeTable& merges() const { return merges_; }
+    const Compatibility& compatibility() const { return compatibility_; }
+    const Trie& trie() const { return trie_; }
+    size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
+
+  private:
+    // Characters of three bytes (CJK, Indic, Thai, Hangul, ...) are walked as a whole: one table for the first, a hash
+    // table behind a bit filter for those after it. MIXED marks a node below which an entry ends inside a character;
+    // there, and where the character is no token itself, the walk goes on by bytes.
+    struct CharacterStep {
+        uint32_t base, token;
+    };
+    struct CharacterSlot {
+        uint32_t from, code_point, base, token;
+    };
+    static constexpr uint32_t MIXED = 1u << 31;
+    static constexpr uint64_t FILTER_BITS = uint64_t{1} << 20;
+
+    static uint64_t character_hash(uint32_t from, uint32_t code_point) { return mix(static_cast<uint64_t>(from) << 16 | code_point); }
+    static uint32_t decode_three(const uint8_t* p) {
+        return static_cast<uint32_t>(p[0] & 15) << 12 | static_cast<uint32_t>(p[1] & 63) << 6 | static_cast<uint32_t>(p[2] & 63);
     }
 
     void index_characters(const std::vector<Entry>& sorted) {

@@ -1,3 +1,4 @@
+// No split.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +7,12 @@
 
 namespace lopt {
 
-// No split: the whole text is one pre-token.
+// The whole text is one pre-token.
 struct WholeScanner {
-  static constexpr const char* name = "whole";
-  static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
-  static uint64_t starts(const uint8_t*) { return 0; }
+    static constexpr const char* name = "whole";
+    static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
+    static uint64_t starts(const ClassTable&, const uint8_t*) { return 0; }
+    static uint64_t starts(const uint8_t*) { return 0; }
 };
 
 }  // namespace lopt

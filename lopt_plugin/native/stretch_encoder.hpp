@@ -116,25 +116,31 @@ class StretchEncoder {
         return window.end();
     }
 
-    // Adds the cuts inside the pre-token [p, end), not its end.
+    // Adds the cuts inside the pre-token [p, end), not its end. Without a branch on what is a cut: that is hard to predict.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
+        const Cuts& cuts = model_.cuts();
+        uint32_t first = window.count, count = window.count;
+        const uint8_t* base = window.base;
         int length;
-        uint32_t first = window.count, left = decode_character(p, length);
+        uint32_t left = decode_character(p, length);
         bool restarted = false;
         for (p += length; p < end; p += length) {
             const uint32_t right = decode_character(p, length);
-            window.add_if((left | right) >= 0x800 && model_.cuts().between(left, right, p[-1], *p), p);
+            window.bounds[count + 1] = static_cast<uint32_t>(p - base);
+            count += (left | right) >= 0x800 && cuts.between(left, right, p[-1], *p);
             left = right;
-            if (window.full()) {
-                window.parts.push_back({first, window.count});
-                const uint8_t* at = window.end();
+            if (count >= WINDOW) {
+                window.count = count;
+                window.parts.push_back({first, count});
+                base = window.end();
                 model_.words().resolve(window, text.readable_end, out);
-                window.start(at);
-                first = 0;
+                window.start(base);
+                first = count = 0;
                 restarted = true;
             }
         }
-        if (restarted || window.count > first) window.parts.push_back({first, window.count});
+        window.count = count;
+        if (restarted || count > first) window.parts.push_back({first, count});
     }
 
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {

@@ -76,18 +76,26 @@ class WordTable {
         }
     }
 
-    // Asks for the memory of a word's first slot; returns the place for `find_first`.
+    // Where the search for a word begins, with its memory asked for.
     uint32_t prefetch(uint64_t hash, bool short_word) const {
         const size_t place = first(hash, short_word) / sizeof(ShortSlot);
         __builtin_prefetch(&memory_[place]);
         return static_cast<uint32_t>(place);
     }
-    // The id if the first slot holds it; NONE says nothing (`find` looks further). Without a branch: whether a word is
-    // short and whether it is found are both hard to predict.
+    // The id if the first slot holds the word; NONE says nothing. Without a branch, like `find_second`: whether a word
+    // is short and where it is found are both hard to predict.
     uint32_t find_first(const WordKey& key, uint32_t place, bool short_word) const {
-        const ShortSlot* slot = &memory_[place];
-        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & long_mask(short_word));
-        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
+        return id_if_same(&memory_[place], key, long_mask(short_word));
+    }
+    // The id if the first or the second slot holds the word, NONE if not; it may then stand further on if `more` is set.
+    uint32_t find_second(const WordKey& key, uint64_t hash, bool short_word, bool& more) const {
+        const uint64_t is_long = long_mask(short_word);
+        const size_t at = first(hash, short_word);
+        const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
+        const ShortSlot* other = &memory_[next(at, short_word) / sizeof(ShortSlot)];
+        const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(other, key, is_long);
+        more = (id == NONE) & (slot->id != NONE) & (other->id != NONE);
+        return id;
     }
     uint32_t find(const WordKey& key, uint64_t hash, bool short_word) const {
         for (size_t at = first(hash, short_word);; at = next(at, short_word)) {
@@ -104,9 +112,12 @@ class WordTable {
         uint32_t id, padding;
     };
     // A longer word takes two of them: the second holds the high half of its key.
-    static constexpr size_t LONG_SLOT = 2 * sizeof(ShortSlot);
 
     static bool is_short(const WordKey& key) { return key.high == ~uint64_t{0}; }
+    static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
+        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
+        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
+    }
     static uint64_t long_mask(bool short_word) { return static_cast<uint64_t>(short_word) - 1; }
     // Byte offset of the slot where the search begins.
     size_t first(uint64_t hash, bool short_word) const {
@@ -114,8 +125,9 @@ class WordTable {
         return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
     }
     size_t next(size_t at, bool short_word) const {
-        const size_t region = short_word ? 0 : region_;
-        return region + ((at - region + (short_word ? sizeof(ShortSlot) : LONG_SLOT)) & (region_ - 1));
+        const uint64_t is_long = long_mask(short_word);
+        const size_t region = region_ & is_long, step = sizeof(ShortSlot) + (sizeof(ShortSlot) & is_long);
+        return region + ((at - region + step) & (region_ - 1));
     }
     uint32_t id_at(size_t at) const { return memory_[at / sizeof(ShortSlot)].id; }
 
@@ -133,10 +145,6 @@ class WordCache {
     explicit WordCache(size_t slots) : mask_(power_of_two_at_least(slots) - 1) { slots_.assign_default(mask_ + 1); }
 
     void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
-    bool holds(const WordKey& key, uint64_t hash) const {
-        const Slot& slot = slots_[index(hash)];
-        return slot.low.load(std::memory_order_relaxed) == key.low && slot.high.load(std::memory_order_relaxed) == key.high;
-    }
     // Number of ids written to `out` (room for MAX_IDS), 0 if the word is not there.
     size_t find(const WordKey& key, uint64_t hash, uint32_t* out) const {
         const Slot& slot = slots_[index(hash)];
