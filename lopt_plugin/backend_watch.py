@@ -25,14 +25,26 @@ _CHANGE_ADDED_TOKENS = ("add_tokens", "add_special_tokens")
 _CHANGE_MODEL = ("train", "train_from_iterator")
 _WATCH = "_lopt_watch"
 
+# What the first parts of a fingerprint are; the versions count the changes seen by one watch.
 Fingerprint = tuple[Any, ...]
+ADDED_TOKENS_VERSION, MODEL_VERSION, NORMALIZER, PRE_TOKENIZER, POST_PROCESSOR = range(5)
+
+
+def differ_only_in(part: int, one: Fingerprint, other: Fingerprint) -> bool:
+    """Whether two fingerprints of one watch are equal but for one part."""
+    return one[:part] == other[:part] and one[part + 1 :] == other[part + 1 :]
+
+
+def same_state(one: Fingerprint, other: Fingerprint) -> bool:
+    """Whether fingerprints of two watches say that the backends are in the same state, added tokens excepted."""
+    return one[NORMALIZER:] == other[NORMALIZER:]
 
 
 class BackendWatch:
     """One watch for each backend; `BackendWatch.of` finds or makes it.
 
     The methods to be noticed are shadowed in the backend's instance dictionary. The shadows reach the backend through
-    the watch, weakly: before tokenizers 0.23 the backend takes no part in garbage collection, and a cycle would leak it.
+    the watch, weakly: before tokenizers 0.23 it takes no part in garbage collection, and a cycle would leak it.
     """
 
     def __init__(self, backend: Tokenizer) -> None:
@@ -50,7 +62,10 @@ class BackendWatch:
         return cls(backend) if watch is None else watch
 
     def fingerprint(self) -> Fingerprint:
-        """A value that is equal as long as nothing that decides about ids has changed. May raise for custom components."""
+        """Equal to an earlier one as long as nothing that decides about ids has changed.
+
+        Raises whatever a custom component raises that cannot be serialized.
+        """
         backend = self.backend
         normalizer = backend.normalizer
         pre_tokenizer = backend.pre_tokenizer
@@ -101,7 +116,9 @@ def _shadow(watch: weakref.ref[BackendWatch], name: str) -> Callable[..., Any]:
     def changing(*args: Any, **kwargs: Any) -> Any:
         alive = watch()
         if alive is None:
-            raise ReferenceError(f"this {name} belongs to a tokenizer that lopt_plugin watches no longer; look it up again")
+            raise ReferenceError(
+                f"lopt_plugin no longer watches the tokenizer of this {name}; look the method up again"
+            )
         try:
             return method(alive.backend, *args, **kwargs)
         finally:

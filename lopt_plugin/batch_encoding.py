@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tokenizers import Encoding
 from transformers.tokenization_utils_base import BatchEncoding
 
-from .encoder import Encoder, Snapshot
+from .encoder import Encoder
+from .route_choice import Snapshot
 from .routes.hf import Truncation
 
-
-@dataclass(frozen=True)
-class Source:
-    """The call that a result came from."""
-
-    encoder: Encoder
-    snapshot: Snapshot
-    texts: Sequence[str]
-    add_special_tokens: bool
-    split_special_tokens: bool
-    limit: int | None
-    keep_end: bool
-
-    def encodings(self) -> list[Encoding]:
-        truncation = None if self.limit is None else Truncation(self.limit, "left" if self.keep_end else "right")
-        return self.encoder.encodings(
-            self.snapshot, self.texts, self.add_special_tokens, self.split_special_tokens, truncation
-        )
+# The call that a result came from: encoder, its state then, texts, add_special_tokens, split_special_tokens, the number
+# of ids kept (None: all) and whether the end of the text was kept. A plain tuple, as every call makes one.
+Source = tuple[Encoder, Snapshot, Sequence[str], bool, bool, int | None, bool]
 
 
-class LazyBatchEncoding(BatchEncoding):
+class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     """Offsets, words and tokens cost a whole HF call; most callers want ids only.
 
-    Pickles as a plain BatchEncoding, encodings included, so that the receiver needs neither lopt_plugin nor the tokenizer.
+    Pickles as a plain BatchEncoding, encodings included: the receiver needs neither lopt_plugin nor the tokenizer.
     """
 
     _source: Source | None
@@ -52,7 +37,7 @@ class LazyBatchEncoding(BatchEncoding):
     @property
     def _encodings(self) -> list[Encoding] | None:
         if self._made is None and self._source is not None:
-            self._made = self._source.encodings()
+            self._made = _encodings_of(*self._source)
             self._source = None
         return self._made
 
@@ -75,6 +60,19 @@ class LazyBatchEncoding(BatchEncoding):
     def __deepcopy__(self, memo: dict[int, Any]) -> LazyBatchEncoding:
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
-        shared = {"_source": self._source, "_n_sequences": self._n_sequences}
-        copied.__dict__ = {"data": copy.deepcopy(self.data, memo), **shared, "_made": copy.deepcopy(self._made, memo)}
+        attributes = {key: value for key, value in self.__dict__.items() if key != "_source"}
+        copied.__dict__ = {**copy.deepcopy(attributes, memo), "_source": self._source}
         return copied
+
+
+def _encodings_of(
+    encoder: Encoder,
+    snapshot: Snapshot,
+    texts: Sequence[str],
+    add_special_tokens: bool,
+    split_special_tokens: bool,
+    limit: int | None,
+    keep_end: bool,
+) -> list[Encoding]:
+    truncation = None if limit is None else Truncation(limit, "left" if keep_end else "right")
+    return encoder.encodings(snapshot, texts, add_special_tokens, split_special_tokens, truncation)

@@ -5,54 +5,24 @@ from __future__ import annotations
 import hashlib
 import logging
 import platform
+import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import tokenizers
 from tokenizers import Encoding, Tokenizer
 
-from .backend_watch import BackendWatch, Fingerprint
-from .pipeline import Unsupported, describe, read_pipeline
-from .routes import CannotEncode, Ids, Route, RowOffsets
+from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
+from .route_choice import Snapshot, choose_route
+from .routes import CannotEncodeError, Ids, Route
 from .routes.hf import HfRoute, Truncation
-from .routes.native import NativeRoute, NativeUnavailable
-from .self_check import SelfCheck, self_check
 from .settings import Settings
+from .token_batch import TokenBatch
 
 logger = logging.getLogger("lopt_plugin")
-
-
-@dataclass(frozen=True)
-class TokenBatch:
-    """Ids of several texts: `ids` int32 [n], row i is `ids[row_offsets[i]:row_offsets[i + 1]]`, `row_offsets` int64 [rows + 1]."""
-
-    ids: Ids
-    row_offsets: RowOffsets
-
-    def __len__(self) -> int:
-        return len(self.row_offsets) - 1
-
-    def row(self, index: int) -> Ids:
-        """Ids of one text, int32 [n], a view."""
-        return self.ids[self.row_offsets[index] : self.row_offsets[index + 1]]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What was found out about the backend in one state of it. `native` is None where HF does the work, for `reason`.
-
-    `fingerprint` is None where the snapshot stays valid whatever happens to the backend.
-    """
-
-    native: NativeRoute | None
-    reason: str
-    fingerprint: Fingerprint | None = None
-    added_tokens: tuple[Any, ...] = ()
-    description: dict[str, str] | None = None
-    checked: SelfCheck | None = None
 
 
 class Encoder:
@@ -89,13 +59,13 @@ class Encoder:
             return copied
         if snapshot.fingerprint is not None and copied._watch is not None:
             fingerprint = copied._watch.fingerprint()
-            if fingerprint[2:] != snapshot.fingerprint[2:]:
+            # A copy is made through JSON, and a backend in an odd state does not come back as it was.
+            same = same_state(fingerprint, snapshot.fingerprint)
+            if not same or copied._watch.added_tokens() != snapshot.added_tokens:
                 return copied
-            snapshot = _replace_fingerprint(snapshot, fingerprint)
+            snapshot = replace(snapshot, fingerprint=fingerprint)
         copied._snapshot = snapshot
         return copied
-
-    # -- ids -----------------------------------------------------------------------------------------------------------
 
     def encode_ids(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -122,7 +92,7 @@ class Encoder:
         """The same as a list of Python ints."""
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         if isinstance(text, str):
-            ids = self.native_list(plain(text), add_special_tokens, split, None, False)
+            ids = self.native_list(self.snapshot(), plain(text), add_special_tokens, split, None, False)
             if ids is not None:
                 return ids
         self.count_hf_call("encode_list: " + self.snapshot().reason)
@@ -154,10 +124,16 @@ class Encoder:
         return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
 
     def native_list(
-        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+        self,
+        snapshot: Snapshot,
+        text: str,
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        limit: int | None,
+        keep_end: bool,
     ) -> list[int] | None:
         """Ids by the native route, cut to `limit` (see NativeRoute.encode_limited); None if HF must be asked."""
-        native = self.snapshot().native
+        native = snapshot.native
         if native is None:
             return None
         try:
@@ -173,12 +149,18 @@ class Encoder:
         return ids
 
     def native_lists(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+        self,
+        snapshot: Snapshot,
+        texts: Sequence[str],
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        limit: int | None,
+        keep_end: bool,
     ) -> list[list[int]] | None:
         """`native_list` of each text; None if HF must be asked for any of them."""
         rows = []
         for text in texts:
-            ids = self.native_list(text, add_special_tokens, split_special_tokens, limit, keep_end)
+            ids = self.native_list(snapshot, text, add_special_tokens, split_special_tokens, limit, keep_end)
             if ids is None:
                 return None
             rows.append(ids)
@@ -200,7 +182,7 @@ class Encoder:
         if self.snapshot() is not made_from and made_from.native is not None:
             limit = None if truncation is None else truncation.max_length
             keep_end = truncation is not None and truncation.side == "left"
-            for text, encoding in zip(texts, encodings):
+            for text, encoding in zip(texts, encodings, strict=True):
                 given = made_from.native.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
                 if given != encoding.ids:
                     raise RuntimeError(
@@ -208,8 +190,6 @@ class Encoder:
                         "were not asked for before; ask for them first or tokenize again"
                     )
         return encodings
-
-    # -- the choice of the route ---------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
         """What holds for the backend as it is now; built anew where it has changed."""
@@ -244,9 +224,11 @@ class Encoder:
                 if same is not None:
                     self._snapshot = same
                     return same
-            self._snapshot = renewed = self._choose(None if snapshot is None else snapshot.native)
-            log_level = logging.INFO if renewed.native is not None or self.settings.route == "hf" else logging.WARNING
-            logger.log(log_level, "lopt_plugin: %s", self._summary(renewed))
+            if self._forced_to_hf is not None:
+                renewed = Snapshot(None, self._forced_to_hf)
+            else:
+                renewed = choose_route(self._watch, self.hf, self.settings, snapshot)
+            self._snapshot = renewed
             return renewed
 
     def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
@@ -257,41 +239,11 @@ class Encoder:
             fingerprint = self._watch.fingerprint()
         except Exception:
             return None
-        if fingerprint[1:] != snapshot.fingerprint[1:] or self._watch.added_tokens() != snapshot.added_tokens:
+        if not differ_only_in(ADDED_TOKENS_VERSION, fingerprint, snapshot.fingerprint):
             return None
-        return _replace_fingerprint(snapshot, fingerprint)
-
-    def _choose(self, previous: NativeRoute | None) -> Snapshot:
-        if self.settings.route == "hf":
-            return Snapshot(None, "route is set to 'hf'")
-        if self._forced_to_hf is not None:
-            return Snapshot(None, self._forced_to_hf)
-        if self._watch is None:
-            kind = f"{type(self.backend).__module__}.{type(self.backend).__qualname__}"
-            return Snapshot(None, f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer")
-        try:
-            fingerprint = self._watch.fingerprint()
-            added_tokens = self._watch.added_tokens()
-            pipeline = read_pipeline(self.backend)
-        except Exception as error:
-            return Snapshot(None, f"the tokenizer cannot be read: {error}")
-        if isinstance(pipeline, Unsupported):
-            return Snapshot(None, pipeline.reason)
-        description = describe(pipeline)
-        try:
-            native = NativeRoute(pipeline, self.settings, previous)
-        except NativeUnavailable as error:
-            return Snapshot(None, str(error), description=description)
-        try:
-            checked = self_check(native, self.hf, [token.content for token in pipeline.added_tokens])
-        except Exception as error:
-            logger.exception("lopt_plugin: the self-check failed; the HF tokenizer is used")
-            return Snapshot(None, f"the self-check failed: {type(error).__name__}: {error}", description=description)
-        if checked.mismatch is not None:
-            reason = f"the self-check found other ids than HF's in {checked.mismatch}"
-            logger.error("lopt_plugin: %s; the HF tokenizer is used. Please report this tokenizer", reason)
-            return Snapshot(None, reason, description=description, checked=checked)
-        return Snapshot(native, "the whole pipeline is supported", fingerprint, added_tokens, description, checked)
+        if self._watch.added_tokens() != snapshot.added_tokens:
+            return None
+        return replace(snapshot, fingerprint=fingerprint)
 
     def _force_to_hf(self, reason: str) -> None:
         with self.hf.lock:
@@ -305,12 +257,10 @@ class Encoder:
             )
 
     def _native_failed(self, error: Exception) -> None:
-        if isinstance(error, CannotEncode):
+        if isinstance(error, CannotEncodeError):
             return
         logger.error("lopt_plugin: the native route failed; the HF tokenizer is used from now on", exc_info=error)
         self._force_to_hf(f"the native route failed: {type(error).__name__}: {error}")
-
-    # -- verification --------------------------------------------------------------------------------------------------
 
     def _verify_now(self) -> bool:
         self._verify_due += self.settings.verify
@@ -345,8 +295,6 @@ class Encoder:
                 return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
         return batch
 
-    # -- what it says about itself -------------------------------------------------------------------------------------
-
     def count_hf_call(self, reason: str) -> None:
         """Counts a call that HF did, for `explain`."""
         self.hf_calls[reason] += 1
@@ -363,7 +311,7 @@ class Encoder:
             "chunk_chars": self.settings.chunk_chars,
             "parallel_min_chars": self.settings.parallel_min_chars,
             "verify": self.settings.verify,
-            "versions": _versions(),
+            "versions": _versions(native is not None),
             "self_check": None if snapshot.checked is None else vars(snapshot.checked).copy(),
             "calls": {"native": self.native_calls, "hf": self.hf_calls.total(), "verified": self.verified_calls},
             "hf_calls": dict(self.hf_calls),
@@ -377,31 +325,13 @@ class Encoder:
             }
         return explained
 
-    def _summary(self, snapshot: Snapshot) -> str:
-        if snapshot.native is None:
-            return f"the HF tokenizer does the work: {snapshot.reason}"
-        checked = snapshot.checked
-        assert checked is not None
-        return (
-            f"native route, up to {self.settings.threads} threads; self-check of {checked.texts} texts passed "
-            f"in {1000 * checked.seconds:.0f} ms"
-        )
-
 
 def plain(text: str) -> str:
     """The text as exactly `str`: subclasses may override what the core reads."""
     return text if type(text) is str else str.__str__(text)
 
 
-def _replace_fingerprint(snapshot: Snapshot, fingerprint: Fingerprint) -> Snapshot:
-    return Snapshot(
-        snapshot.native, snapshot.reason, fingerprint, snapshot.added_tokens, snapshot.description, snapshot.checked
-    )
-
-
-def _versions() -> dict[str, str | None]:
-    import sys
-
+def _versions(with_character_classes: bool) -> dict[str, str | None]:
     from . import __version__, character_classes
 
     transformers = sys.modules.get("transformers")
@@ -410,5 +340,5 @@ def _versions() -> dict[str, str | None]:
         "tokenizers": tokenizers.__version__,
         "transformers": getattr(transformers, "__version__", None),
         "python": platform.python_version(),
-        "character_classes": character_classes.load().tokenizers_version,
+        "character_classes": character_classes.load().tokenizers_version if with_character_classes else None,
     }

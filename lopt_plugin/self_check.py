@@ -29,10 +29,13 @@ _CLASSES = {
     "composing": "e\u0301q\u0323\u0307か\u3099\u1100\u1161\u11a8\u212b\u0344\u0958ﬁ",
 }
 _PHRASES = (
-    "", " ", "a", " a", "a ", "\n", " \n a", "\r\n\r\n", "\t\t\tx", "   three", "The quick brown fox, isn't it? It's 12345.67!",
-    "I'M WE'LL you'RE 's 't x'ſ y'sa ’s", "def f(x):\n\treturn x ** 2  # done\r\n\r\n\r\n    \n", "http://a.b/c?d=e&f=%20#g",
-    "東京は日本の首都です。人口1400万人", "한국어 텍스트", "Ελληνικά ΣΊΣΥΦΟΣ", "हिन्दी में", "👩‍👩‍👧‍👦🏳️‍🌈", "x²y³ 1234567 ١٢٣ ½",
-    "camelCaseHTTPServer snake_case_1 SHOUT", "a.\n/b .\n/ ..//", "--- *** === ```py\n```", "<|endoftext|> <s></s> [MASK] <0x0A> ▁Ġ",
+    "", " ", "a", " a", "a ", "\n", " \n a", "\r\n\r\n", "\t\t\tx", "   three",
+    "The quick brown fox, isn't it? It's 12345.67!", "I'M WE'LL you'RE 's 't x'ſ y'sa ’s",
+    "def f(x):\n\treturn x ** 2  # done\r\n\r\n\r\n    \n", "http://a.b/c?d=e&f=%20#g",
+    "東京は日本の首都です。人口1400万人", "한국어 텍스트", "Ελληνικά ΣΊΣΥΦΟΣ", "हिन्दी में",
+    "👩\u200d👩\u200d👧\u200d👦🏳️\u200d🌈",
+    "x²y³ 1234567 ١٢٣ ½", "camelCaseHTTPServer snake_case_1 SHOUT", "a.\n/b .\n/ ..//", "--- *** === ```py\n```",
+    "<|endoftext|> <s></s> [MASK] <0x0A> ▁Ġ",
 )  # fmt: skip
 _RUNS = "aA é中1 .\n=-'\u0301"
 _CONTEXTS = ("{}", "a{}b", " {} ", "\n{}\n", "中{}1", "{}{}", ".{} x")
@@ -50,7 +53,7 @@ class SelfCheck:
 
 
 def self_check(route: Route, oracle: Route, added_tokens: Sequence[str]) -> SelfCheck:
-    """Every hard text through both, with the special tokens of the post-processor and, for some, split special tokens."""
+    """Every hard text through both, half of them with the post-processor, some with special tokens split."""
     start = time.perf_counter()
     texts = hard_texts(added_tokens)
     mismatch = None
@@ -85,4 +88,4 @@ def _with_added_tokens(added_tokens: Sequence[str]) -> list[str]:
         pieces = [_CONTEXTS[k % len(_CONTEXTS)].replace("{}", token) for k, token in enumerate(added_tokens)]
     texts = ["".join(pieces[k : k + _TOKENS_A_TEXT]) for k in range(0, len(pieces), _TOKENS_A_TEXT)]
     # Beginnings and ends of added tokens are plain text, and the places where a matcher may go wrong.
-    return texts + ["".join(token[:-1] + token[1:] for token in added_tokens[:_EVERY_CONTEXT_UP_TO])]
+    return [*texts, "".join(token[:-1] + token[1:] for token in added_tokens[:_EVERY_CONTEXT_UP_TO])]

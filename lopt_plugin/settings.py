@@ -16,11 +16,11 @@ class Settings:
     """Settings of one tokenizer; `Settings.read` fills them in.
 
     threads             most threads for one call (LOPT_THREADS; default: the CPUs this process may run on)
-    route               "auto", "native" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes to "hf" whatever is set
+    route               "auto", "native" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes to "hf" anyway
     chunk_chars         characters a chunk of a long text (LOPT_CHUNK_CHARS; 0: the core's own choice)
     parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
     gpu_min_bytes       smaller batches stay off the GPU (LOPT_GPU_MIN_BYTES; no effect yet)
-    verify              share of the calls, 0 to 1, that the HF tokenizer does as well and that are compared (LOPT_VERIFY)
+    verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
     """
 
     threads: int

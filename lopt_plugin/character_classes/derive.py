@@ -31,11 +31,11 @@ _CHARACTER_SETS = {
 
 
 def derive() -> CharacterClasses:
-    """The class table of the installed `tokenizers`, in about three seconds.
+    r"""The class table of the installed `tokenizers`, in about seven seconds.
 
     Each bit is the answer of that part of the reference that uses it: split patterns ask its regex engine,
     HF_PUNCTUATION and HF_NUMERIC its pre-tokenizers, WORD and STRIP_SPACE its added tokens (another regex engine, with
-    another `\\w` and `\\s`), and the NFC bits its normalizers. `oracle` and `normalization` say why each question has
+    another `\w` and `\s`), and the NFC bits its normalizers. `oracle` and `normalization` say why each question has
     a sure answer. Surrogates have no bits: the reference refuses them.
     """
     masks = {bit: oracle.in_character_set(pattern) for bit, pattern in _CHARACTER_SETS.items()}

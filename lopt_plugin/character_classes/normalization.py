@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from .oracle import SCALAR_VALUES, CodePoints, Mask, normalize_each, to_text
+from .oracle import SCALAR_VALUES, Mask, normalize_each, to_text
 
 # Two marks of the reference, the second of the higher combining class: NFD puts them into this order.
 _LOW_MARK, _HIGH_MARK = "\u0334", "\u0345"
@@ -73,22 +73,20 @@ def compose_pairs(decompositions: Decompositions) -> npt.NDArray[np.uint32]:
     other. So all pairs are found by dividing NFD(x) in every way into two subsequences, composing each, and asking
     the reference what becomes of the two. Decompositions have at most four characters.
     """
-    halves: dict[tuple[str, str], str] = {}
+    halves: dict[tuple[str, str], None] = {}
     for c, nfd, nfc in zip(decompositions.characters, decompositions.nfd, decompositions.nfc, strict=True):
         if c == nfc and c != nfd:
             for size in range(1, len(nfd)):
                 for taken in combinations(range(len(nfd)), size):
                     left = "".join(nfd[i] for i in taken)
                     right = "".join(nfd[i] for i in range(len(nfd)) if i not in taken)
-                    halves[left, right] = c
+                    halves[left, right] = None
     lefts = normalize_each("NFC", [left for left, _ in halves])
     rights = normalize_each("NFC", [right for _, right in halves])
-    candidates = [
-        (a, b, x) for a, b, x in zip(lefts, rights, halves.values(), strict=True) if len(a) == 1 and len(b) == 1
-    ]
-    composed = normalize_each("NFC", [a + b for a, b, _ in candidates])
-    pairs = {(ord(a), ord(b)) for (a, b, x), result in zip(candidates, composed, strict=True) if result == x}
-    return np.array(sorted(pairs), dtype=np.uint32).reshape(-1, 2)
+    candidates = sorted({(a, b) for a, b in zip(lefts, rights, strict=True) if len(a) == 1 and len(b) == 1})
+    composed = normalize_each("NFC", [a + b for a, b in candidates])
+    pairs = [(ord(a), ord(b)) for (a, b), result in zip(candidates, composed, strict=True) if len(result) == 1]
+    return np.array(pairs, dtype=np.uint32).reshape(-1, 2)
 
 
 def _differ(left: list[str], right: list[str]) -> Mask:

@@ -119,17 +119,18 @@ class PythonCore {
   public:
     PythonCore(nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages, nb::bytes class_cells,
                nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
-               bool add_prefix_space, nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens) {
+               bool add_prefix_space, nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes) {
         const auto names = vocabulary_items(vocabulary);
         const auto merge_names = merge_items(merges);
         auto configuration = configuration_of(class_pages, class_cells, compose_pairs, byte_classes, scanner, refinements,
                                               add_prefix_space, std::move(normalize), added_tokens);
+        const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
         uint32_t most = 0;
         for (const auto& item : names) most = std::max(most, item.id);
         for (const auto& token : added_tokens) most = std::max(most, std::get<1>(token));
         {
             const nb::gil_scoped_release unlocked;
-            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names), merge_names, ignore_merges);
+            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped), merge_names, ignore_merges);
         }
         objects_ = std::make_unique<IdObjects>(most);
     }
@@ -220,10 +221,11 @@ NB_MODULE(_core, module) {
     nb::exception<LoneSurrogate>(module, "LoneSurrogate", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
         .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
-                      const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&>(),
+                      const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&, nb::bytes>(),
              nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"), nb::arg("class_pages"),
              nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
-             nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"))
+             nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"),
+             nb::arg("dropped_bytes") = nb::bytes("", 0))
         .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_chars") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_chars") = 0,

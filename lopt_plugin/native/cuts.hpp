@@ -14,7 +14,8 @@ namespace lopt {
 
 class Cuts {
   public:
-    explicit Cuts(const std::vector<Entry>& entries) : pairs_(PAIR_BITS / 64, 0), open_(OPEN_BITS / 64, 0) {
+    // `none`: no place is a cut (where bytes are dropped, tokens may span what the text holds apart).
+    Cuts(const std::vector<Entry>& entries, bool none) : pairs_(PAIR_BITS / 64, none ? ~uint64_t{0} : 0), open_(OPEN_BITS / 64, 0) {
         for (const auto& entry : entries) {
             const uint8_t* p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
             const size_t n = entry.bytes.size();

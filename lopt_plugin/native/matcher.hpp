@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <vector>
 
@@ -13,10 +14,11 @@ namespace lopt {
 
 class Matcher {
   public:
-    // `regular_only` false (an entry too long to be described): every word is merged by rank.
+    // `usable` false (an entry is too long to be described): every word is merged by rank.
+    // `drops_bytes`: bytes that are no entries are taken out of a word first.
     Matcher(const MergeTable& merges, const Compatibility& compatibility, const Trie& trie, const std::vector<Entry>& sorted,
-            bool usable)
-        : merges_(merges), compatibility_(compatibility), trie_(trie), usable_(usable) {
+            bool usable, bool drops_bytes)
+        : merges_(merges), compatibility_(compatibility), trie_(trie), usable_(usable), drops_bytes_(drops_bytes) {
         index_characters(sorted);
     }
 
@@ -24,6 +26,16 @@ class Matcher {
 
     // BPE of p[0, length), 0 < length. Returns the end of the output; `out` has room for one id per byte.
     uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        if (!drops_bytes_) return encode_all(p, length, out);
+        std::vector<uint8_t> kept;
+        std::copy_if(p, p + length, std::back_inserter(kept), [this](uint8_t byte) { return merges_.byte_id(byte) != NONE; });
+        return kept.empty() ? out : encode_all(kept.data(), static_cast<uint32_t>(kept.size()), out);
+    }
+
+    size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
+
+  private:
+    uint32_t* encode_all(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!usable_) return out + merge_by_rank(merges_, p, length, out);
         // Ends proven not to be boundaries of the encoding: each is given up once, which keeps the search linear.
         uint64_t dead_small[4] = {0, 0, 0, 0};
@@ -60,7 +72,27 @@ class Matcher {
         }
     }
 
-    // The longest entry that p[0, end) begins with, perhaps with IRREGULAR; every byte is an entry.
+    // Characters of three bytes (CJK, Indic, Thai, Hangul, ...) are walked as a whole: one table for the first, a hash
+    // table behind a bit filter for those after it. MIXED marks a node below which an entry ends inside a character;
+    // there, and where the character is no token itself, the walk goes on by bytes.
+    struct CharacterStep {
+        uint32_t base, token;
+    };
+    struct CharacterSlot {
+        uint32_t from, code_point, base, token;
+    };
+    static constexpr uint32_t MIXED = 1u << 31;
+    static constexpr uint64_t FILTER_BITS = uint64_t{1} << 20;
+
+    static uint64_t character_hash(uint32_t from, uint32_t code_point) { return mix(static_cast<uint64_t>(from) << 16 | code_point); }
+    static bool three_bytes(const uint8_t* p, const uint8_t* end) {
+        return end - p >= 3 && (p[0] & 0xF0) == 0xE0 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
+    }
+    static uint32_t decode_three(const uint8_t* p) {
+        return static_cast<uint32_t>(p[0] & 15) << 12 | static_cast<uint32_t>(p[1] & 63) << 6 | static_cast<uint32_t>(p[2] & 63);
+    }
+
+    // The longest entry that p[0, end) begins with, perhaps with IRREGULAR; the first byte is an entry.
     uint32_t longest(const uint8_t* p, const uint8_t* end, uint32_t& length) const {
         uint32_t base = Trie::ROOT, best = NONE;
         const uint8_t* q = p;
@@ -104,33 +136,6 @@ class Matcher {
         }
         return best;
     }
-    static bool three_bytes(const uint8_t* p, const uint8_t* end) {
-        return end - p >= 3 && (p[0] & 0xF0) == 0xE0 && (p[1] & 0xC0) == 0x80 && (p[2] & 0xC0) == 0x80;
-    }
-
-    const MergeTable& merges() const { return merges_; }
-    const Compatibility& compatibility() const { return compatibility_; }
-    const Trie& trie() const { return trie_; }
-    size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
-
-  private:
-    // Characters of three bytes (CJK, Indic, Thai, Hangul, ...) are walked as a whole: one table for the first, a hash
-    // table behind a bit filter for those after it. MIXED marks a node below which an entry ends inside a character;
-    // there, and where the character is no token itself, the walk goes on by bytes.
-    struct CharacterStep {
-        uint32_t base, token;
-    };
-    struct CharacterSlot {
-        uint32_t from, code_point, base, token;
-    };
-    static constexpr uint32_t MIXED = 1u << 31;
-    static constexpr uint64_t FILTER_BITS = uint64_t{1} << 20;
-
-    static uint64_t character_hash(uint32_t from, uint32_t code_point) { return mix(static_cast<uint64_t>(from) << 16 | code_point); }
-    static uint32_t decode_three(const uint8_t* p) {
-        return static_cast<uint32_t>(p[0] & 15) << 12 | static_cast<uint32_t>(p[1] & 63) << 6 | static_cast<uint32_t>(p[2] & 63);
-    }
-
     void index_characters(const std::vector<Entry>& sorted) {
         first_.assign(1 << 16, {NONE, NONE});
         filter_.assign(FILTER_BITS / 64, 0);
@@ -177,7 +182,7 @@ class Matcher {
     const MergeTable& merges_;
     const Compatibility& compatibility_;
     const Trie& trie_;
-    bool usable_;
+    bool usable_, drops_bytes_;
     std::vector<CharacterStep> first_;
     Table<CharacterSlot> next_;
     Table<uint64_t> filter_;

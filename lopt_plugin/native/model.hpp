@@ -26,7 +26,8 @@ class Model {
     // Throws std::invalid_argument with the reason for what it cannot do exactly.
     Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
         : merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
-          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable), cuts_(vocabulary.entries()),
+          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes()),
+          cuts_(vocabulary.entries(), vocabulary.drops_bytes()),
           words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
           words_encoder_(words_, long_words_, matcher_, cache_) {
         compatibility_.build_edges(merges_);

@@ -58,11 +58,6 @@ struct DeepseekScanner {
         if (m.high != 0) return starts_beyond_ascii(table, p);
         return starts_in(m, m.letter, 0, m.punctuation(), {});
     }
-    static uint64_t starts(const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        return m.high != 0 ? 0 : starts_in(m, m.letter, 0, m.punctuation(), {});
-    }
-
   private:
     // Apart, so that the step for ASCII stays small.
     [[gnu::noinline]]

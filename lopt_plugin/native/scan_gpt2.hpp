@@ -40,11 +40,6 @@ struct Gpt2Scanner {
         if (m.high != 0) return starts_beyond_ascii(table, p);
         return starts_in(p, m, m.letter, {});
     }
-    static uint64_t starts(const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        return m.high != 0 ? 0 : starts_in(p, m, m.letter, {});
-    }
-
   private:
     // Apart, so that the step for ASCII stays small.
     [[gnu::noinline]]

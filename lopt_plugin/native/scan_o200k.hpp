@@ -45,11 +45,6 @@ struct O200kScanner {
         if (m.high != 0) return starts_beyond_ascii(table, p);
         return starts_in(p, m, m.letter, m.upper, m.letter & ~m.upper, {});
     }
-    static uint64_t starts(const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        return m.high != 0 ? 0 : starts_in(p, m, m.letter, m.upper, m.letter & ~m.upper, {});
-    }
-
   private:
     // Apart, so that the step for ASCII stays small.
     [[gnu::noinline]]

@@ -65,8 +65,9 @@ class StretchEncoder {
                 model_.words().resolve(window, text.readable_end, out);
                 window.start(p);
             }
-            if (stop - p >= 64 && !(load64(p) & 0x8080808080808080u)) {
-                const uint64_t starts = Scanner::starts(p);
+            // A window that begins with characters of three bytes would find little.
+            if (stop - p >= 64 && p[0] < 0xE0 && p[1] < 0xE0) {
+                const uint64_t starts = Scanner::starts(classes_, p);
                 if (starts) {
                     p = add_starts(window, p, starts);
                     continue;

@@ -63,7 +63,8 @@ class ByteAlphabet {
 
 class Vocabulary {
   public:
-    explicit Vocabulary(const std::vector<VocabularyItem>& items) : names_(power_of_two_at_least(2 * items.size() + 2)) {
+    // `dropped_bytes`: the bytes of UTF-8 that may lack an entry. Throws std::invalid_argument for any other that does.
+    explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}) : names_(power_of_two_at_least(2 * items.size() + 2)) {
         const ByteAlphabet alphabet;
         size_t total = 0;
         for (const auto& item : items) total += item.name.size();
@@ -90,7 +91,10 @@ class Vocabulary {
         }
         for (size_t byte = 0; byte < 256; byte++) {
             const bool in_utf8 = byte != 0xC0 && byte != 0xC1 && byte <= 0xF4;
-            if (in_utf8 && byte_id_[byte] == NONE) throw std::invalid_argument("the vocabulary lacks a byte");
+            if (!in_utf8 || byte_id_[byte] != NONE) continue;
+            if (dropped_bytes.find(static_cast<char>(byte)) == std::string_view::npos)
+                throw std::invalid_argument("the vocabulary lacks a byte");
+            drops_bytes_ = true;
         }
     }
 
@@ -101,6 +105,8 @@ class Vocabulary {
     const std::vector<Entry>& entries() const { return entries_; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t max_id() const { return max_id_; }
+    // Without an unknown token, Hugging Face takes bytes that are no entries out of a word before it merges anything.
+    bool drops_bytes() const { return drops_bytes_; }
 
   private:
     size_t slot(std::string_view name) const {
@@ -115,6 +121,7 @@ class Vocabulary {
     std::vector<VocabularyItem> names_;
     std::array<uint32_t, 256> byte_id_{};
     uint32_t max_id_ = 0;
+    bool drops_bytes_ = false;
 };
 
 }  // namespace lopt

@@ -90,13 +90,14 @@ class WordEncoder {
         uint32_t missing = 0;
         for (uint32_t m = 0; m < count; m++) {
             const uint32_t k = elsewhere[m];
-            Window::Miss& miss = window.misses[missing];
-            miss.key = key_of<NEAR_END>(window, k);
-            miss.hash = miss.key.hash();
-            miss.piece = k;
-            window.ids[k] = words_.find_second(miss.key, miss.hash, window.length(k) <= 8, miss.more);
-            cache_.prefetch(miss.hash);
-            missing += window.ids[k] >= WHOLE_ONLY;
+            const WordKey key = key_of<NEAR_END>(window, k);
+            const uint64_t hash = key.hash();
+            bool more;
+            const uint32_t id = words_.find_second(key, hash, window.length(k) <= 8, more);
+            cache_.prefetch(hash);
+            window.ids[k] = id;
+            window.misses[missing] = {key, hash, k, more};
+            missing += id >= WHOLE_ONLY;
         }
         return missing;
     }

@@ -68,8 +68,9 @@ class WordTable {
         memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
         for (const auto& item : items) {
             const bool short_word = is_short(item.key);
-            size_t at = first(item.key.hash(), short_word);
-            while (id_at(at) != NONE) at = next(at, short_word);
+            const size_t home = first(item.key.hash(), short_word);
+            size_t at = home;
+            for (size_t tries = 1; memory_[at / sizeof(ShortSlot)].id != NONE; tries++) at = place_after(home, tries, short_word);
             ShortSlot& slot = memory_[at / sizeof(ShortSlot)];
             slot = {item.key.low, item.id, 0};
             if (!short_word) memory_[at / sizeof(ShortSlot) + 1] = {item.key.high, NONE, 0};
@@ -92,16 +93,19 @@ class WordTable {
         const uint64_t is_long = long_mask(short_word);
         const size_t at = first(hash, short_word);
         const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
-        const ShortSlot* other = &memory_[next(at, short_word) / sizeof(ShortSlot)];
+        const ShortSlot* other = &memory_[second(at, is_long) / sizeof(ShortSlot)];
         const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(other, key, is_long);
         more = (id == NONE) & (slot->id != NONE) & (other->id != NONE);
         return id;
     }
     uint32_t find(const WordKey& key, uint64_t hash, bool short_word) const {
-        for (size_t at = first(hash, short_word);; at = next(at, short_word)) {
+        const size_t home = first(hash, short_word);
+        size_t at = home;
+        for (size_t tries = 1;; tries++) {
             const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
             if (slot->low == key.low && (short_word || slot[1].low == key.high)) return slot->id;
             if (slot->id == NONE) return NONE;
+            at = place_after(home, tries, short_word);
         }
     }
     size_t bytes() const { return memory_.bytes(); }
@@ -124,12 +128,14 @@ class WordTable {
         const uint64_t is_long = long_mask(short_word);
         return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
     }
-    size_t next(size_t at, bool short_word) const {
-        const uint64_t is_long = long_mask(short_word);
-        const size_t region = region_ & is_long, step = sizeof(ShortSlot) + (sizeof(ShortSlot) & is_long);
-        return region + ((at - region + step) & (region_ - 1));
+    // The search goes through all slots of a cache line, from any of them, before it goes to the next line.
+    static size_t second(size_t home, uint64_t is_long) { return home ^ (sizeof(ShortSlot) << (is_long & 1)); }
+    size_t place_after(size_t home, size_t tries, bool short_word) const {
+        constexpr size_t LINE = 64;
+        const size_t size = short_word ? sizeof(ShortSlot) : 2 * sizeof(ShortSlot), in_line = LINE / size;
+        const size_t region = short_word ? 0 : region_, line = (home - region + tries / in_line * LINE) & (region_ - 1);
+        return region + (line ^ (tries % in_line) * size);
     }
-    uint32_t id_at(size_t at) const { return memory_[at / sizeof(ShortSlot)].id; }
 
     Table<ShortSlot> memory_;  // one more at the end, for the read past the last
     size_t region_ = 0;        // bytes of each region, a power of two

@@ -12,8 +12,8 @@ Ids = npt.NDArray[np.int32]
 RowOffsets = npt.NDArray[np.int64]
 
 
-class CannotEncode(ValueError):
-    """This text is not for this route: the HF tokenizer must be asked, and raises its own error if it has one."""
+class CannotEncodeError(ValueError):
+    """Not a text for the route: the HF tokenizer must be asked, and raises its own error if it has one."""
 
 
 class Route(Protocol):

@@ -1,0 +1,64 @@
+# Each target makes the environment that it needs. None needs a GPU.
+#   make test           the whole suite, in .venv and (for the engines) in .venv-vllm; ruff and mypy
+#   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
+#   make bench          the benchmarks
+#   make lint           ruff and mypy alone
+#   make clean          removes environments and builds
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+PYTHON ?= python3
+export PYTHON
+PIP := -m pip --disable-pip-version-check --quiet
+
+.PHONY: test test-core test-engines test-sanitize demo bench lint clean environment wheel
+
+test: lint test-core test-engines
+
+test-core: environment
+	.venv/bin/pytest
+
+# LOPT_REQUIRE_VLLM: without vLLM these tests fail instead of being skipped.
+test-engines: wheel
+	examples/vllm_demo/environment.sh .venv-vllm cpu
+	.venv-vllm/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
+	.venv-vllm/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
+	LOPT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/engines tests/test_vllm_registration.py --durations=5
+
+# The sanitizers' runtime has to be loaded before Python, and the C++ library with it, so that exceptions are seen.
+test-sanitize: environment
+	rm -rf build/sanitized
+	LOPT_SANITIZE=ON .venv/bin/python $(PIP) install --no-deps --target build/sanitized \
+		--config-settings build-dir=build/sanitized-objects .
+	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
+		.venv/bin/pytest -m "not engine and not slow" --ignore tests/engines --ignore tests/test_vllm_registration.py
+
+demo:
+	examples/vllm_demo/environment.sh .venv-demo
+	.venv-demo/bin/python $(PIP) install .
+	.venv-demo/bin/python examples/vllm_demo/demo.py $(DEMO)
+
+bench: environment
+	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
+	for benchmark in benchmarks/bench_*.py; do .venv/bin/python "$$benchmark"; done
+
+lint: environment
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+
+environment: wheel
+	.venv/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
+	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
+
+# The tests run what is installed, not the source tree.
+wheel: .venv/bin/python
+	rm -rf build/wheels
+	.venv/bin/python $(PIP) wheel --no-deps --wheel-dir build/wheels .
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+clean:
+	rm -rf .venv .venv-vllm .venv-demo build dist

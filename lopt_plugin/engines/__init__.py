@@ -1,0 +1,1 @@
+"""Registration with inference engines, one engine a module. Nothing is tokenized here."""

@@ -1,0 +1,51 @@
+"""Which tokenizer classes do something of their own on the way from a call to the Rust library."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformers import PreTrainedTokenizerFast
+
+BEHIND_ENCODE_PLUS = (
+    "_encode_plus",
+    "_batch_encode_plus",
+    "_convert_encoding",
+    "set_truncation_and_padding",
+    "_eventual_warn_about_too_long_sequence",
+)
+BEFORE_ENCODE_PLUS = (
+    "__call__",
+    "encode",
+    "encode_plus",
+    "batch_encode_plus",
+    "_call_one",
+    "_get_padding_truncation_strategies",
+    "_switch_to_input_mode",
+    "_switch_to_target_mode",
+)
+
+# In transformers 4 these classes override _encode_plus and _batch_encode_plus only to refuse is_split_into_words.
+_HARMLESS = frozenset(
+    f"{name}TokenizerFast"
+    for name in (
+        "Bart", "Blenderbot", "Bloom", "CodeGen", "Cohere", "Deberta", "GPT2", "LED", "Longformer", "Mvp", "Roberta",
+        "Whisper",
+    )
+)  # fmt: skip
+
+
+def first_override(cls: type, names: Sequence[str], ours: Sequence[type] = ()) -> str | None:
+    """Which of the methods a class between `cls` and transformers' own base defines, as a sentence; None if none does.
+
+    `ours` are the classes whose definitions do not count.
+    """
+    for name in names:
+        for definer in cls.__mro__:
+            if definer in ours or name not in vars(definer):
+                continue
+            if definer in PreTrainedTokenizerFast.__mro__:
+                break
+            if definer.__name__ in _HARMLESS and definer.__module__.startswith("transformers.models."):
+                continue
+            return f"{definer.__name__} overrides {name}"
+    return None

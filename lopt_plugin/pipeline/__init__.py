@@ -1,0 +1,16 @@
+"""The only reader of Hugging Face tokenizers: what they do becomes a Pipeline, or Unsupported with the reason."""
+
+from .components import AddedToken, BytePairModel, Pipeline, PostProcessor, Refinement, Unsupported
+from .describe import describe
+from .read import read_pipeline
+
+__all__ = [
+    "AddedToken",
+    "BytePairModel",
+    "Pipeline",
+    "PostProcessor",
+    "Refinement",
+    "Unsupported",
+    "describe",
+    "read_pipeline",
+]

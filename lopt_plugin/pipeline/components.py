@@ -1,0 +1,88 @@
+"""What a tokenizer does, in the terms of the native core: plain values, no Hugging Face objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """Why a tokenizer is left to Hugging Face: a sentence that names the component. A value, not an exception."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A split step that is applied to every pre-token of the steps before it.
+
+    invert: matches and what lies between them change places.
+    after_byte_level: the step sees the 256 stand-in characters, one for each byte of the text.
+    """
+
+    matcher: str
+    behavior: Behavior
+    invert: bool = False
+    after_byte_level: bool = False
+
+
+@dataclass(frozen=True)
+class BytePairModel:
+    """Byte-level BPE.
+
+    vocabulary: entry, in the byte-level alphabet, to id.
+    merges: by rank; "left right", or [left, right] where an entry holds a blank.
+    ignore_merges: a pre-token that is an entry becomes that entry, whatever the merges give.
+    dropped_bytes: bytes of UTF-8 that are no entry; they are taken out of a pre-token before anything is merged.
+    """
+
+    vocabulary: dict[str, int]
+    merges: list[str] | list[list[str]]
+    ignore_merges: bool
+    dropped_bytes: bytes = b""
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that is found in the text itself; `added_tokens` says how.
+
+    content: what is looked for; where `normalized`, it is normalized as the text is.
+    """
+
+    content: str
+    id: int
+    single_word: bool
+    lstrip: bool
+    rstrip: bool
+    normalized: bool
+    special: bool
+
+
+@dataclass(frozen=True)
+class PostProcessor:
+    """The ids put around those of a single text when special tokens are wanted."""
+
+    prefix_ids: tuple[int, ...] = ()
+    suffix_ids: tuple[int, ...] = ()
+    token_type_ids_are_zero: bool = True
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """From text to ids: normalizer, scanner, refinements, model; added tokens before, post-processor behind.
+
+    scanner: the fused first split steps, one scan of a stretch of text; "whole" leaves it in one piece.
+    add_prefix_space: a stretch that does not begin with a blank gets one.
+    Truncation and padding are not part of it: they are state of a call.
+    """
+
+    normalizer: Literal["nfc"] | None
+    scanner: str
+    refinements: tuple[Refinement, ...]
+    add_prefix_space: bool
+    model: BytePairModel
+    added_tokens: tuple[AddedToken, ...]
+    post_processor: PostProcessor

@@ -1,0 +1,62 @@
+"""Hugging Face post-processors: the ids around a single text."""
+
+from __future__ import annotations
+
+from .component_state import State, flattened, unknown_options
+from .components import PostProcessor, Unsupported
+
+_OPTIONS = {
+    "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
+    "BertProcessing": {"sep", "cls"},
+    "RobertaProcessing": {"sep", "cls", "trim_offsets", "add_prefix_space"},
+    "TemplateProcessing": {"single", "pair", "special_tokens"},
+}
+
+
+def read_post_processor(state: State | None) -> PostProcessor | Unsupported:
+    """A Sequence is applied in order; at most one of its steps may add ids.
+
+    (ByteLevel only moves offsets. Behind a step that adds ids Hugging Face no longer has a single text: the ids before
+    it count as a text of their own, and the next such step treats the two as a pair.)
+    """
+    found: list[PostProcessor] = []
+    for step in flattened(state, "processors") if state is not None else ():
+        kind = step.get("type")
+        if kind not in _OPTIONS:
+            return Unsupported(f"post-processor {kind} is not accelerated yet")
+        if unsupported := unknown_options(step, _OPTIONS[kind], "post-processor"):
+            return unsupported
+        if kind == "ByteLevel":
+            continue
+        around = _read_template(step) if kind == "TemplateProcessing" else _read_cls_and_sep(step)
+        if isinstance(around, Unsupported):
+            return around
+        found.append(around)
+    if len(found) > 1:
+        return Unsupported("post-processor Sequence has two steps that add ids")
+    return found[0] if found else PostProcessor()
+
+
+def _read_cls_and_sep(step: State) -> PostProcessor:
+    return PostProcessor((step["cls"][1],), (step["sep"][1],))
+
+
+def _read_template(step: State) -> PostProcessor | Unsupported:
+    """A template for a single text names the text $A once; a special token stands for one or more ids."""
+    before: list[int] = []
+    behind: list[int] = []
+    texts = 0
+    type_ids = set()
+    for piece in step["single"]:
+        ((kind, value),) = piece.items()
+        type_ids.add(value["type_id"])
+        if kind == "SpecialToken":
+            ids = step["special_tokens"][value["id"]]["ids"]
+            (behind if texts else before).extend(ids)
+        elif kind == "Sequence" and value["id"] == "A":
+            texts += 1
+        else:
+            return Unsupported(f"post-processor TemplateProcessing has the unknown piece {kind} {value['id']}")
+    if texts != 1:
+        return Unsupported(f"post-processor TemplateProcessing has the text {texts} times")
+    return PostProcessor(tuple(before), tuple(behind), type_ids == {0})

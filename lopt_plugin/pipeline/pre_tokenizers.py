@@ -1,0 +1,127 @@
+"""Hugging Face pre-tokenizers to a scanner and refinements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .component_state import State, flattened, unknown_options
+from .components import Behavior, Refinement, Unsupported
+from .split_patterns import COVERING, MATCHERS
+
+_BEHAVIORS: dict[str, Behavior] = {
+    "Isolated": "isolated",
+    "Removed": "removed",
+    "MergedWithPrevious": "merged_with_previous",
+    "MergedWithNext": "merged_with_next",
+    "Contiguous": "contiguous",
+}
+_OPTIONS = {
+    "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
+    "Split": {"pattern", "behavior", "invert"},
+    "Digits": {"individual_digits"},
+    "Punctuation": {"behavior"},
+}
+# Behind ByteLevel a step sees stand-in characters. ASCII digits and punctuation stand for themselves there, and
+# byte_classes knows what the others are taken for.
+_BEHIND_BYTE_LEVEL = {"three_digits", "numeric", "punctuation"}
+
+# First steps that the native core does in one scan; longest first.
+_FUSED: list[tuple[str, tuple[Refinement, ...]]] = [
+    (
+        "deepseek_v3",
+        (
+            Refinement("deepseek_numbers", "isolated"),
+            Refinement("deepseek_cjk", "isolated"),
+            Refinement("deepseek_main", "isolated"),
+        ),
+    ),
+    ("falcon", (Refinement("punctuation", "contiguous"), Refinement("gpt2", "isolated"))),
+    *((name, (Refinement(name, "isolated"),)) for name in sorted(COVERING)),
+    ("whole", ()),
+]
+
+
+@dataclass(frozen=True)
+class PreTokenizer:
+    scanner: str
+    refinements: tuple[Refinement, ...]
+    add_prefix_space: bool
+
+
+def read_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
+    """Steps in order; exactly one of them must be ByteLevel.
+
+    ByteLevel puts a blank in front of every piece that it is given, splits with GPT-2's pattern, both if asked to, and
+    only then turns bytes into stand-in characters: its own split still sees the text.
+    """
+    steps = list(flattened(state, "pretokenizers")) if state is not None else []
+    byte_levels = [place for place, step in enumerate(steps) if step.get("type") == "ByteLevel"]
+    if len(byte_levels) != 1:
+        known = [_read_split(step, False) for step in steps if step.get("type") != "ByteLevel"]
+        unknown = [step for step in known if isinstance(step, Unsupported)]
+        how_many = "no ByteLevel step" if not byte_levels else f"{len(byte_levels)} ByteLevel steps"
+        return unknown[0] if unknown else Unsupported(f"the pre-tokenizer has {how_many}; one is expected")
+    place = byte_levels[0]
+    byte_level = steps[place]
+    if unsupported := unknown_options(byte_level, _OPTIONS["ByteLevel"], "pre-tokenizer"):
+        return unsupported
+    if byte_level["add_prefix_space"] and place != 0:
+        return Unsupported("pre-tokenizer ByteLevel with add_prefix_space is not the first step")
+
+    splits: list[Refinement] = []
+    for number, step in enumerate(steps):
+        if number == place:
+            if byte_level.get("use_regex", True):
+                splits.append(Refinement("gpt2", "isolated"))
+            continue
+        split = _read_split(step, after_byte_level=number > place)
+        if isinstance(split, Unsupported):
+            return split
+        splits.append(split)
+    scanner, fused = next((name, steps) for name, steps in _FUSED if tuple(splits[: len(steps)]) == steps)
+    return PreTokenizer(scanner, tuple(splits[len(fused) :]), bool(byte_level["add_prefix_space"]))
+
+
+def _read_split(step: State, after_byte_level: bool) -> Refinement | Unsupported:
+    kind = step.get("type")
+    if kind not in _OPTIONS:
+        return Unsupported(f"pre-tokenizer {kind} is not accelerated yet")
+    if unsupported := unknown_options(step, _OPTIONS[kind], "pre-tokenizer"):
+        return unsupported
+    if kind == "Digits":
+        behavior: Behavior = "isolated" if step["individual_digits"] else "contiguous"
+        return Refinement("numeric", behavior, False, after_byte_level)
+    known_behavior = _BEHAVIORS.get(step["behavior"])
+    if known_behavior is None:
+        return Unsupported(f"pre-tokenizer {kind} has the unknown behavior {step['behavior']!r}")
+    if kind == "Punctuation":
+        return Refinement("punctuation", known_behavior, False, after_byte_level)
+
+    pattern = step["pattern"]
+    if "Regex" not in pattern:
+        return Unsupported(f"pre-tokenizer Split with the string {pattern.get('String')!r} is not accelerated yet")
+    matcher = MATCHERS.get(pattern["Regex"])
+    if matcher is None:
+        return Unsupported(f"split pattern {pattern['Regex']!r} is not on the allow-list")
+    if after_byte_level and matcher not in _BEHIND_BYTE_LEVEL:
+        return Unsupported(f"split pattern {pattern['Regex']!r} stands behind ByteLevel")
+    return _simplified(Refinement(matcher, known_behavior, bool(step["invert"]), after_byte_level))
+
+
+def _simplified(split: Refinement) -> Refinement:
+    """One form for splits that do the same.
+
+    A Split divides a text into matches and the stretches between them. "isolated" keeps every one by itself, and
+    "contiguous" glues neighbours of one kind: neither cares which kind is called the match, so `invert` is idle. The
+    merging behaviors glue a match to a neighbour that is a stretch, and "removed" drops matches. Where a pattern covers
+    the text there are only matches, or, inverted, only stretches: nothing is glued by merging, and nothing is dropped
+    by "removed" when inverted, so each match stands by itself, as under "isolated". (Not inverted, "removed" drops
+    everything, and "contiguous" glues everything: these are something else.)
+    """
+    if split.matcher in COVERING:
+        merges = split.behavior in ("merged_with_previous", "merged_with_next")
+        if merges or (split.behavior == "removed" and split.invert):
+            split = replace(split, behavior="isolated")
+    if split.behavior in ("isolated", "contiguous"):
+        split = replace(split, invert=False)
+    return split

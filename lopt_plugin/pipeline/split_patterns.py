@@ -1,0 +1,72 @@
+r"""The split patterns that the native core knows, by their exact text.
+
+A pattern that is not listed here is Unsupported, however like one of these it looks. Several spellings of one pattern
+are listed where they split every text alike; a test compares them in the reference's regex engine (Oniguruma, Ruby
+syntax). The spellings of tiktoken differ in three ways, none of which changes a match:
+
+- `'(?i:[sdmt]|ll|ve|re)` tries the contractions in another order; none of them begins another.
+- `?+` and `++` give nothing back. The set before a `?+` shares no character with the set behind it, and behind a `++`
+  stands nothing that could use what is given back.
+- `\s*[\r\n]` for `\s*[\r\n]+`: the greedy `\s*` reaches as far as it can, so both end at the last newline of a blank
+  run. `\s++$` with a last `\s` for `\s+`, in GPT-2's pattern: `$` can only be the end of the text, as the blank run has
+  taken all newlines; and where `\s+(?!\S)` fails the run has one character.
+
+Not listed on purpose: the later cl100k pattern of tiktoken, `...|\p{N}{1,3}+|...|\s++$|\s*[\r\n]|...`. In Ruby syntax
+`{1,3}+` repeats and so takes all digits, and `\s++$` takes trailing blanks that `\s*[\r\n]+` would divide.
+"""
+
+from __future__ import annotations
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+QWEN2 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+CL100K = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+O200K = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+TEKKEN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+DEEPSEEK_NUMBERS = r"\p{N}{1,3}"
+DEEPSEEK_CJK = "[一-龥\u3040-ゟ゠-ヿ]+"
+_DEEPSEEK_MAIN_ESCAPED = (
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+    r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+# The published files hold the two newline characters themselves.
+DEEPSEEK_MAIN = _DEEPSEEK_MAIN_ESCAPED.replace(r"\r\n", "\r\n")
+THREE_DIGITS = "[0-9][0-9][0-9]"
+
+MATCHERS: dict[str, str] = {
+    GPT2: "gpt2",
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "gpt2",
+    r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s": "gpt2",
+    QWEN2: "qwen2",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+": "qwen2",
+    CL100K: "cl100k",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+": "cl100k",
+    O200K: "o200k",
+    TEKKEN: "tekken",
+    DEEPSEEK_NUMBERS: "deepseek_numbers",
+    DEEPSEEK_CJK: "deepseek_cjk",
+    DEEPSEEK_MAIN: "deepseek_main",
+    _DEEPSEEK_MAIN_ESCAPED: "deepseek_main",
+    THREE_DIGITS: "three_digits",
+}
+
+# Patterns whose matches leave no character out. Every character is a letter, a number, a blank or none of these, and
+# each of these patterns has an alternative for each kind that matches at any such character, whatever stands behind it:
+# `\p{L}+` (o200k and tekken: every letter is of the one set or of the other, and each set has an alternative that needs
+# no character of the other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+`. DeepSeek's main pattern is not one of them: it
+# leaves out numbers, and what is neither a letter nor a blank nor punctuation nor a symbol, such as control characters.
+COVERING = frozenset({"gpt2", "qwen2", "cl100k", "o200k", "tekken"})

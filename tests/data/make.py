@@ -1,0 +1,228 @@
+"""Make the texts and the small tokenizers of this folder again.
+
+    python tests/data/make.py texts          # excerpts of ../shared/data/corpora, where that is beside the checkout
+    python tests/data/make.py tokenizers     # trained on the texts of this folder; needs only them
+
+Both give the same files every time (with the same version of `tokenizers`).
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+HERE = Path(__file__).parent
+CORPORA = HERE.parents[2] / "shared" / "data" / "corpora"
+ENTRIES = 3000
+
+CODE = [
+    "lua/lua:lutf8lib.c",
+    "lua/lua:testes/literals.lua",
+    "gin-gonic/gin:logger.go",
+    "fastapi/fastapi:fastapi/openapi/docs.py",
+    "vuejs/core:packages/reactivity/src/ref.ts",
+]
+
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN2 = rf"{CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{BLANKS}"
+CL100K = QWEN2.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
+UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+CAPITALISED = [rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+", rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"]
+SYMBOLS_WITH_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
+O200K = "|".join([*(f"{c}{CONTRACTIONS}?" for c in CAPITALISED), r"\p{N}{1,3}", SYMBOLS_WITH_SLASHES, BLANKS])
+TEKKEN = "|".join([*CAPITALISED, r"\p{N}", SYMBOLS_WITH_SLASHES, BLANKS])
+DEEPSEEK = [
+    r"\p{N}{1,3}",
+    "[一-龥\u3040-ゟ゠-ヿ]+",
+    r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+"""
+    + "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+]
+
+# Every flag, alone and together; tokens that begin, end and contain each other; tokens that normalization changes or
+# that only normalized text contains.
+ADDED_TOKENS = [
+    AddedToken("<|end|>", normalized=False, special=True),
+    AddedToken("<|start|>", normalized=False, special=True),
+    AddedToken("<|start", normalized=False),
+    AddedToken("<|left|>", lstrip=True, normalized=False, special=True),
+    AddedToken("<|right|>", rstrip=True, normalized=False),
+    AddedToken("<|both|>", lstrip=True, rstrip=True, normalized=True, special=True),
+    AddedToken("<|word|>", single_word=True, normalized=True),
+    AddedToken("lonely", single_word=True, lstrip=True, normalized=False),
+    AddedToken("<|normalized|>", normalized=True, special=True),
+    AddedToken("Cafe\u0301", normalized=True),
+    AddedToken("Ångström", normalized=False),
+    AddedToken("\n\n\n", normalized=False),
+    AddedToken("☃", normalized=True),
+]
+
+
+def main(what: list[str]) -> None:
+    if "texts" in what:
+        for name, documents in {"books_en": books_en, "zh": zh, "multi": multi, "code": code}.items():
+            write_texts(name, documents())
+    if "tokenizers" in what:
+        for name, tokenizer in make_tokenizers():
+            path = HERE / "tokenizers" / f"{name}.json.xz"
+            path.write_bytes(lzma.compress(tokenizer.encode(), preset=9 | lzma.PRESET_EXTREME))
+            print(f"{path.name}: {path.stat().st_size:,} bytes")
+
+
+def shared_documents(corpus: str) -> Iterator[dict[str, str]]:
+    with lzma.open(CORPORA / f"{corpus}.jsonl.xz", "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def write_texts(corpus: str, documents: Iterator[dict[str, str]]) -> None:
+    path = HERE / "texts" / f"{corpus}.jsonl.xz"
+    lines = "".join(json.dumps(document, ensure_ascii=False) + "\n" for document in documents).encode()
+    path.write_bytes(lzma.compress(lines, preset=9 | lzma.PRESET_EXTREME))
+    print(f"{path.name}: {len(lines):,} bytes, {path.stat().st_size:,} compressed")
+
+
+def books_en() -> Iterator[dict[str, str]]:
+    for document in shared_documents("books_en"):
+        if "War-and-Peace" in document["source"]:
+            start = document["text"].index("BOOK ONE: 1805\r\n\r\n\r\n")
+            yield {**document, "text": document["text"][start : start + 145_000]}
+
+
+def zh() -> Iterator[dict[str, str]]:
+    for document in shared_documents("zh"):
+        if "红楼梦" in document["source"]:
+            yield {**document, "text": document["text"][:22_000]}
+
+
+def multi() -> Iterator[dict[str, str]]:
+    """The beginnings of the Universal Declaration of Human Rights in every other language."""
+    documents = [document for document in shared_documents("multi") if "udhr2" in document["source"]]
+    for document in documents[::2]:
+        yield {**document, "text": document["text"][:400]}
+
+
+def code() -> Iterator[dict[str, str]]:
+    for document in shared_documents("code"):
+        if document["source"] in CODE:
+            yield document
+
+
+def training_texts() -> list[str]:
+    texts = []
+    for corpus in ("books_en", "zh", "multi", "code"):
+        with lzma.open(HERE / "texts" / f"{corpus}.jsonl.xz", "rt", encoding="utf-8") as lines:
+            texts += [json.loads(line)["text"] for line in lines]
+    return texts
+
+
+def split(pattern: str, behavior: str = "isolated", invert: bool = False) -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.Split(Regex(pattern), behavior, invert)
+
+
+def train(steps: list[pre_tokenizers.PreTokenizer], normalizer: Any = None, special: tuple[str, ...] = ()) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=ENTRIES,
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=list(special),
+    )
+    tokenizer.train_from_iterator(training_texts(), trainer)
+    return tokenizer
+
+
+def make_tokenizers() -> Iterator[tuple[str, str]]:
+    bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+    qwen2 = train([split(QWEN2), bytes_only], normalizers.NFC())
+    qwen2.add_tokens(ADDED_TOKENS)
+    qwen2.post_processor = processors.ByteLevel(trim_offsets=False)
+    yield "tiny_qwen2", qwen2.to_str()
+
+    cl100k = with_words_that_no_merge_makes(train([split(CL100K), bytes_only]))
+    cl100k.add_tokens(ADDED_TOKENS)
+    template = processors.TemplateProcessing(
+        single="<|start|> $A",
+        pair="<|start|> $A <|start|>:1 $B:1",
+        special_tokens=[("<|start|>", cl100k.token_to_id("<|start|>"))],
+    )
+    cl100k.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+    yield "tiny_cl100k", cl100k.to_str()
+
+    o200k = train([split(O200K, "removed", invert=True), bytes_only])
+    o200k.add_tokens(ADDED_TOKENS)
+    yield "tiny_o200k", with_every_split_as_a_merge(o200k)
+
+    deepseek = train([*map(split, DEEPSEEK), bytes_only], normalizers.Sequence([]))
+    deepseek.add_tokens([AddedToken("<｜User｜>", normalized=True, special=True), *ADDED_TOKENS])
+    deepseek.post_processor = processors.ByteLevel()
+    yield "tiny_deepseek_v3", deepseek.to_str()
+
+    tekken = train([split(TEKKEN), bytes_only], special=("<unk>", "<s>", "</s>", "[INST]", "[/INST]"))
+    tekken.add_tokens(ADDED_TOKENS)
+    tekken.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A $B </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
+    )
+    yield "tiny_tekken", tekken.to_str()
+
+    falcon_steps = [
+        pre_tokenizers.Punctuation("contiguous"),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        pre_tokenizers.Digits(individual_digits=False),
+        split("[0-9][0-9][0-9]"),
+    ]
+    falcon = train(falcon_steps)
+    falcon.add_tokens(ADDED_TOKENS)
+    yield "tiny_falcon", falcon.to_str()
+
+    roberta = train([pre_tokenizers.ByteLevel(add_prefix_space=True)], special=("<s>", "<pad>", "</s>", "<unk>"))
+    roberta.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
+    roberta.add_tokens(ADDED_TOKENS)
+    roberta.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=True)
+    yield "tiny_roberta", roberta.to_str()
+
+    starcoder_steps = [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    starcoder = train(starcoder_steps)
+    starcoder.add_tokens(ADDED_TOKENS)
+    yield "tiny_starcoder", starcoder.to_str()
+
+
+def with_words_that_no_merge_makes(tokenizer: Tokenizer) -> Tokenizer:
+    """With ignore_merges, and entries that only it can give: whole words, without merges for them."""
+    state = json.loads(tokenizer.to_str())
+    vocabulary = state["model"]["vocab"]
+    state["model"]["ignore_merges"] = True
+    for word in (" internationalization", " aristocracy", "Bonaparte", " 我", "＜＞", " \t "):
+        bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        stand_ins, _ = bytes_only.pre_tokenize_str(word)[0]
+        vocabulary.setdefault(stand_ins, len(vocabulary))
+    return Tokenizer.from_str(json.dumps(state))
+
+
+def with_every_split_as_a_merge(tokenizer: Tokenizer) -> str:
+    """With ignore_merges, and for each entry all pairs of entries that make it, as converted tiktoken files have it."""
+    state = json.loads(tokenizer.to_str())
+    vocabulary = state["model"]["vocab"]
+    state["model"]["ignore_merges"] = True
+    state["model"]["merges"] = [
+        [entry[:place], entry[place:]]
+        for entry in vocabulary
+        for place in range(1, len(entry))
+        if entry[:place] in vocabulary and entry[place:] in vocabulary
+    ]
+    return json.dumps(state, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["tokenizers"])

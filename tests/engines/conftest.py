@@ -1,0 +1,69 @@
+"""One server with `--tokenizer-mode lopt` for all engine tests, the same without lopt, and the oracle."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vllm_demo"))
+
+MAX_MODEL_LEN = 4096
+# Several threads that render, so that requests do meet in the tokenizer.
+STRUCTURED_OUTPUTS = '{"backend": "xgrammar", "disable_any_whitespace": true}'
+ARGUMENTS = (
+    "--renderer-num-workers", "4", "--max-num-seqs", "16", "--structured-outputs-config", STRUCTURED_OUTPUTS,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def vllm_is_installed() -> None:
+    """Skips the engine tests where there is no vLLM, unless LOPT_REQUIRE_VLLM asks for it."""
+    if importlib.util.find_spec("vllm") is None:
+        if os.environ.get("LOPT_REQUIRE_VLLM"):
+            pytest.fail("LOPT_REQUIRE_VLLM is set, but vllm is not installed")
+        pytest.skip("vllm is not installed")
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny model."""
+    from tiny_model import build
+
+    return build(tmp_path_factory.mktemp("tiny") / "model")
+
+
+@pytest.fixture(scope="session")
+def oracle(model: Path) -> Any:
+    """The Hugging Face tokenizer itself."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(model)
+
+
+@pytest.fixture(scope="session")
+def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A running server in mode lopt."""
+    from vllm_server import VllmServer
+
+    log = tmp_path_factory.mktemp("lopt") / "server.log"
+    with VllmServer(model, log, tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, arguments=ARGUMENTS) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def hf_server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A running server in mode hf."""
+    from vllm_server import VllmServer
+
+    log = tmp_path_factory.mktemp("hf") / "server.log"
+    environment = {"LOPT_ACCELERATE": "0"}
+    with VllmServer(
+        model, log, tokenizer_mode="hf", max_model_len=MAX_MODEL_LEN, arguments=ARGUMENTS, environment=environment
+    ) as running:
+        yield running

@@ -1,0 +1,102 @@
+"""The pre-tokens of the native core against those of the reference library: boundaries in bytes, compared with ==."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+
+import corpus
+import pytest
+import representatives
+from tokenizers import pre_tokenizers
+
+from lopt_plugin import character_classes
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.native import NativeRoute, NativeUnavailable
+from lopt_plugin.settings import Settings
+
+pytest.importorskip("lopt_plugin.native._core")
+
+# The small tokenizers have the pre-tokenizers of all families; the others are tried on real texts only.
+SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "gpt2"]
+
+# One character of each class that a split pattern tells apart, few enough to try all short strings: errors in
+# backtracking, look-ahead and the order of alternatives show in three to five characters.
+SHORT_STRINGS = [("aA1 \n's.é中あ゛\u0301²\u200b/ſ", 3), ("aA' \n1\u0301中", 4), ("aʰA!\n/", 5)]
+
+
+@functools.lru_cache(maxsize=2)
+def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]]], pre_tokenizers.PreTokenizer]:
+    tokenizer = corpus.load_tokenizer(name)
+    pipeline = read_pipeline(tokenizer)
+    if not isinstance(pipeline, Pipeline):
+        pytest.skip(pipeline.reason)
+    if pipeline.add_prefix_space:
+        pytest.skip("a blank is put before the text")
+    try:
+        return NativeRoute(pipeline, Settings.read()).core.pre_tokens, tokenizer.pre_tokenizer
+    except NativeUnavailable as reason:
+        pytest.skip(str(reason))
+
+
+def _cut_elsewhere(name: str, texts: Iterable[str]) -> list[str]:
+    """The texts, at most five, that the core does not cut as the reference does."""
+    pre_tokens, reference = _core_and_reference(name)
+    different = []
+    for text in texts:
+        # All these pipelines end in ByteLevel, whose stand-in characters are one a byte.
+        lengths = [len(piece) for piece, _ in reference.pre_tokenize_str(text)]
+        stops = list(itertools.accumulate(lengths))
+        if pre_tokens(text) != list(itertools.pairwise([0, *stops])):
+            different.append(text)
+            if len(different) == 5:
+                break
+    return different
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_short_strings(name: str) -> None:
+    texts = (
+        "".join(characters)
+        for alphabet, most in SHORT_STRINGS
+        for length in range(1, most + 1)
+        for characters in itertools.product(alphabet, repeat=length)
+    )
+    assert _cut_elsewhere(name, texts) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_code_point_in_context(name: str) -> None:
+    # The reference takes long over long texts. Most code points are in no class at all: some of those will do.
+    bits = character_classes.load().bits()
+    code_points = [c for c in range(0x110000) if (bits[c] or c % 64 == 1) and not 0xD800 <= c < 0xE000]
+    contexts = [f" x{c}x {c}{c}1 !{c}'s  {c}\n" for c in map(chr, code_points)]
+    texts = ("".join(contexts[start : start + 16]) for start in range(0, len(contexts), 16))
+    assert _cut_elsewhere(name, texts) == []
+
+
+@pytest.mark.parametrize("family", corpus.conformance_families())
+@pytest.mark.parametrize("name", SMALL)
+def test_hard_texts(name: str, family: str) -> None:
+    assert _cut_elsewhere(name, (text[:3000] for text in corpus.conformance(family, 1))) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_windows(name: str) -> None:
+    """Many windows over few characters, so that every rule of the window step meets the others at any place."""
+
+    def texts() -> Iterator[str]:
+        rng = random.Random(name)
+        alphabet = [*representatives.characters(), *"aaAAss    \n\n''11!!//", *SHORT_STRINGS[0][0]]
+        for _ in range(300):
+            few = rng.choices(alphabet, k=rng.randint(2, 12))
+            yield "".join(rng.choice(few) * rng.choice([1, 1, 1, 2, 3, 20]) for _ in range(300))
+
+    assert _cut_elsewhere(name, texts()) == []
+
+
+@pytest.mark.parametrize("name", [name for name in corpus.tokenizer_names() if name not in SMALL])
+def test_documents(name: str) -> None:
+    assert _cut_elsewhere(name, (text for kind in corpus.corpora() for text in corpus.texts(kind, 20_000))) == []

@@ -1,0 +1,352 @@
+"""Registration with vLLM: what it leaves alone, what it restores, and that it never breaks the host."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lopt_plugin.engines import vllm as engine
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
+TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
+
+
+def run_python(code: str, folder: Path) -> str:
+    # In a folder of its own: the working directory is on the path, and this one has the source tree.
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_import_is_light(tmp_path: Path) -> None:
+    modules = run_python("import sys, lopt_plugin.engines.vllm; print(*sys.modules)", tmp_path).split()
+    assert not {"torch", "vllm", "transformers", "tokenizers", "numpy"} & set(modules)
+
+
+def test_a_broken_host_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setitem(sys.modules, "vllm", ModuleType("vllm"))
+    for name in [name for name in sys.modules if name.startswith("vllm.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with caplog.at_level(logging.ERROR, "vllm.lopt_plugin"):
+        engine.register()
+    failed = {record.args[0] for record in caplog.records if isinstance(record.args, tuple)}
+    assert failed == {"register_mode", "hook_model_config", "hook_renderers"}
+
+
+@pytest.fixture(scope="module")
+def vllm() -> Any:
+    """The module, with the plugin registered."""
+    module = pytest.importorskip("vllm", reason="vllm is not installed")
+    engine.register()
+    return module
+
+
+@pytest.fixture(scope="module")
+def model(vllm: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        from tiny_model import build
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return str(build(tmp_path_factory.mktemp("tiny")))
+
+
+@pytest.fixture(scope="module")
+def theirs(model: str) -> Any:
+    from vllm.tokenizers import get_tokenizer
+
+    return get_tokenizer(model, tokenizer_mode="hf")
+
+
+@pytest.fixture
+def ours(model: str) -> Any:
+    from vllm.tokenizers import get_tokenizer
+
+    return get_tokenizer(model, tokenizer_mode="lopt")
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.LogCaptureFixture]:
+    """What the plugin logs, whatever vLLM has made of its loggers."""
+    monkeypatch.setattr(engine, "_said", set())
+    monkeypatch.setattr(engine.logger, "propagate", False)
+    engine.logger.addHandler(caplog.handler)
+    with caplog.at_level(logging.INFO, engine.logger.name):
+        yield caplog
+    engine.logger.removeHandler(caplog.handler)
+
+
+def test_register_loads_no_serving_modules(vllm: Any, tmp_path: Path) -> None:
+    code = "import sys, vllm; from lopt_plugin.engines.vllm import register; register(); print(*sys.modules)"
+    modules = run_python(code, tmp_path).split()
+    assert "vllm.renderers.registry" in modules
+    serving = ("vllm.entrypoints.openai", "vllm.v1.engine", "vllm.renderers.hf", "fastapi", "lopt_plugin.tokenizer")
+    assert [module for module in modules if module.startswith(serving)] == []
+
+
+def test_entry_point_is_installed(vllm: Any) -> None:
+    from importlib.metadata import entry_points
+
+    points = entry_points(group="vllm.general_plugins", name="lopt")
+    assert [point.load() for point in points] == [engine.register]
+
+
+def test_register_is_idempotent(vllm: Any, log: pytest.LogCaptureFixture) -> None:
+    from vllm.config.model import ModelConfig
+    from vllm.renderers.registry import RENDERER_REGISTRY, RendererRegistry
+    from vllm.tokenizers.registry import TokenizerRegistry
+
+    before = ModelConfig.__post_init__, RendererRegistry.load_renderer
+    engine.register()
+    assert (ModelConfig.__post_init__, RendererRegistry.load_renderer) == before
+    assert TokenizerRegistry.tokenizers["lopt"] == ("lopt_plugin.engines.vllm", "LoptTokenizer")
+    assert RENDERER_REGISTRY.renderers["lopt"] == ("vllm.renderers.hf", "HfRenderer")
+    assert not log.records
+
+
+def test_tokenizer_is_that_of_hf_mode(ours: Any, theirs: Any, model: str) -> None:
+    assert ours.lopt.explain()["route"] == "native"
+    assert ours(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+    assert isinstance(ours, type(theirs).__mro__[1])
+    for name in (
+        "name_or_path", "truncation_side", "is_fast", "max_token_id", "max_chars_per_token", "all_special_ids",
+        "all_special_tokens", "vocab_size", "chat_template", "model_max_length", "init_kwargs",
+    ):  # fmt: skip
+        assert getattr(ours, name) == getattr(theirs, name), name
+    assert len(ours) == len(theirs)
+    assert ours.get_vocab() == theirs.get_vocab()
+    assert ours.name_or_path == model
+
+
+def test_copies_stay_accelerated(ours: Any, theirs: Any) -> None:
+    from vllm.tokenizers.hf import ThreadSafeHFTokenizerMixin
+
+    expected = theirs(TEXT)["input_ids"]
+    for copied in (copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert copied is not ours
+        assert isinstance(copied, ThreadSafeHFTokenizerMixin)
+        assert copied(TEXT)["input_ids"] == expected
+        assert copied.lopt.explain()["route"] == "native"
+    copied.add_special_tokens({"additional_special_tokens": ["naïve"]})
+    changed = copy.deepcopy(theirs)
+    changed.add_special_tokens({"additional_special_tokens": ["naïve"]})
+    assert copied(TEXT)["input_ids"] == changed(TEXT)["input_ids"] != expected
+    assert ours(TEXT)["input_ids"] == expected
+
+
+def test_no_pool_of_copies(ours: Any, theirs: Any) -> None:
+    from vllm.tokenizers import maybe_make_thread_pool
+
+    before = type(ours)
+    assert maybe_make_thread_pool(ours, 2) is ours
+    assert type(ours) is before
+
+
+def test_threads_with_truncation_padding_and_decoding(ours: Any, theirs: Any) -> None:
+    ids = theirs(TEXT)["input_ids"]
+    offsets = theirs(TEXT, return_offsets_mapping=True)["offset_mapping"]
+    wrong: list[str] = []
+
+    def check(name: str, got: Any, expected: Any) -> None:
+        if got != expected:
+            wrong.append(name)
+
+    def work(seed: int) -> None:
+        try:
+            for k in range(60):
+                limit = (seed + k) % len(ids) + 1
+                check("truncated", ours(TEXT, truncation=True, max_length=limit)["input_ids"], ids[-limit:])
+                check("plain", ours(TEXT, truncation=False, max_length=None)["input_ids"], ids)
+                check("encode", ours.encode(TEXT), ids)
+                check("offsets", ours(TEXT, return_offsets_mapping=True)["offset_mapping"], offsets)
+                padded = ours([TEXT, "a"], padding=True)["input_ids"]
+                check("padded", len(padded[1]), len(ids))
+                check("decode", ours.decode(ids), decoded)
+        except Exception as error:
+            wrong.append(repr(error))
+
+    decoded = theirs.decode(ids)
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong[:5]
+
+
+def test_one_line_says_what_is_active(model: str, log: pytest.LogCaptureFixture) -> None:
+    from vllm.tokenizers import get_tokenizer
+
+    get_tokenizer(model, tokenizer_mode="lopt")
+    get_tokenizer(model, tokenizer_mode="lopt")
+    messages = [record.getMessage() for record in log.records]
+    assert len(messages) == 1
+    for part in (model, "native route", "threads", "tokenizers ", "transformers ", "vLLM "):
+        assert part in messages[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"), [("LOPT_ROUTE", "hf", "route is set"), ("LOPT_THREADS", "no", "LOPT_THREADS")]
+)
+def test_what_is_not_accelerated_stays_as_vllm_made_it(
+    model: str,
+    theirs: Any,
+    log: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    said: str,
+) -> None:
+    from vllm.tokenizers import get_tokenizer
+
+    monkeypatch.setenv(name, value)
+    tokenizer = get_tokenizer(model, tokenizer_mode="lopt")
+    assert not hasattr(tokenizer, "lopt")
+    assert type(tokenizer).__name__ == type(theirs).__name__
+    assert tokenizer(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+    assert any(said in record.getMessage() for record in log.records)
+
+
+def test_fastokens_is_detected_and_said(theirs: Any, log: pytest.LogCaptureFixture) -> None:
+    shim = type("_TokenizerShim", (), {"__module__": "fastokens._compat"})()
+    tokenizer = copy.copy(theirs)
+    tokenizer._tokenizer = shim
+    assert engine._accelerated(tokenizer, shared=True) is tokenizer
+    assert "VLLM_USE_FASTOKENS" in log.text
+
+
+@pytest.mark.parametrize("version", ["0.99.0", "0.19.0", "dev", "0.24.0.post1+cpu", "0.33.1"])
+def test_unknown_versions_are_named(
+    theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(engine, "_vllm_version", lambda: version)
+    engine._say_what_is_active(theirs, "takes the native route", {"threads": 2})
+    known = version.startswith(("0.24", "0.33"))
+    assert f"vLLM {version}" in log.text
+    assert ("not known to work" not in log.text) == known
+
+
+def test_model_config_keeps_the_mode(model: str) -> None:
+    from vllm.config import ModelConfig
+
+    assert ModelConfig(model, tokenizer_mode="LOPT").tokenizer_mode == "lopt"
+    assert ModelConfig(model, tokenizer_mode="hf").tokenizer_mode == "hf"
+    assert ModelConfig(model).tokenizer_mode == "auto"
+
+
+@pytest.mark.parametrize("mode", ["lopt", "auto", "hf"])
+def test_architectures_with_a_mode_of_their_own(
+    mode: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(engine.ACCELERATE_VARIABLE, "")
+    config = SimpleNamespace(tokenizer_mode=mode, architectures=["DeepseekV32ForCausalLM"])
+
+    def post_init(self: Any) -> None:
+        if self.tokenizer_mode == "auto":
+            self.tokenizer_mode = "deepseek_v32"
+
+    engine._let_auto_choose(post_init)(config)
+    assert config.tokenizer_mode == ("hf" if mode == "hf" else "deepseek_v32")
+    assert engine._accelerate_every_mode() == (mode == "lopt")
+    assert [record.levelname for record in log.records] == (["WARNING"] if mode == "lopt" else [])
+    if mode == "lopt":
+        assert "DeepseekV32ForCausalLM" in log.text
+        assert "deepseek_v32" in log.text
+
+
+class FakeRenderer:
+    """Keeps what it is given."""
+
+    def __init__(self, config: Any, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+
+@pytest.fixture
+def registry(vllm: Any) -> Any:
+    from vllm.renderers.registry import RendererRegistry
+
+    names = ("hf", "lopt", "mistral", "deepseek_v32")
+    return RendererRegistry({name: (__name__, f"{name.title()}Renderer") for name in names})
+
+
+class HfRenderer(FakeRenderer): ...
+
+
+class LoptRenderer(FakeRenderer): ...
+
+
+class MistralRenderer(FakeRenderer): ...
+
+
+class Deepseek_V32Renderer(FakeRenderer): ...  # noqa: N801
+
+
+@pytest.fixture
+def config(model: str) -> Any:
+    return SimpleNamespace(
+        model_config=SimpleNamespace(
+            tokenizer=model, runner_type="generate", tokenizer_revision=None, trust_remote_code=False
+        )
+    )
+
+
+@pytest.mark.parametrize("mode", ["hf", "deepseek_v32"])
+def test_accelerate_variable_reaches_every_mode(
+    registry: Any, config: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setenv(engine.ACCELERATE_VARIABLE, "0")
+    assert registry.load_renderer(mode, config, theirs).tokenizer is theirs
+    monkeypatch.setenv(engine.ACCELERATE_VARIABLE, "1")
+    renderer = registry.load_renderer(mode, config, theirs)
+    assert type(renderer).__name__.lower().startswith(mode)
+    assert renderer.tokenizer.lopt.explain()["route"] == "native"
+    assert renderer.tokenizer(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+    # The one that vLLM keeps for others is not touched, nor is its Rust tokenizer shared.
+    assert not hasattr(theirs, "lopt")
+    assert renderer.tokenizer._tokenizer is not theirs._tokenizer
+    assert registry.load_renderer(mode, config, None).tokenizer is None
+
+
+def test_mode_lopt_accelerates_what_came_past_its_class(registry: Any, config: Any, theirs: Any) -> None:
+    renderer = registry.load_renderer("lopt", config, theirs)
+    assert type(renderer) is LoptRenderer
+    assert renderer.tokenizer.lopt.explain()["route"] == "native"
+
+
+def test_mistral_files_get_their_renderer(
+    registry: Any, config: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import vllm.tokenizers.registry
+
+    monkeypatch.setattr(vllm.tokenizers.registry, "resolve_tokenizer_args", lambda *a, **k: ("mistral", a[0], (), {}))
+    tokenizer = type("MistralTokenizer", (), {})()
+    renderer = registry.load_renderer("lopt", config, tokenizer)
+    assert type(renderer) is MistralRenderer
+    assert renderer.tokenizer is tokenizer
+    assert "MistralTokenizer does not run on the tokenizers library" in log.text
+
+
+def test_deepseek_tokenizer_is_accelerated_with_its_template(model: str) -> None:
+    from vllm.tokenizers import get_tokenizer
+
+    theirs = get_tokenizer(model, tokenizer_mode="deepseek_v32")
+    ours = engine._accelerated(theirs, shared=True)
+    messages = [{"role": "user", "content": TEXT}]
+    assert ours.lopt.explain()["route"] == "native"
+    for tokenize in (False, True):
+        expected = theirs.apply_chat_template(messages, tokenize=tokenize)
+        assert ours.apply_chat_template(messages, tokenize=tokenize) == expected
+    assert ours.num_special_tokens_to_add() == theirs.num_special_tokens_to_add()
+    assert ours.get_added_vocab() == theirs.get_added_vocab()
+    again = copy.deepcopy(ours)
+    assert again.apply_chat_template(messages) == theirs.apply_chat_template(messages)
