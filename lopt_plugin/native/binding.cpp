@@ -135,14 +135,14 @@ class PythonCore {
         objects_ = std::make_unique<IdObjects>(most);
     }
 
-    nb::object encode(nb::str text, size_t threads, size_t chunk_chars, bool split_special) const {
+    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_chars, split_special}, *space);
+        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
         return nb::steal(objects_->list(space->ids.data(), space->ids.size()));
     }
-    auto encode_array(nb::str text, size_t threads, size_t chunk_chars, bool split_special) const {
+    auto encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_chars, split_special}, *space);
+        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
         return array_of(space->ids.data(), space->ids.size());
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
@@ -194,6 +194,7 @@ class PythonCore {
                                : static_cast<size_t>(core_->model().matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
         return nb::steal(objects_->list(ids.data(), count));
     }
+    size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     nb::dict info() const {
         nb::dict result;
         result["table_bytes"] = core_->bytes();
@@ -226,12 +227,13 @@ NB_MODULE(_core, module) {
              nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
              nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"),
              nb::arg("dropped_bytes") = nb::bytes("", 0))
-        .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_chars") = 0,
+        .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
-        .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_chars") = 0,
+        .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
         .def("pre_tokens", &PythonCore::pre_tokens, nb::arg("text"))
         .def("encode_word", &PythonCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
+        .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
         .def("info", &PythonCore::info);
 }

@@ -76,11 +76,13 @@ class Core {
         const Text utf8 = to_utf8(text, options, space, may_change);
         find_segments(utf8, options, may_change && normalizes_, space);
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
-        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : std::max(LEAST_CHUNK, bytes / (options.threads * 4) + 1);
-        if (options.threads > 1 && bytes > chunk) encode_chunks(utf8, options.threads, chunk, space);
-        else if (options.chunk_bytes && bytes > chunk) encode_chunks(utf8, 1, chunk, space);
+        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
+        if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) encode_chunks(utf8, options.threads, chunk, space);
         else encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
     }
+
+    // Four chunks a thread: one that is slowed down by others then holds up less.
+    static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
 
     // Working space for a call; goes back to the store on its own.
     class Borrowed {

@@ -12,7 +12,6 @@ struct WholeScanner {
     static constexpr const char* name = "whole";
     static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
     static uint64_t starts(const ClassTable&, const uint8_t*) { return 0; }
-    static uint64_t starts(const uint8_t*) { return 0; }
 };
 
 }  // namespace lopt

@@ -91,12 +91,12 @@ class NativeRoute:
     def info(self) -> dict[str, Any]:
         return dict(self.core.info())
 
-    def chunks(self, chars: int) -> int | None:
-        """Into how many chunks a text of that length is cut; None where the core chooses their length itself."""
+    def chunks(self, chars: int) -> int:
+        """Into how many chunks a text of that length is cut at most, were it ASCII and without added tokens."""
         threads, chunk_chars = self._threads_and_chunk(chars)
         if threads == 1:
             return 1
-        return None if chunk_chars == 0 else max(1, -(-chars // chunk_chars))
+        return max(1, -(-chars // (chunk_chars or self.core.default_chunk_bytes(chars, threads))))
 
     def _threads_and_chunk(self, chars: int) -> tuple[int, int]:
         if self._parallel_min_chars is None or chars < self._parallel_min_chars:
@@ -141,6 +141,7 @@ def _build_core(pipeline: Pipeline) -> Any:
             scanner=pipeline.scanner,
             refinements=[(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
             add_prefix_space=pipeline.add_prefix_space,
+            dropped_bytes=model.dropped_bytes,
             normalize=normalize,
             # Those found in the normalized text are found in their normalized form.
             added_tokens=[
