@@ -14,7 +14,7 @@ from tokenizers import pre_tokenizers
 
 from lopt_plugin import character_classes
 from lopt_plugin.pipeline import Pipeline, read_pipeline
-from lopt_plugin.routes.native import NativeRoute, NativeUnavailable
+from lopt_plugin.routes.native import NativeRoute, NativeUnavailableError
 from lopt_plugin.settings import Settings
 
 pytest.importorskip("lopt_plugin.native._core")
@@ -37,7 +37,7 @@ def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]
         pytest.skip("a blank is put before the text")
     try:
         return NativeRoute(pipeline, Settings.read()).core.pre_tokens, tokenizer.pre_tokenizer
-    except NativeUnavailable as reason:
+    except NativeUnavailableError as reason:
         pytest.skip(str(reason))
 
 

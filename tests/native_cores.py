@@ -1,0 +1,69 @@
+"""Native cores for tests: that of a tokenizer as the plugin builds it, and one of any arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import corpus
+import pytest
+from tokenizers import Tokenizer
+
+from lopt_plugin import character_classes
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.native import NativeRoute, NativeUnavailableError
+from lopt_plugin.settings import Settings
+
+# The byte-level tokenizers of ../shared, one a family and more; the others have another kind of model.
+LARGE = ["deepseek_v3", "falcon", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3", "roberta_base"]
+SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "gpt2"]
+ALL = [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
+
+
+@functools.lru_cache(maxsize=2)
+def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
+    """The core of a tokenizer, and the tokenizer, which is not to be changed; skips what has no native route."""
+    tokenizer = corpus.load_tokenizer(name)
+    pipeline = read_pipeline(tokenizer)
+    if not isinstance(pipeline, Pipeline):
+        pytest.skip(pipeline.reason)
+    try:
+        return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
+    except NativeUnavailableError as reason:
+        pytest.skip(str(reason))
+
+
+def expected(reference: Tokenizer, texts: list[str]) -> list[list[int]]:
+    """The reference's ids without those of the post-processor."""
+    return [encoding.ids for encoding in reference.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def different(core: Any, reference: Tokenizer, texts: Iterable[str], **options: Any) -> list[str]:
+    """The texts, at most five, that the core does not encode as the reference does."""
+    texts = list(texts)
+    found = (text for text, ids in zip(texts, expected(reference, texts), strict=True) if ids != core.encode(text, **options))
+    return [text for text, _ in zip(found, range(5), strict=False)]
+
+
+def make_core(vocabulary: dict[str, int], merges: list[Any], **changes: Any) -> Any:
+    """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise."""
+    native = pytest.importorskip("lopt_plugin.native._core")
+    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": merges, **changes})
+
+
+@functools.cache
+def _arguments() -> dict[str, Any]:
+    classes = character_classes.load()
+    return {
+        "ignore_merges": False,
+        "class_pages": classes.pages.tobytes(),
+        "class_cells": classes.cells.tobytes(),
+        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
+        "byte_classes": character_classes.byte_classes(),
+        "scanner": "whole",
+        "refinements": [],
+        "add_prefix_space": False,
+        "normalize": None,
+        "added_tokens": [],
+    }
