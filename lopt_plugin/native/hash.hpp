@@ -25,7 +25,7 @@ inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
 
 // Good in its high bits only: tables index by them.
 inline uint64_t hash_words(uint64_t low, uint64_t high) {
-    const uint64_t sum = low * HASH_A + high * HASH_B;
+    const uint64_t sum = low * HASH_A + high;
     return (sum ^ sum >> 32) * HASH_C;
 }
 

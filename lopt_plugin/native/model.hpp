@@ -93,7 +93,10 @@ class Model {
         }
     }
 
-    static bool fits_key(const Entry& entry) { return entry.bytes.size() <= LONGEST_KEY; }
+    // No text holds the byte that keys are filled up with, so entries that do are not looked for.
+    static bool fits_key(const Entry& entry) {
+        return entry.bytes.size() <= LONGEST_KEY && entry.bytes.find('\xFF') == std::string_view::npos;
+    }
     static WordTable::Item item(const Entry& entry, uint32_t flag = 0) {
         const KeyMasks masks;
         return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};

@@ -20,6 +20,7 @@ inline constexpr uint32_t WHOLE_ONLY = 1u << 31;
 // A word of up to 16 bytes, filled up with 0xFF, a byte that valid UTF-8 never holds: the key alone tells words apart.
 struct WordKey {
     uint64_t low, high;
+    bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
     uint64_t hash() const { return hash_words(low, high); }
 };
 
@@ -61,13 +62,13 @@ class WordTable {
     explicit WordTable(std::vector<Item> items) {
         std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return (a.id & ~WHOLE_ONLY) < (b.id & ~WHOLE_ONLY); });
         size_t short_count = 0;
-        for (const auto& item : items) short_count += is_short(item.key);
+        for (const auto& item : items) short_count += item.key.is_short();
         const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
         region_ = power_of_two_at_least((slots + slots / 2 + 2) * sizeof(ShortSlot));
         shift_ = static_cast<unsigned>(__builtin_clzll(region_)) + 1;
         memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
         for (const auto& item : items) {
-            const bool short_word = is_short(item.key);
+            const bool short_word = item.key.is_short();
             const size_t home = first(item.key.hash(), short_word);
             size_t at = home;
             for (size_t tries = 1; memory_[at / sizeof(ShortSlot)].id != NONE; tries++) at = place_after(home, tries, short_word);
@@ -78,27 +79,28 @@ class WordTable {
     }
 
     // Where the search for a word begins, with its memory asked for.
-    uint32_t prefetch(uint64_t hash, bool short_word) const {
-        const size_t place = first(hash, short_word) / sizeof(ShortSlot);
+    uint32_t prefetch(const WordKey& key) const {
+        const size_t place = first(key.hash(), key.is_short()) / sizeof(ShortSlot);
         __builtin_prefetch(&memory_[place]);
         return static_cast<uint32_t>(place);
     }
     // The id if the first slot holds the word; NONE says nothing. Without a branch, like `find_second`: whether a word
     // is short and where it is found are both hard to predict.
-    uint32_t find_first(const WordKey& key, uint32_t place, bool short_word) const {
-        return id_if_same(&memory_[place], key, long_mask(short_word));
+    uint32_t find_first(const WordKey& key, uint32_t place) const {
+        return id_if_same(&memory_[place], key, long_mask(key.is_short()));
     }
     // The id if the first or the second slot holds the word, NONE if not; it may then stand further on if `more` is set.
-    uint32_t find_second(const WordKey& key, uint64_t hash, bool short_word, bool& more) const {
-        const uint64_t is_long = long_mask(short_word);
-        const size_t at = first(hash, short_word);
+    uint32_t find_second(const WordKey& key, uint64_t hash, bool& more) const {
+        const uint64_t is_long = long_mask(key.is_short());
+        const size_t at = first(hash, key.is_short());
         const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
         const ShortSlot* other = &memory_[second(at, is_long) / sizeof(ShortSlot)];
         const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(other, key, is_long);
         more = (id == NONE) & (slot->id != NONE) & (other->id != NONE);
         return id;
     }
-    uint32_t find(const WordKey& key, uint64_t hash, bool short_word) const {
+    uint32_t find(const WordKey& key, uint64_t hash) const {
+        const bool short_word = key.is_short();
         const size_t home = first(hash, short_word);
         size_t at = home;
         for (size_t tries = 1;; tries++) {
@@ -117,7 +119,6 @@ class WordTable {
     };
     // A longer word takes two of them: the second holds the high half of its key.
 
-    static bool is_short(const WordKey& key) { return key.high == ~uint64_t{0}; }
     static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
         const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
         return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
@@ -151,6 +152,10 @@ class WordCache {
     explicit WordCache(size_t slots) : mask_(power_of_two_at_least(slots) - 1) { slots_.assign_default(mask_ + 1); }
 
     void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
+    bool holds(const WordKey& key, uint64_t hash) const {
+        const Slot& slot = slots_[index(hash)];
+        return slot.low.load(std::memory_order_relaxed) == key.low && slot.high.load(std::memory_order_relaxed) == key.high;
+    }
     // Number of ids written to `out` (room for MAX_IDS), 0 if the word is not there.
     size_t find(const WordKey& key, uint64_t hash, uint32_t* out) const {
         const Slot& slot = slots_[index(hash)];
