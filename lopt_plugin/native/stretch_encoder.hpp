@@ -69,14 +69,21 @@ class StretchEncoder {
             if (stop - p >= 64 && p[0] < 0xE0 && p[1] < 0xE0) {
                 const uint64_t starts = Scanner::starts(classes_, p);
                 if (starts) {
-                    p = add_starts(window, p, starts);
+                    if (!holds_three_bytes(p)) {
+                        p = add_starts(window, p, starts);
+                        continue;
+                    }
+                    const uint8_t* const at = p;
+                    for (uint64_t left = starts; left; left &= left - 1) {
+                        const uint8_t* end = at + __builtin_ctzll(left);
+                        add_cut(text, p, end, window, out);
+                        p = end;
+                    }
                     continue;
                 }
             }
             const uint8_t* end = Scanner::next(classes_, p, text.end);
-            // Characters of three bytes and more: scripts without spaces, whose words fall into pieces.
-            if (*p >= 0xE0 || (end - p > 1 && p[1] >= 0xE0)) add_pieces(text, p, end, window, out);
-            window.add(end);
+            add_cut(text, p, end, window, out);
             p = end;
         }
         if (window.count) model_.words().resolve(window, text.readable_end, out);
@@ -117,7 +124,27 @@ class StretchEncoder {
         return window.end();
     }
 
-    // Adds the cuts inside the pre-token [p, end), not its end. Without a branch on what is a cut: that is hard to predict.
+    // Does one of the 64 bytes at p lead a character of three bytes or more?
+    static bool holds_three_bytes(const uint8_t* p) {
+        uint64_t leads = 0;
+        for (int i = 0; i < 64; i += 8) {
+            const uint64_t bytes = load64(p + i);
+            leads |= bytes & bytes << 1 & bytes << 2;
+        }
+        return leads & 0x8080808080808080u;
+    }
+    // Adds a pre-token. Characters of three bytes and more mean scripts without spaces, whose words fall into pieces.
+    void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
+        if (*p >= 0xE0 || (end - p > 1 && p[1] >= 0xE0)) {
+            if (window.full()) {
+                model_.words().resolve(window, text.readable_end, out);
+                window.start(p);
+            }
+            add_pieces(text, p, end, window, out);
+        }
+        window.add(end);
+    }
+    // Adds the cuts inside the pre-token [p, end), not its end, to a window that is not full. Without a branch on what is a cut: that is hard to predict.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
         const Cuts& cuts = model_.cuts();
         uint32_t first = window.count, count = window.count;
