@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "in_parts.hpp"
 #include "vocabulary.hpp"
 
 namespace lopt {
@@ -25,15 +26,18 @@ class MergeTable {
             byte_id_[byte] = vocabulary.byte_id(static_cast<uint8_t>(byte));
             if (byte_id_[byte] != NONE) byte_of[byte_id_[byte]] = byte;
         }
-        std::string product;
+        in_parts(merges.size(), [&](size_t begin, size_t end) {
+            std::string product;
+            for (size_t rank = begin; rank < end; rank++) {
+                product.assign(merges[rank].left).append(merges[rank].right);
+                pairs_[rank] = {vocabulary.id_of(merges[rank].left), vocabulary.id_of(merges[rank].right)};
+                rank_to_id_[rank] = vocabulary.id_of(product);
+                if (pairs_[rank].left == NONE || pairs_[rank].right == NONE || rank_to_id_[rank] == NONE)
+                    throw std::invalid_argument("a merge names a token that the vocabulary lacks");
+            }
+        });
         for (uint32_t rank = 0; rank < merges.size(); rank++) {
-            product.assign(merges[rank].left).append(merges[rank].right);
-            const Pair pair{vocabulary.id_of(merges[rank].left), vocabulary.id_of(merges[rank].right)};
-            const uint32_t id = vocabulary.id_of(product);
-            if (pair.left == NONE || pair.right == NONE || id == NONE)
-                throw std::invalid_argument("a merge names a token that the vocabulary lacks");
-            pairs_[rank] = pair;
-            rank_to_id_[rank] = id;
+            const Pair pair = pairs_[rank];
             insert(pair, rank);
             if (byte_of[pair.left] >= 0 && byte_of[pair.right] >= 0)
                 byte_pair_rank_[static_cast<size_t>(byte_of[pair.left]) << 8 | static_cast<size_t>(byte_of[pair.right])] = rank;

@@ -6,6 +6,7 @@
 
 #include "compatibility.hpp"
 #include "cuts.hpp"
+#include "in_parts.hpp"
 #include "matcher.hpp"
 #include "merges.hpp"
 #include "trie.hpp"
@@ -51,24 +52,24 @@ class Model {
     static constexpr size_t CACHE_SLOTS = 1 << 15;
 
     Reproduction reproduce(const Vocabulary& vocabulary) {
+        const auto& entries = vocabulary.entries();
+        std::vector<uint8_t> same(entries.size(), 0);
+        in_parts(entries.size(), [&](size_t begin, size_t end) {
+            std::vector<uint32_t> ids, ranks;
+            for (size_t i = begin; i < end; i++) {
+                const size_t n = entries[i].bytes.size();
+                ids.resize(std::max(ids.size(), n));
+                ranks.resize(ids.size());
+                Derivation derivation;
+                const uint8_t* p = reinterpret_cast<const uint8_t*>(entries[i].bytes.data());
+                same[i] = merge_by_scan(merges_, p, n, ids.data(), ranks.data(), &derivation) == 1 && ids[0] == entries[i].id;
+                if (same[i] && n <= Compatibility::MAX_LENGTH) compatibility_.set_token(entries[i].id, n, derivation);
+            }
+        });
         Reproduction result;
-        std::vector<uint32_t> ids, ranks;
-        for (const auto& entry : vocabulary.entries()) {
-            const size_t n = entry.bytes.size();
-            if (ids.size() < n) {
-                ids.resize(n);
-                ranks.resize(n);
-            }
-            Derivation derivation;
-            const uint8_t* p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
-            const bool same = merge_by_scan(merges_, p, n, ids.data(), ranks.data(), &derivation) == 1 && ids[0] == entry.id;
-            if (!same) {
-                result.others.push_back(entry);
-                continue;
-            }
-            if (n > Compatibility::MAX_LENGTH) result.describable = false;
-            else compatibility_.set_token(entry.id, n, derivation);
-            result.reproduced.push_back(entry);
+        for (size_t i = 0; i < entries.size(); i++) {
+            (same[i] ? result.reproduced : result.others).push_back(entries[i]);
+            if (same[i] && entries[i].bytes.size() > Compatibility::MAX_LENGTH) result.describable = false;
         }
         std::sort(result.reproduced.begin(), result.reproduced.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
         return result;
