@@ -33,7 +33,7 @@ test-sanitize: environment
 		--config-settings build-dir=build/sanitized-objects .
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
-		.venv/bin/pytest -m "not engine and not slow" --ignore tests/engines --ignore tests/test_vllm_registration.py
+		.venv/bin/pytest tests/test_native_*.py tests/test_scanners.py
 
 demo:
 	examples/vllm_demo/environment.sh .venv-demo
@@ -42,7 +42,7 @@ demo:
 
 bench: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
-	for benchmark in benchmarks/bench_*.py; do .venv/bin/python "$$benchmark"; done
+	for what in speed threads worst_case load; do .venv/bin/python benchmarks/$$what.py; done
 
 lint: environment
 	.venv/bin/ruff check .
