@@ -101,7 +101,6 @@ class Compatibility {
         return verdict == Verdict::compatible;
     }
 
-    void prefetch(uint32_t id) const { __builtin_prefetch(&tokens_[id]); }
     size_t bytes() const { return tokens_.bytes(); }
 
   private:

@@ -12,12 +12,6 @@
 
 namespace lopt {
 
-// A longest match found ahead of its use; `end` 0 ends a list of them.
-struct Match {
-    uint32_t token, start, end;
-};
-inline constexpr Match NO_MATCHES{0, 0, 0};
-
 class Matcher {
   public:
     // `usable` false (an entry is too long to be described): every word is merged by rank.
@@ -29,83 +23,20 @@ class Matcher {
     }
 
     bool usable() const { return usable_; }
+    bool knows_all_bytes() const { return !drops_bytes_; }
 
     // BPE of p[0, length), 0 < length. Returns the end of the output; `out` has room for one id per byte.
-    // `known` holds longest matches found by walk_ahead for this word.
-    uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out, const Match* known = &NO_MATCHES) const {
-        if (!drops_bytes_) return encode_all(p, length, out, known);
+    uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        if (!drops_bytes_) return encode_all(p, length, out);
         std::vector<uint8_t> kept;
         std::copy_if(p, p + length, std::back_inserter(kept), [this](uint8_t byte) { return merges_.byte_id(byte) != NONE; });
-        return kept.empty() ? out : encode_all(kept.data(), static_cast<uint32_t>(kept.size()), out, &NO_MATCHES);
+        return kept.empty() ? out : encode_all(kept.data(), static_cast<uint32_t>(kept.size()), out);
     }
 
-    // Longest matches of many words, one trie step per word and turn, so that the cache misses of different words
-    // overlap; the memory that the compatibility tests will read is asked for as well. Words of at most LONGEST_AHEAD
-    // bytes; `matches` has room for length + 1.
-    static constexpr uint32_t LONGEST_AHEAD = 64;
-    struct Job {
-        const uint8_t* p;
-        uint32_t length;
-        Match* matches;
-    };
-    bool can_walk_ahead() const { return usable_ && !drops_bytes_; }
-    void walk_ahead(const Job* jobs, size_t count) const {
-        struct Lane {
-            const uint8_t *start, *from, *at, *best_at, *end;
-            uint32_t base, best;
-            Match* out;
-        };
-        constexpr size_t LANES = 32;
-        Lane lanes[LANES];
-        size_t active = 0, next_job = 0;
-        const auto refill = [&](Lane& lane) {
-            const Job& job = jobs[next_job++];
-            lane = {job.p, job.p, job.p, job.p, job.p + job.length, Trie::ROOT, NONE, job.matches};
-        };
-        while (active < LANES && next_job < count) refill(lanes[active++]);
-        while (active) {
-            for (size_t i = 0; i < active;) {
-                Lane& lane = lanes[i];
-                const Trie::Unit unit = trie_[lane.base ^ *lane.at];
-                if (unit.is(*lane.at)) {
-                    lane.at++;
-                    lane.base = unit.base();
-                    if (unit.token != NONE) {
-                        lane.best = unit.token;
-                        lane.best_at = lane.at;
-                    }
-                    if (lane.at < lane.end) {
-                        __builtin_prefetch(&trie_[lane.base ^ *lane.at]);
-                        i++;
-                        continue;
-                    }
-                }
-                *lane.out++ = {lane.best, static_cast<uint32_t>(lane.from - lane.start), static_cast<uint32_t>(lane.best_at - lane.start)};
-                compatibility_.prefetch(lane.best & ~IRREGULAR);
-                lane.at = lane.from = lane.best_at;
-                lane.base = Trie::ROOT;
-                lane.best = NONE;
-                if (lane.at < lane.end) {
-                    i++;
-                } else {
-                    *lane.out = NO_MATCHES;
-                    if (next_job < count) refill(lane), i++;
-                    else lane = lanes[--active];
-                }
-            }
-        }
-        for (size_t j = 0; j < count; j++)
-            for (const Match* match = jobs[j].matches; match[1].end; match++) {
-                if ((match[0].token | match[1].token) & IRREGULAR) continue;
-                merges_.prefetch(match[0].token, match[1].token);
-                const uint32_t shorter = compatibility_.shorter(match[1].token);
-                if (shorter != Compatibility::NO_SHORTER) compatibility_.prefetch(shorter);
-            }
-    }
     size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
 
   private:
-    uint32_t* encode_all(const uint8_t* p, uint32_t length, uint32_t* out, const Match* known) const {
+    uint32_t* encode_all(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!usable_) return out + merge_by_rank(merges_, p, length, out);
         // Ends proven not to be boundaries of the encoding: each is given up once, which keeps the search linear.
         uint64_t dead_small[4] = {0, 0, 0, 0};
@@ -116,17 +47,7 @@ class Matcher {
             dead = dead_large.data();
         }
         const uint8_t* end = p + length;
-        uint32_t count = 0, position = 0, size = 0, token = 0;
-        const auto match_here = [&] {
-            while (known->end && known->start < position) known++;
-            if (known->end && known->start == position) {
-                token = known->token;
-                size = known->end - position;
-            } else {
-                token = longest(p + position, end, size);
-            }
-        };
-        match_here();
+        uint32_t count = 0, position = 0, size = 0, token = longest(p, end, size);
         for (;;) {
             if (token & IRREGULAR) return out + merge_by_rank(merges_, p, length, out);
             const uint32_t stop = position + size;
@@ -135,7 +56,7 @@ class Matcher {
                 out[count++] = token;
                 position = stop;
                 if (position == length) return out + count;
-                match_here();
+                token = longest(p + position, end, size);
                 continue;
             }
             const uint32_t shorter = compatibility_.shorter(token);

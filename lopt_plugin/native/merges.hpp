@@ -17,7 +17,7 @@ class MergeTable {
     };
 
     MergeTable(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges)
-        : slots_(power_of_two_at_least(2 * merges.size() + 2), EMPTY), mask_(slots_.size() - 1),
+        : slots_(power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), mask_(slots_.size() - 1),
           filter_(power_of_two_at_least(12 * merges.size() + 64) / 64, 0), filter_mask_(filter_.size() * 64 - 1),
           rank_to_id_(merges.size()), pairs_(merges.size()), byte_pair_rank_(1 << 16, NONE) {
         if (merges.size() > MAX_MERGES) throw std::invalid_argument("more than 2^24 - 1 merges");
@@ -162,6 +162,47 @@ inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n
     }
     size_t count = 0;
     for (uint32_t i = 0; i != END; i = next[i]) out[count++] = ids[i];
+    return count;
+}
+
+inline constexpr size_t FEW_BYTES = 16;
+
+// The same for 1 to FEW_BYTES bytes, where nothing is moved: a token stays where its first byte was, and each place
+// holds the rank of the merge with the token to its right, with the place in the low bits, so that one minimum finds
+// the leftmost of the lowest. `out` has room for n ids; returns their number.
+inline size_t merge_few(const MergeTable& merges, const uint8_t* p, size_t n, uint32_t* out) {
+    constexpr uint64_t NEVER = ~uint64_t{0};
+    constexpr unsigned PLACE_BITS = 8;
+    uint64_t candidates[FEW_BYTES];
+    uint32_t ids[FEW_BYTES];
+    uint8_t next[FEW_BYTES], previous[FEW_BYTES];
+    const auto candidate = [](uint32_t rank, size_t place) { return rank == NONE ? NEVER : static_cast<uint64_t>(rank) << PLACE_BITS | place; };
+    for (size_t i = 0; i < n && i < FEW_BYTES; i++) {
+        ids[i] = merges.byte_id(p[i]);
+        next[i] = static_cast<uint8_t>(i + 1);
+        previous[i] = static_cast<uint8_t>(i - 1);
+        candidates[i] = i + 1 < n ? candidate(merges.byte_pair_rank(p[i], p[i + 1]), i) : NEVER;
+    }
+    for (;;) {
+        uint64_t best = NEVER;
+        for (size_t i = 0; i < n; i++) best = std::min(best, candidates[i]);
+        if (best == NEVER) break;
+        const size_t place = best & ((1u << PLACE_BITS) - 1), gone = next[place], after = next[gone];
+        ids[place] = merges.product(static_cast<uint32_t>(best >> PLACE_BITS));
+        candidates[gone] = NEVER;
+        next[place] = static_cast<uint8_t>(after);
+        candidates[place] = NEVER;
+        if (after < n) {
+            previous[after] = static_cast<uint8_t>(place);
+            candidates[place] = candidate(merges.rank(ids[place], ids[after]), place);
+        }
+        if (place > 0) {
+            const size_t before = previous[place];
+            candidates[before] = candidate(merges.rank(ids[before], ids[place]), before);
+        }
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < n; i = next[i]) out[count++] = ids[i];
     return count;
 }
 

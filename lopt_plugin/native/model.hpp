@@ -30,7 +30,7 @@ class Model {
           matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes()),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()),
           words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
-          words_encoder_(words_, long_words_, matcher_, cache_) {
+          words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
         compatibility_.build_edges(merges_);
         link_shorter();
         merges_.forget_pairs();

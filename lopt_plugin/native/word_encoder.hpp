@@ -11,10 +11,9 @@
 
 namespace lopt {
 
-// Pre-tokens that are resolved together: enough for several new words to be among them.
-inline constexpr uint32_t WINDOW = 1024;
-// Pre-tokens that are looked up together: their slots fit the L1 cache.
-inline constexpr uint32_t BLOCK = 256;
+// Pre-tokens that are resolved together: enough for their cache misses to overlap, few enough for their slots to stay
+// in the L1 cache.
+inline constexpr uint32_t WINDOW = 256;
 
 // Boundaries of up to WINDOW consecutive pieces of text, and the working space to resolve them.
 // Piece k is [base + bounds[k], base + bounds[k + 1]): a pre-token, or a part of one that was cut.
@@ -38,10 +37,6 @@ struct Window {
     };
     uint32_t ids[ROOM + 8];
     Miss misses[ROOM + 1];
-    // Longest matches of the misses that are new, for each miss the first of its list.
-    Matcher::Job jobs[ROOM];
-    const Match* known[ROOM];
-    std::vector<Match> matches = std::vector<Match>(ROOM * (Matcher::LONGEST_AHEAD + 1));
 
     void start(const uint8_t* at) {
         base = at;
@@ -62,14 +57,13 @@ struct Window {
 
 class WordEncoder {
   public:
-    WordEncoder(const WordTable& words, const LongWordTable& long_words, const Matcher& matcher, WordCache& cache)
-        : words_(words), long_words_(long_words), matcher_(matcher), cache_(cache) {}
+    WordEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache)
+        : words_(words), long_words_(long_words), merges_(merges), matcher_(matcher), cache_(cache) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
         const bool near_end = readable_end - window.end() < static_cast<ptrdiff_t>(LONGEST_KEY);
         const uint32_t missing = near_end ? probe<true>(window) : probe<false>(window);
-        look_ahead(window, missing);
         emit(window, missing, out);
     }
 
@@ -80,33 +74,27 @@ class WordEncoder {
                         : masks_.key(window.begin(piece), window.length(piece));
     }
 
-    // Looks all pieces up in the first slots of the table; gathers those that are not there and returns their number.
+    // Looks all pieces up in the first slots of the table, all of which are asked for before one is read; gathers those
+    // that are not there and returns their number.
     template <bool NEAR_END>
     uint32_t probe(Window& window) const {
-        uint32_t missing = 0;
-        for (uint32_t first = 0; first < window.count; first += BLOCK)
-            missing = probe_block<NEAR_END>(window, first, std::min(first + BLOCK, window.count), missing);
-        return missing;
-    }
-    // The same for pieces [first, last), with `missing` gathered so far. All slots are asked for before one is read.
-    template <bool NEAR_END>
-    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing) const {
-        WordKey keys[BLOCK];
-        for (uint32_t k = first; k < last; k++) {
+        WordKey keys[Window::ROOM];
+        for (uint32_t k = 0; k < window.count; k++) {
             const WordKey key = key_of<NEAR_END>(window, k);
-            keys[k - first] = key;
+            keys[k] = key;
             window.ids[k] = words_.prefetch(key);
         }
-        uint32_t elsewhere[BLOCK + 1], count = 0;
-        for (uint32_t k = first; k < last; k++) {
-            const uint32_t id = words_.find_first(keys[k - first], window.ids[k]);
+        uint32_t elsewhere[Window::ROOM + 1], count = 0;
+        for (uint32_t k = 0; k < window.count; k++) {
+            const uint32_t id = words_.find_first(keys[k], window.ids[k]);
             window.ids[k] = id;
             elsewhere[count] = k;
             count += id >= WHOLE_ONLY;
         }
+        uint32_t missing = 0;
         for (uint32_t m = 0; m < count; m++) {
             const uint32_t k = elsewhere[m];
-            const WordKey key = keys[k - first];
+            const WordKey key = keys[k];
             const uint64_t hash = key.hash();
             bool more;
             const uint32_t id = words_.find_second(key, hash, more);
@@ -118,25 +106,6 @@ class WordEncoder {
         return missing;
     }
 
-    // Finds longest matches of the words that are new, many at a time.
-    void look_ahead(Window& window, uint32_t missing) const {
-        size_t jobs = 0;
-        Match* room = window.matches.data();
-        for (uint32_t m = 0; m < missing; m++) {
-            const Window::Miss& miss = window.misses[m];
-            const uint8_t* p = window.begin(miss.piece);
-            const uint32_t length = window.length(miss.piece);
-            window.known[m] = &NO_MATCHES;
-            const bool by_characters = p[0] >= 0xE0 || (length > 1 && p[1] >= 0xE0);  // the matcher's own walk is better
-            if (length > Matcher::LONGEST_AHEAD || by_characters || miss.more || !matcher_.can_walk_ahead()) continue;
-            if (length <= LONGEST_KEY && cache_.holds(miss.key, miss.hash)) continue;
-            window.known[m] = room;
-            window.jobs[jobs++] = {p, length, room};
-            room += length + 1;
-        }
-        if (jobs) matcher_.walk_ahead(window.jobs, jobs);
-    }
-
     void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
         uint32_t* o = out.reserve(window.bounds[window.count] + 16);
         uint32_t piece = 0;
@@ -145,19 +114,19 @@ class WordEncoder {
             for (uint32_t n = 0; n < stop - piece; n += 8) std::memcpy(o + n, window.ids + piece + n, 32);  // may copy too much
             o += stop - piece;
             piece = stop + 1;
-            if (m < missing) o = encode(window, window.misses[m], window.known[m], o);
+            if (m < missing) o = encode(window, window.misses[m], o);
         }
         out.set_end(o);
     }
 
     // Ids of one piece, written to o, which has room for one a byte and for WordCache::MAX_IDS; returns their end.
-    uint32_t* encode(const Window& window, const Window::Miss& miss, const Match* known, uint32_t* o) const {
+    uint32_t* encode(const Window& window, const Window::Miss& miss, uint32_t* o) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);
         if (length > LONGEST_KEY) {
             const uint32_t id = window.is_whole(miss.piece) ? long_words_.find(p, length) : NONE;
             if (id != NONE) return *o = id, o + 1;
-            return matcher_.encode(p, length, o, known);
+            return matcher_.encode(p, length, o);
         }
         const uint32_t first = window.ids[miss.piece];
         const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
@@ -165,13 +134,16 @@ class WordEncoder {
         if (id != NONE && window.is_whole(miss.piece)) return *o = id & ~WHOLE_ONLY, o + 1;
         const size_t cached = cache_.find(miss.key, miss.hash, o);
         if (cached) return o + cached;
-        uint32_t* end = matcher_.encode(p, length, o, known);
+        // From its bytes a short word takes few merges; of characters of three bytes, matching takes fewer steps.
+        const bool by_characters = p[0] >= 0xE0 || (length > 1 && p[1] >= 0xE0);
+        uint32_t* end = by_characters || !matcher_.knows_all_bytes() ? matcher_.encode(p, length, o) : o + merge_few(merges_, p, length, o);
         cache_.insert(miss.key, miss.hash, o, static_cast<size_t>(end - o));
         return end;
     }
 
     const WordTable& words_;
     const LongWordTable& long_words_;
+    const MergeTable& merges_;
     const Matcher& matcher_;
     WordCache& cache_;
     KeyMasks masks_;
