@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -68,7 +70,7 @@ def theirs(model: str) -> Any:
     return get_tokenizer(model, tokenizer_mode="hf")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def ours(model: str) -> Any:
     from vllm.tokenizers import get_tokenizer
 
@@ -246,22 +248,32 @@ def test_model_config_keeps_the_mode(model: str) -> None:
 
 @pytest.mark.parametrize("mode", ["lopt", "auto", "hf"])
 def test_architectures_with_a_mode_of_their_own(
-    mode: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    model: str, tmp_path: Path, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
+    from vllm.config import ModelConfig
+
     monkeypatch.setenv(engine.ACCELERATE_VARIABLE, "")
-    config = SimpleNamespace(tokenizer_mode=mode, architectures=["DeepseekV32ForCausalLM"])
-
-    def post_init(self: Any) -> None:
-        if self.tokenizer_mode == "auto":
-            self.tokenizer_mode = "deepseek_v32"
-
-    engine._let_auto_choose(post_init)(config)
+    folder = shutil.copytree(model, tmp_path / "deepseek", ignore=shutil.ignore_patterns("*.safetensors"))
+    (folder / "config.json").write_text(json.dumps(TINY_DEEPSEEK_V32))
+    config = ModelConfig(str(folder), tokenizer_mode=mode)
     assert config.tokenizer_mode == ("hf" if mode == "hf" else "deepseek_v32")
     assert engine._accelerate_every_mode() == (mode == "lopt")
     assert [record.levelname for record in log.records] == (["WARNING"] if mode == "lopt" else [])
     if mode == "lopt":
         assert "DeepseekV32ForCausalLM" in log.text
-        assert "deepseek_v32" in log.text
+        assert "'deepseek_v32'" in log.text
+
+
+TINY_DEEPSEEK_V32 = {
+    "architectures": ["DeepseekV32ForCausalLM"], "model_type": "deepseek_v32", "vocab_size": 50_304, "hidden_size": 64,
+    "intermediate_size": 128, "moe_intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 4, "n_shared_experts": 1, "n_routed_experts": 4, "routed_scaling_factor": 2.5,
+    "kv_lora_rank": 512, "q_lora_rank": 64, "qk_rope_head_dim": 64, "qk_nope_head_dim": 32, "v_head_dim": 32,
+    "n_group": 1, "topk_group": 1, "num_experts_per_tok": 2, "first_k_dense_replace": 1, "norm_topk_prob": True,
+    "scoring_func": "sigmoid", "topk_method": "noaux_tc", "max_position_embeddings": 4096, "rms_norm_eps": 1e-6,
+    "rope_theta": 10_000, "index_head_dim": 32, "index_n_heads": 2, "index_topk": 64, "torch_dtype": "bfloat16",
+    "hidden_act": "silu", "tie_word_embeddings": False, "num_nextn_predict_layers": 0,
+}  # fmt: skip
 
 
 class FakeRenderer:

@@ -9,6 +9,7 @@ second server without lopt gets the same prompt. `make demo` makes the environme
 from __future__ import annotations
 
 import argparse
+import http.client
 import signal
 import statistics
 import sys
@@ -22,8 +23,13 @@ from book import Book, long_english_text
 from tiny_model import MAX_MODEL_LEN, REPOSITORY, build, find_tokenizer
 from vllm_server import ServerError, VllmServer
 
+import lopt_plugin
+
 # Below build/, which git ignores; written anew by every run.
 FOLDER = REPOSITORY / "build" / "vllm_demo"
+# How the plugin's line in the server's log begins.
+SAYS = f"lopt_plugin {lopt_plugin.__version__}:"
+ABOUT_TOKENS = 106_000
 TOKENS_AT_LEAST = 100_000
 REPEATS = 5
 
@@ -66,11 +72,11 @@ def run(folder: Path, compare: bool) -> int:
     print(f"Prompt     {book.name}: {len(book.text):,} characters, {len(expected):,} tokens")
 
     lopt_seconds = time_lopt(model, book.text, expected)
-    print("Tokenizing this prompt (median of 5 calls, and the first)")
+    print(f"Tokenizing it (the first call, and the median of {REPEATS})")
     print(f"  Hugging Face   {_milliseconds(hf_seconds)}")
     print(f"  lopt           {_milliseconds(lopt_seconds)}")
-    ratio = statistics.median(hf_seconds) / statistics.median(lopt_seconds)
-    print(f"  {ratio:.1f} times as fast" if ratio >= 1 else f"  {1 / ratio:.1f} times as slow")
+    ratio = hf_seconds[0] / lopt_seconds[0]
+    print(f"  {ratio:.1f} times as fast" if ratio >= 1 else f"  {1 / ratio:.1f} times as slow", "at first sight")
 
     log = folder / "server_lopt.log"
     served, active = serve(model, log, "lopt", book)
@@ -95,23 +101,17 @@ def read_with_hugging_face(model: Path) -> tuple[Book, list[int], list[float]]:
     from transformers import AutoTokenizer
 
     oracle = AutoTokenizer.from_pretrained(model)
-    characters = 450_000
-    while True:
-        book = long_english_text(characters)
-        expected = oracle(book.text)["input_ids"]
-        if len(expected) >= TOKENS_AT_LEAST:
-            break
-        characters += characters // 10
-    if len(expected) > MAX_MODEL_LEN - 16:
-        raise ValueError(f"{len(expected):,} tokens are more than the model's {MAX_MODEL_LEN:,}")
+    sample = long_english_text(100_000).text
+    book = long_english_text(len(sample) * ABOUT_TOKENS // len(oracle(sample)["input_ids"]))
+    expected = oracle(book.text)["input_ids"]
+    if not TOKENS_AT_LEAST <= len(expected) < MAX_MODEL_LEN:
+        raise ValueError(f"the prompt has {len(expected):,} tokens, not {TOKENS_AT_LEAST:,} to {MAX_MODEL_LEN:,}")
     fresh = AutoTokenizer.from_pretrained(model)
     return book, expected, _times(lambda: fresh(book.text))
 
 
 def time_lopt(model: Path, text: str, expected: list[int]) -> list[float]:
     """The times of a new lopt tokenizer in this process. Raises ValueError if its ids are not the expected ones."""
-    import lopt_plugin
-
     tokenizer = lopt_plugin.from_pretrained(model)
     seconds = _times(lambda: tokenizer(text))
     if tokenizer(text)["input_ids"] != expected:
@@ -129,7 +129,7 @@ def serve(model: Path, log: Path, mode: str, book: Book) -> tuple[Served, str | 
         first, first_s = _answer(server, request)
         to_engine_s = _to_engine_s(server)
         _, cached_s = _answer(server, request)
-        said = [line.partition("lopt_plugin ")[2] for line in server.log_lines("lopt_plugin 0")]
+        said = [line[line.index(SAYS) :] for line in server.log_lines(SAYS)]
     return Served(first["choices"][0]["prompt_token_ids"], to_engine_s, first_s, cached_s), said[0] if said else None
 
 
@@ -142,7 +142,10 @@ def report(name: str, served: Served) -> None:
 
 def _answer(server: VllmServer, request: dict[str, Any]) -> tuple[Any, float]:
     start = time.perf_counter()
-    status, answer = server.post("/v1/completions", request)
+    try:
+        status, answer = server.post("/v1/completions", request)
+    except (OSError, http.client.HTTPException) as error:
+        raise ServerError(f"the server did not answer ({error!r}); its log is {server.log}") from error
     seconds = time.perf_counter() - start
     if status != 200:
         raise ServerError(f"HTTP {status}: {answer}; the server's log is {server.log}")
@@ -168,7 +171,7 @@ def _times(call: Callable[[], object]) -> list[float]:
 
 
 def _milliseconds(seconds: list[float]) -> str:
-    return f"{1000 * statistics.median(seconds):8.1f} ms   (first {1000 * seconds[0]:.1f} ms)"
+    return f"{1000 * seconds[0]:8.1f} ms {1000 * statistics.median(seconds):8.1f} ms"
 
 
 def _exit_on_signal(number: int, frame: object) -> None:

@@ -53,7 +53,7 @@ def find_tokenizer() -> TokenizerFile:
     raise FileNotFoundError(f"none of {[str(candidate.path) for candidate in candidates]} exists")
 
 
-def build(out: Path, tokenizer: TokenizerFile | None = None, architecture: str = "Qwen3ForCausalLM") -> Path:
+def build(out: Path, tokenizer: TokenizerFile | None = None) -> Path:
     """Writes config.json, model.safetensors and the tokenizer's files to `out`, and returns it."""
     out.mkdir(parents=True, exist_ok=True)
     content = (tokenizer or find_tokenizer()).read()
@@ -75,7 +75,7 @@ def build(out: Path, tokenizer: TokenizerFile | None = None, architecture: str =
         },
     )
     _write(out / "generation_config.json", {"eos_token_id": end_id, "pad_token_id": end_id})
-    _write(out / "config.json", _config(architecture, vocabulary_size, end_id))
+    _write(out / "config.json", _config(vocabulary_size, end_id))
     _write_weights(out / "model.safetensors", vocabulary_size)
     return out
 
@@ -84,9 +84,9 @@ def _write(path: Path, content: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
 
-def _config(architecture: str, vocabulary_size: int, end_id: int | None) -> dict[str, Any]:
+def _config(vocabulary_size: int, end_id: int | None) -> dict[str, Any]:
     return {
-        "architectures": [architecture],
+        "architectures": ["Qwen3ForCausalLM"],
         "model_type": "qwen3",
         "vocab_size": vocabulary_size,
         "hidden_size": HIDDEN,

@@ -36,7 +36,7 @@ Characters characters_of(nb::handle text) {
 template <class Element>
 std::vector<Element> copy_of(nb::bytes data) {
     std::vector<Element> elements(data.size() / sizeof(Element));
-    std::memcpy(elements.data(), data.c_str(), elements.size() * sizeof(Element));
+    if (!elements.empty()) std::memcpy(elements.data(), data.c_str(), elements.size() * sizeof(Element));
     return elements;
 }
 
@@ -111,7 +111,7 @@ nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> array_of(const uint32_t* ids, size_
     auto* data = static_cast<int32_t*>(std::malloc(count * sizeof(int32_t) + 1));
     if (!data) throw std::bad_alloc();
     nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    std::memcpy(data, ids, count * sizeof(int32_t));
+    if (count) std::memcpy(data, ids, count * sizeof(int32_t));
     return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {count}, owner);
 }
 
@@ -218,6 +218,7 @@ class PythonCore {
 }  // namespace
 
 NB_MODULE(_core, module) {
+    nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
     module.doc() = "The native core: text to ids for one byte-level BPE pipeline.";
     nb::exception<LoneSurrogate>(module, "LoneSurrogate", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
