@@ -137,8 +137,19 @@ class PythonCore {
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
-        return nb::steal(objects_->list(space->ids.data(), space->ids.size()));
+        IdObjects::List list(*objects_);
+        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
+        if (options.threads == 1) {
+            run(text, options, *space);
+            list.append(space->ids.data(), space->ids.size());
+        } else {
+            // Part of the list is made while other threads still encode.
+            run(text, options, *space, [&list](const uint32_t* ids, size_t count) {
+                const nb::gil_scoped_acquire locked;
+                list.append(ids, count);
+            });
+        }
+        return nb::steal(list.finish());
     }
     auto encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         Core::Borrowed space(*core_);
@@ -192,7 +203,9 @@ class PythonCore {
         size_t count = 0;
         if (n) count = by_rank ? merge_by_rank(core_->model().merges(), p, n, ids.data())
                                : static_cast<size_t>(core_->model().matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
-        return nb::steal(objects_->list(ids.data(), count));
+        IdObjects::List list(*objects_);
+        list.append(ids.data(), count);
+        return nb::steal(list.finish());
     }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     nb::dict info() const {
@@ -204,11 +217,11 @@ class PythonCore {
     }
 
   private:
-    void run(nb::handle text, const EncodeOptions& options, Core::Workspace& space) const {
+    void run(nb::handle text, const EncodeOptions& options, Core::Workspace& space, const Core::Sink& sink = {}) const {
         const Characters characters = characters_of(text);
-        if (characters.length < GIL_FREE_FROM) return core_->encode(characters, options, space);
+        if (characters.length < GIL_FREE_FROM) return core_->encode(characters, options, space, sink);
         const nb::gil_scoped_release unlocked;
-        core_->encode(characters, options, space);
+        core_->encode(characters, options, space, sink);
     }
 
     std::unique_ptr<Core> core_;

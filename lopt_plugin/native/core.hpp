@@ -68,8 +68,12 @@ class Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    // The ids of one text, in `space.ids`. Throws LoneSurrogate, or what the normalizer throws.
-    void encode(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+    // Called with further ids, in order, on the thread that called `encode`.
+    using Sink = std::function<void(const uint32_t* ids, size_t count)>;
+
+    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`. Throws LoneSurrogate, or what the
+    // normalizer throws.
+    void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
         space.ids.clear();
         space.owned.clear();
         bool may_change = false;
@@ -77,8 +81,9 @@ class Core {
         find_segments(utf8, options, may_change && normalizes_, space);
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
-        if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) encode_chunks(utf8, options.threads, chunk, space);
-        else encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
+        if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
+        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
+        if (sink) sink(space.ids.data(), space.ids.size());
     }
 
     // Four chunks a thread: one that is slowed down by others then holds up less.
@@ -201,7 +206,7 @@ class Core {
     }
 
     // Long stretches are cut into chunks, short ones gathered, and all of them encoded side by side.
-    void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space) const {
+    void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
         struct Part {
             const Segment *first, *last;    // whole segments, or
             std::unique_ptr<Chunk> chunk;   // a chunk of one
@@ -227,20 +232,24 @@ class Core {
             parts.back().last = segment + 1;
             gathered += bytes + 1;
         }
-        pool_.run(parts.size(), threads, [&](size_t i) {
+        const auto work = [&](size_t i) {
             Borrowed own(*this);
             if (parts[i].chunk) parts[i].chunk->encode(encoder_, own->stretch);
             else encode_segments(text, parts[i].first, parts[i].last, own->stretch, parts[i].ids);
-        });
+        };
         const uint8_t* position = nullptr;
-        for (auto& part : parts) {
-            if (!part.chunk) {
-                space.ids.append(part.ids.data(), part.ids.size());
-                continue;
+        const auto join = [&](size_t i) {
+            const size_t before = space.ids.size();
+            if (!parts[i].chunk) {
+                space.ids.append(parts[i].ids.data(), parts[i].ids.size());
+            } else {
+                if (parts[i].chunk->is_first()) position = parts[i].chunk->begin();
+                position = parts[i].chunk->join(encoder_, space.stretch, position, space.ids);
             }
-            if (part.chunk->is_first()) position = part.chunk->begin();
-            position = part.chunk->join(encoder_, space.stretch, position, space.ids);
-        }
+            parts[i] = {};
+            if (sink) sink(space.ids.data() + before, space.ids.size() - before);
+        };
+        pool_.run(parts.size(), threads, work, join);
     }
     template <class Add>
     static void add_chunks(const Text& text, size_t chunk_bytes, Add&& add) {

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -24,21 +25,59 @@ class IdObjects {
     IdObjects(const IdObjects&) = delete;
     IdObjects& operator=(const IdObjects&) = delete;
 
-    // A new list; null never. Every id is at most `largest`.
-    PyObject* list(const uint32_t* ids, size_t count) const {
-        PyObject* list = PyList_New(static_cast<Py_ssize_t>(count));
-        if (!list) throw std::bad_alloc();
-        PyObject** items = reinterpret_cast<PyListObject*>(list)->ob_item;
-        PyObject* const* objects = objects_.data();
-        constexpr size_t AHEAD = 24;  // the objects lie in memory of their own: ask for them early
-        size_t i = 0;
-        for (; i + AHEAD < count; i++) {
-            __builtin_prefetch(objects[ids[i + AHEAD]], 1);
-            items[i] = Py_NewRef(objects[ids[i]]);
+    // A list that grows by ids, each at most `largest`. All members hold the interpreter lock.
+    class List {
+      public:
+        explicit List(const IdObjects& objects) : objects_(objects.objects_.data()) {}
+        ~List() {
+            for (size_t i = 0; i < size_; i++) Py_DECREF(items_[i]);
+            PyMem_Free(items_);
         }
-        for (; i < count; i++) items[i] = Py_NewRef(objects[ids[i]]);
-        return list;
-    }
+        List(const List&) = delete;
+        List& operator=(const List&) = delete;
+
+        void append(const uint32_t* ids, size_t count) {
+            reserve(count);
+            constexpr size_t AHEAD = 24;  // the objects lie in memory of their own: ask for them early
+            PyObject** items = items_ + size_;
+            size_t i = 0;
+            for (; i + AHEAD < count; i++) {
+                __builtin_prefetch(objects_[ids[i + AHEAD]], 1);
+                items[i] = Py_NewRef(objects_[ids[i]]);
+            }
+            for (; i < count; i++) items[i] = Py_NewRef(objects_[ids[i]]);
+            size_ += count;
+        }
+        // The list object, which takes over what was gathered; null never.
+        PyObject* finish() {
+            PyObject* list = PyList_New(0);
+            if (!list) throw std::bad_alloc();
+            if (!size_) return list;
+            // What PyList_New(n) and n assignments would leave, without knowing n from the start.
+            auto* object = reinterpret_cast<PyListObject*>(list);
+            object->ob_item = items_;
+            object->allocated = static_cast<Py_ssize_t>(capacity_);
+            Py_SET_SIZE(object, static_cast<Py_ssize_t>(size_));
+            items_ = nullptr;
+            size_ = capacity_ = 0;
+            return list;
+        }
+
+      private:
+        // The first call reserves exactly what it brings: mostly it is the only one.
+        void reserve(size_t count) {
+            if (capacity_ - size_ >= count) return;
+            const size_t capacity = size_ == 0 ? count : std::max(size_ + count, capacity_ + capacity_ / 4);
+            auto* items = static_cast<PyObject**>(PyMem_Realloc(items_, capacity * sizeof(PyObject*)));
+            if (!items) throw std::bad_alloc();
+            items_ = items;
+            capacity_ = capacity;
+        }
+
+        PyObject* const* objects_;
+        PyObject** items_ = nullptr;
+        size_t size_ = 0, capacity_ = 0;
+    };
     size_t bytes() const { return objects_.size() * (sizeof(PyObject*) + 32); }
 
   private:

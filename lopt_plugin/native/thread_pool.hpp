@@ -1,8 +1,10 @@
 // Worker threads for one prompt or batch: started when first needed, shared by all callers, made anew after a fork.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -25,52 +27,84 @@ class ThreadPool {
         if (crew && crew->process == getpid()) delete crew;
     }
 
+    using Work = std::function<void(size_t)>;
+
     // Calls work(i) for every i below count, on the caller and at most threads - 1 workers; returns when all are done.
-    // The first exception is thrown again here.
-    void run(size_t count, size_t threads, const std::function<void(size_t)>& work) {
+    // consume(i) is called on the caller, in order, as soon as all up to i are done: what has to be done one after the
+    // other happens while others still work. The first exception is thrown again here; nothing is consumed after it.
+    void run(size_t count, size_t threads, const Work& work, const Work& consume = {}) {
         if (threads < 2 || count < 2) {
-            for (size_t i = 0; i < count; i++) work(i);
+            for (size_t i = 0; i < count; i++) {
+                work(i);
+                if (consume) consume(i);
+            }
             return;
         }
         const auto job = std::make_shared<Job>(count, &work);
         crew().offer(job, std::min(threads, count) - 1);
-        job->take_part();
+        size_t consumed = 0;
+        while (job->do_one())
+            while (consume && consumed < count && job->ready(consumed, false)) consume_one(*job, consume, consumed++);
+        while (consumed < count && job->ready(consumed, true)) {
+            if (consume) consume_one(*job, consume, consumed);
+            consumed++;
+        }
         job->wait();
         if (job->error) std::rethrow_exception(job->error);
     }
 
   private:
     struct Job {
-        Job(size_t n, const std::function<void(size_t)>* f) : count(n), work(f) {}
+        Job(size_t n, const Work* f) : count(n), work(f), done(n, 0) {}
 
-        void take_part() {
-            for (;;) {
-                const size_t i = next.fetch_add(1);
-                if (i >= count) return;
-                try {
-                    (*work)(i);
-                } catch (...) {
-                    const std::lock_guard<std::mutex> lock(mutex);
-                    if (!error) error = std::current_exception();
-                }
-                // Under the lock, so that the waiting caller cannot miss the last one.
-                const std::lock_guard<std::mutex> lock(mutex);
-                if (++done == count) finished.notify_all();
+        // Does the next item that nobody has begun; false when there is none.
+        bool do_one() {
+            const size_t i = next.fetch_add(1);
+            if (i >= count) return false;
+            try {
+                (*work)(i);
+            } catch (...) {
+                fail();
             }
+            // Under the lock, so that the waiting caller cannot miss it.
+            const std::lock_guard<std::mutex> lock(mutex);
+            done[i] = 1;
+            finished++;
+            progress.notify_all();
+            return true;
+        }
+        void fail() {
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (!error) error = std::current_exception();
+        }
+        // Is item i done, and has nothing gone wrong? Waits for it if asked to.
+        bool ready(size_t i, bool waiting) {
+            std::unique_lock<std::mutex> lock(mutex);
+            if (waiting) progress.wait(lock, [&] { return done[i] || error; });
+            return done[i] && !error;
         }
         void wait() {
             std::unique_lock<std::mutex> lock(mutex);
-            finished.wait(lock, [this] { return done == count; });
+            progress.wait(lock, [this] { return finished == count; });
         }
 
         const size_t count;
-        const std::function<void(size_t)>* work;  // alive until all items are done: nobody calls it later
+        const Work* work;  // alive until all items are done: nobody calls it later
         std::atomic<size_t> next{0};
         std::mutex mutex;
-        std::condition_variable finished;
-        size_t done = 0;
+        std::condition_variable progress;
+        std::vector<uint8_t> done;
+        size_t finished = 0;
         std::exception_ptr error;
     };
+
+    static void consume_one(Job& job, const Work& consume, size_t i) {
+        try {
+            consume(i);
+        } catch (...) {
+            job.fail();
+        }
+    }
 
     struct Crew {
         const pid_t process = getpid();
@@ -112,7 +146,7 @@ class ThreadPool {
                 jobs.pop_front();
                 idle--;
                 lock.unlock();
-                job->take_part();
+                while (job->do_one()) {}
                 lock.lock();
                 idle++;
             }
