@@ -53,10 +53,16 @@ class MergeTable {
             if (slots_[i] == EMPTY) return NONE;
         }
     }
+    // Asks for the memory that `rank`, `byte_pair_rank` and `product` will read.
     void prefetch(uint32_t left, uint32_t right) const {
-        const uint64_t hash = mix(key_of(left, right)), bit = hash >> 20 & filter_mask_;
-        if (filter_[bit >> 6] >> (bit & 63) & 1) __builtin_prefetch(&slots_[hash & mask_]);
+        const uint64_t hash = mix(key_of(left, right));
+        __builtin_prefetch(&filter_[(hash >> 20 & filter_mask_) >> 6]);
+        __builtin_prefetch(&slots_[hash & mask_]);
     }
+    void prefetch_bytes(uint8_t left, uint8_t right) const {
+        __builtin_prefetch(&byte_pair_rank_[static_cast<size_t>(left) << 8 | right]);
+    }
+    void prefetch_product(uint32_t rank) const { __builtin_prefetch(&rank_to_id_[rank]); }
     uint32_t byte_pair_rank(uint8_t left, uint8_t right) const { return byte_pair_rank_[static_cast<size_t>(left) << 8 | right]; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t product(uint32_t rank) const { return rank_to_id_[rank]; }

@@ -20,6 +20,7 @@ inline constexpr uint32_t WHOLE_ONLY = 1u << 31;
 // A word of up to 16 bytes, filled up with 0xFF, a byte that valid UTF-8 never holds: the key alone tells words apart.
 struct WordKey {
     uint64_t low, high;
+    bool operator==(const WordKey&) const = default;
     bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
     uint64_t hash() const { return hash_words(low, high); }
 };
