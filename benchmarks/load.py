@@ -130,7 +130,7 @@ def _difference(after: int | None, before: int | None) -> int | None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default: list[str] = [name for name in ("qwen3", "llama3") if name in tokenizer_files()] or ["gpt2"]
+    default: list[str] = [name for name in ("qwen3", "llama3") if name in tokenizer_files()] or ["qwen3"]
     parser.add_argument("--tokenizers", type=lambda value: value.split(","), default=default, help="names or paths")
     parser.add_argument("--repeat", type=int, default=5, help="fresh processes for each number (default 5)")
     parser.add_argument("--cpu", type=int, help="the CPU to use (default: the last one)")

@@ -234,7 +234,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--tokenizers",
         type=_names,
-        default=[name for name in TOKENIZERS if name in known_tokenizers] or ["gpt2"],
+        default=[name for name in TOKENIZERS if name in known_tokenizers] or ["qwen3"],
         help=f"names or paths; known: {', '.join(known_tokenizers)}",
     )
     parser.add_argument(

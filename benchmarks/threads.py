@@ -19,7 +19,6 @@ from pathlib import Path
 from corpora import corpus_files, random_words, whole_text
 from fresh_process import FreshProcesses, choose_cpus
 from report import Table, machine_line, show, write_json
-from tokenizer_files import tokenizer_files
 
 WARM_UP_CHARS = 10_000
 WARM_CALLS = 5
@@ -103,7 +102,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = "qwen3" if "qwen3" in tokenizer_files() else "gpt2"
+    default = "qwen3"
     parser.add_argument("--tokenizer", default=default, help="name or path (default %(default)s)")
     parser.add_argument("--corpus", default="books_en", help=f"one of {', '.join(corpus_files())}, or a path")
     parser.add_argument("--chars", type=int, default=4_000_000, help="at most as many characters (default 4000000)")

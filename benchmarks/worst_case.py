@@ -22,7 +22,6 @@ from pathlib import Path
 from corpora import random_words
 from fresh_process import FreshProcesses, choose_cpus
 from report import Table, machine_line, show, write_json
-from tokenizer_files import tokenizer_files
 from worker import Measurement
 
 WARM_UP_CHARS = 10_000
@@ -141,7 +140,7 @@ def _ratio(before: float | None, after: float | None) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = "qwen3" if "qwen3" in tokenizer_files() else "gpt2"
+    default = "qwen3"
     parser.add_argument("--tokenizer", default=default, help="name or path (default %(default)s)")
     parser.add_argument("--engines", type=lambda value: value.split(","), default=["lopt", "fastokens", "gigatoken"])
     parser.add_argument("--cases", type=lambda value: value.split(","), default=list(CASES), help=", ".join(CASES))

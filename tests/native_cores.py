@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,8 +17,8 @@ from lopt_plugin.routes.native import NativeRoute, NativeUnavailableError
 from lopt_plugin.settings import Settings
 
 # The byte-level tokenizers of ../shared, one a family and more; the others have another kind of model.
-LARGE = ["deepseek_v3", "falcon", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3", "roberta_base"]
-SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "gpt2"]
+LARGE = ["deepseek_v3", "falcon", "gpt2", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3"]
+SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "roberta_base"]
 ALL = [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
 
 
@@ -42,8 +43,8 @@ def expected(reference: Tokenizer, texts: list[str]) -> list[list[int]]:
 def different(core: Any, reference: Tokenizer, texts: Iterable[str], **options: Any) -> list[str]:
     """The texts, at most five, that the core does not encode as the reference does."""
     texts = list(texts)
-    found = (text for text, ids in zip(texts, expected(reference, texts), strict=True) if ids != core.encode(text, **options))
-    return [text for text, _ in zip(found, range(5), strict=False)]
+    pairs = zip(texts, expected(reference, texts), strict=True)
+    return list(itertools.islice((text for text, ids in pairs if core.encode(text, **options) != ids), 5))
 
 
 def make_core(vocabulary: dict[str, int], merges: list[Any], **changes: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Random byte-level BPE models that no training gives: merges in any order, several for one entry, entries without any."""
+"""Random byte-level BPE models that no training gives: merges in any order, several for an entry, or none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 # Characters of one to four bytes that share their first bytes, so that entries begin and end inside characters.
-ALPHABETS = ["ab", "abc", "aé中", "中丁乀", "中丁a", "😀👀", "éèĉ", "中丁乀ab", "😀中éa", "ऀकखग", "ひㄱ가각", "\u0800\U00010000aࠁ"]
+ALPHABETS = [
+    *["ab", "abc", "aé中", "中丁乀", "中丁a", "😀👀", "éèĉ", "中丁乀ab", "😀中éa", "\u0900कखग", "ひㄱ가각"],
+    "\u0800\u0801\U00010000a",
+]
 LONGEST_ENTRY = 40  # bytes
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEST_TOKENIZERS = REPOSITORY / "tests" / "data" / "tokenizers"
-SHARED_TOKENIZERS = REPOSITORY.parent / "shared" / "data" / "tokenizers"
 
 HIDDEN, INNER, LAYERS, HEADS, KEY_VALUE_HEADS, HEAD_DIM = 64, 128, 2, 2, 1, 32
 MAX_MODEL_LEN = 131_072
@@ -41,16 +40,8 @@ class TokenizerFile:
 
 
 def find_tokenizer() -> TokenizerFile:
-    """Qwen3's where it is at hand, else GPT-2's. Raises FileNotFoundError."""
-    candidates = (
-        TokenizerFile(TEST_TOKENIZERS / "qwen3.json.xz", "Qwen3's tokenizer"),
-        TokenizerFile(SHARED_TOKENIZERS / "qwen3" / "tokenizer.json.xz", "Qwen3's tokenizer"),
-        TokenizerFile(TEST_TOKENIZERS / "gpt2.json.xz", "GPT-2's tokenizer (Qwen3's is not at hand)"),
-    )
-    for candidate in candidates:
-        if candidate.path.exists():
-            return candidate
-    raise FileNotFoundError(f"none of {[str(candidate.path) for candidate in candidates]} exists")
+    """Qwen3's, which the repository holds."""
+    return TokenizerFile(TEST_TOKENIZERS / "qwen3.json.xz", "Qwen3's tokenizer")
 
 
 def build(out: Path, tokenizer: TokenizerFile | None = None) -> Path:

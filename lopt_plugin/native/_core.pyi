@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-class LoneSurrogate(ValueError): ...
+class LoneSurrogateError(ValueError): ...
 
 class Core:
     """Text to ids for one byte-level BPE pipeline. Immutable; shared by threads; survives fork.
@@ -44,7 +44,7 @@ class Core:
         """Ids of one text, without those of the post-processor.
 
         chunk_bytes: length of the chunks, in bytes of UTF-8; 0: `default_chunk_bytes` of the text's length.
-        Raises LoneSurrogate; ValueError for a text of more than 2**30 characters.
+        Raises LoneSurrogateError; ValueError for a text of more than 2**30 characters.
         """
 
     def encode_array(

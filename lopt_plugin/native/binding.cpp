@@ -233,7 +233,7 @@ class PythonCore {
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
     module.doc() = "The native core: text to ids for one byte-level BPE pipeline.";
-    nb::exception<LoneSurrogate>(module, "LoneSurrogate", PyExc_ValueError);
+    nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
         .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
                       const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&, nb::bytes>(),

@@ -19,8 +19,8 @@
 
 namespace lopt {
 
-struct LoneSurrogate : std::invalid_argument {
-    LoneSurrogate() : std::invalid_argument("the text holds a lone surrogate") {}
+struct LoneSurrogateError : std::invalid_argument {
+    LoneSurrogateError() : std::invalid_argument("the text holds a lone surrogate") {}
 };
 
 // A string as Python keeps it: `length` units of 1, 2 or 4 bytes.
@@ -71,7 +71,7 @@ class Core {
     // Called with further ids, in order, on the thread that called `encode`.
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
-    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`. Throws LoneSurrogate, or what the
+    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`. Throws LoneSurrogateError, or what the
     // normalizer throws.
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
         space.ids.clear();
@@ -131,7 +131,7 @@ class Core {
         if (options.threads < 2 || n < 2 * PART) {
             uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
             const Transcoded done = transcode(s, n, out, nfc_.page_marks());
-            if (done.lone_surrogate) throw LoneSurrogate();
+            if (done.lone_surrogate) throw LoneSurrogateError();
             may_change = done.marks != 0;
             return {out, out + done.bytes, out + done.bytes + READABLE};
         }
@@ -144,7 +144,7 @@ class Core {
         std::vector<Transcoded> done(parts);
         pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], nfc_.page_marks()); });
         for (const auto& part : done) {
-            if (part.lone_surrogate) throw LoneSurrogate();
+            if (part.lone_surrogate) throw LoneSurrogateError();
             may_change |= part.marks != 0;
         }
         return {out, out + start[parts], out + start[parts] + READABLE};

@@ -1,0 +1,181 @@
+"""The native core under threads: many callers at once, forks, one CPU. What could hang runs in a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import corpus
+import native_cores
+import own_process
+import pytest
+
+pytest.importorskip("lopt_plugin.native._core")
+
+PRELUDE = """
+import os, threading, time
+import native_cores
+core, _ = native_cores.core_and_reference("tiny_qwen2")
+text = "Cafe\\u0301 e\\u0301\\u0323 \\u4f60\\u597d, the quick brown fox 12345\\n" * 20_000
+expected = core.encode(text)
+texts = [text[k : k + 3_000] for k in range(0, 60_000, 3_000)]
+batch = core.encode_batch(texts, 1)[0].tolist()
+
+def check():
+    assert core.encode(text) == expected
+    assert core.encode(text, 4) == expected
+    assert core.encode(text, 3, 10_000) == expected
+    assert core.encode_array(text, 2, 0).tolist() == expected
+    assert core.encode_batch(texts, 4)[0].tolist() == batch
+
+def in_child(work):
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    return child
+
+def succeeded(child):
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def _run(script: str) -> None:
+    own_process.run(PRELUDE + script)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize(
+    "script",
+    [
+        # Before the first thread; after; a child of a child.
+        "succeeded(in_child(check))\ncheck()",
+        "check()\nsucceeded(in_child(check))\ncheck()",
+        "check()\nsucceeded(in_child(lambda: (check(), succeeded(in_child(check)), check())))\ncheck()",
+        # Several children at once, all of them and the parent at work.
+        "check()\nchildren = [in_child(check) for _ in range(4)]\ncheck()\nfor c in children: succeeded(c)",
+    ],
+    ids=["before threads", "after threads", "twice", "many"],
+)
+def test_fork(script: str) -> None:
+    _run(script)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_while_others_encode() -> None:
+    """Locks of the core may be held by threads that the child does not have.
+
+    The batches need no normalizer: when a worker calls it, Python makes a thread state under a lock that a child of
+    Python 3.11 or older may wait for at its birth, before any code of ours runs.
+    """
+    _run("""
+plain = ["the quick brown fox \\u4f60\\u597d" * 100] * 20
+stop = False
+
+def encode_on():
+    k = 0
+    while not stop:
+        k += 1
+        core.encode(text[k % 5000 :], 3, 20_000)
+        core.encode_batch(plain, 3)
+
+workers = [threading.Thread(target=encode_on) for _ in range(3)]
+for worker in workers: worker.start()
+for _ in range(15):
+    succeeded(in_child(check))
+stop = True
+for worker in workers: worker.join()
+check()
+""")
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity here")
+def test_one_cpu() -> None:
+    _run("""
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+check()
+assert core.encode(text, 64, 5_000) == expected
+threads = [threading.Thread(target=check) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+""")
+
+
+def test_exit_while_a_thread_encodes() -> None:
+    _run("""
+threading.Thread(target=lambda: [core.encode(text, 3, 20_000) for _ in range(10**6)], daemon=True).start()
+time.sleep(0.3)
+""")
+
+
+def test_the_core_dies_while_the_pool_is_warm() -> None:
+    _run("""
+check()
+native_cores.core_and_reference.cache_clear()
+for name in ("tiny_cl100k", "tiny_o200k") * 3:
+    other, _ = native_cores.core_and_reference(name)
+    assert other.encode(text, 4) == other.encode(text)
+    native_cores.core_and_reference.cache_clear()
+    del other
+""")
+
+
+@pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_deepseek_v3", "gpt2"])
+def test_many_callers(name: str) -> None:
+    """Different texts, long and short, normalized or not, alone and in batches, all at once over one core."""
+    core, reference = native_cores.core_and_reference(name)
+    families = corpus.conformance_families()
+    texts = [text for family in families for text in corpus.conformance(family, 4)[:25]]
+    texts += ["".join(texts[k : k + 40]) for k in range(0, len(texts), 20)]
+    expected = native_cores.expected(reference, texts)
+    wrong: list[str] = []
+    together = threading.Barrier(8)
+
+    def work(worker: int) -> None:
+        together.wait()
+        for _ in range(3):
+            for k in range(len(texts)):
+                at = (k * 7 + worker * 31) % len(texts)
+                chunk_chars = (0, 64, 500)[k % 3] + len(texts[at]) // 64
+                if core.encode(texts[at], 1 + (k + worker) % 4, chunk_chars) != expected[at]:
+                    wrong.append(texts[at])
+            ids, offsets = core.encode_batch(texts, 1 + worker % 3)
+            rows = [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)]
+            wrong.extend(text for text, row, right in zip(texts, rows, expected, strict=True) if row != right)
+
+    with ThreadPoolExecutor(8) as pool:
+        for future in [pool.submit(work, worker) for worker in range(8)]:
+            future.result(timeout=120)
+    assert wrong[:3] == []
+
+
+def test_an_error_in_one_row_leaves_the_pool_well() -> None:
+    core, reference = native_cores.core_and_reference("tiny_qwen2")
+    rows = ["fine e\u0301 " * 500] * 20
+    for _ in range(5):
+        with pytest.raises(ValueError, match="surrogate"):
+            core.encode_batch([*rows, "\ud800", *rows, "\udfff"], 4)
+        assert core.encode_batch(rows, 4)[0].tolist() == native_cores.expected(reference, rows[:1])[0] * len(rows)
+
+
+def test_a_normalizer_that_fails() -> None:
+    """Its exception reaches the caller, whichever thread it was raised in, and the next call is a new one."""
+    names = native_cores.core_and_reference("tiny_qwen2")[1].get_vocab(with_added_tokens=False)
+
+    def normalize(text: str) -> str:
+        if "\u0323" in text:
+            raise KeyError("not this one")
+        return text
+
+    core = native_cores.make_core(names, [], normalize=normalize)
+    for call in (lambda: core.encode("e\u0323" * 3000, 2), lambda: core.encode_batch(["a", "e\u0323"] * 50, 3)):
+        for _ in range(3):
+            with pytest.raises(KeyError, match="not this one"):
+                call()
+            assert core.encode("e\u0301") == core.encode_word("e\u0301".encode(), True)
