@@ -69,13 +69,8 @@ def test_fork(script: str) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_fork_while_others_encode() -> None:
-    """Locks of the core may be held by threads that the child does not have.
-
-    The batches need no normalizer: when a worker calls it, Python makes a thread state under a lock that a child of
-    Python 3.11 or older may wait for at its birth, before any code of ours runs.
-    """
+    """Locks of the core, and of Python, may be held by threads that the child does not have."""
     _run("""
-plain = ["the quick brown fox \\u4f60\\u597d" * 100] * 20
 stop = False
 
 def encode_on():
@@ -83,7 +78,7 @@ def encode_on():
     while not stop:
         k += 1
         core.encode(text[k % 5000 :], 3, 20_000)
-        core.encode_batch(plain, 3)
+        core.encode_batch(texts, 3)
 
 workers = [threading.Thread(target=encode_on) for _ in range(3)]
 for worker in workers: worker.start()

@@ -11,6 +11,7 @@
 
 #include "core.hpp"
 #include "id_objects.hpp"
+#include "interpreter_lock.hpp"
 
 namespace nb = nanobind;
 using namespace lopt;
@@ -71,9 +72,9 @@ std::vector<MergeItem> merge_items(nb::list merges) {
 
 Nfc::Normalize normalizer(nb::object function) {
     if (function.is_none()) return {};
-    // Called from threads of ours too; the reference is dropped with the core, under the lock.
+    // The reference is dropped with the core, under the lock.
     return [function = std::move(function)](std::string_view text) {
-        const nb::gil_scoped_acquire locked;
+        const InterpreterLocked locked;
         const nb::object result = function(nb::str(text.data(), text.size()));
         return std::string(utf8_of(result));
     };
@@ -129,11 +130,13 @@ class PythonCore {
         for (const auto& item : names) most = std::max(most, item.id);
         for (const auto& token : added_tokens) most = std::max(most, std::get<1>(token));
         {
-            const nb::gil_scoped_release unlocked;
+            const InterpreterUnlocked unlocked;
             core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped), merge_names, ignore_merges);
         }
         objects_ = std::make_unique<IdObjects>(most);
     }
+    PythonCore(const PythonCore&) = delete;
+    PythonCore& operator=(const PythonCore&) = delete;
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         Core::Borrowed space(*core_);
@@ -145,7 +148,7 @@ class PythonCore {
         } else {
             // Part of the list is made while other threads still encode.
             run(text, options, *space, [&list](const uint32_t* ids, size_t count) {
-                const nb::gil_scoped_acquire locked;
+                const InterpreterLocked locked;
                 list.append(ids, count);
             });
         }
@@ -167,12 +170,23 @@ class PythonCore {
         const nb::tuple alive(texts);
         std::vector<IdBuffer> ids(rows.size());
         {
-            const nb::gil_scoped_release unlocked;
-            core_->pool().run(rows.size(), threads, [&](size_t i) {
+            const InterpreterUnlocked unlocked;
+            // Rows that need the normalizer, and so Python, wait for the calling thread.
+            std::vector<uint8_t> deferred(rows.size(), 0);
+            const auto encode_row = [&](size_t i) {
                 Core::Borrowed space(*core_);
                 core_->encode(rows[i], {1, 0, split_special}, *space);
                 ids[i].append(space->ids.data(), space->ids.size());
+            };
+            core_->pool().run(rows.size(), threads, [&](size_t i) {
+                try {
+                    encode_row(i);
+                } catch (const NotPythonThread&) {
+                    deferred[i] = 1;
+                }
             });
+            for (size_t i = 0; i < rows.size(); i++)
+                if (deferred[i]) encode_row(i);
         }
         IdBuffer all;
         auto* offsets = static_cast<int64_t*>(std::malloc((rows.size() + 1) * sizeof(int64_t)));
@@ -199,6 +213,8 @@ class PythonCore {
     nb::object encode_word(nb::bytes word, bool by_rank) const {
         const auto* p = reinterpret_cast<const uint8_t*>(word.c_str());
         const size_t n = word.size();
+        for (size_t i = 0; i < n; i++)
+            if (!core_->model().knows_byte(p[i])) throw std::invalid_argument("encode_word: a byte that no text holds");
         std::vector<uint32_t> ids(n + 1);
         size_t count = 0;
         if (n) count = by_rank ? merge_by_rank(core_->model().merges(), p, n, ids.data())
@@ -220,7 +236,7 @@ class PythonCore {
     void run(nb::handle text, const EncodeOptions& options, Core::Workspace& space, const Core::Sink& sink = {}) const {
         const Characters characters = characters_of(text);
         if (characters.length < GIL_FREE_FROM) return core_->encode(characters, options, space, sink);
-        const nb::gil_scoped_release unlocked;
+        const InterpreterUnlocked unlocked;
         core_->encode(characters, options, space, sink);
     }
 

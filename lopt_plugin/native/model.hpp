@@ -43,6 +43,8 @@ class Model {
     const Cuts& cuts() const { return cuts_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
+    // Is the byte an entry, or one that is dropped?
+    bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
     size_t bytes() const {
         return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() +
                + cache_.bytes();
