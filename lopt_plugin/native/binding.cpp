@@ -143,6 +143,7 @@ class PythonCore {
         IdObjects::List list(*objects_);
         const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
         if (options.threads == 1) {
+            space->stretch.window.read_later = objects_->addresses();
             run(text, options, *space);
             list.append(space->ids.data(), space->ids.size());
         } else {

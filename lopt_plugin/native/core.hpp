@@ -277,6 +277,7 @@ class Core {
         constexpr size_t KEPT = 64;
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
+        space->stretch.window.read_later = nullptr;
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));

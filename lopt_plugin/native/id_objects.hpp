@@ -78,6 +78,8 @@ class IdObjects {
         PyObject** items_ = nullptr;
         size_t size_ = 0, capacity_ = 0;
     };
+    // What List reads for each id.
+    const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     size_t bytes() const { return objects_.size() * (sizeof(PyObject*) + 32); }
 
   private:

@@ -26,6 +26,8 @@ struct Window {
 
     const uint8_t* base = nullptr;
     uint32_t count = 0;
+    // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
+    const void* const* read_later = nullptr;
     uint32_t bounds[ROOM + 8];
     struct Parts {
         uint32_t first, last;  // pieces of one pre-token
@@ -151,7 +153,8 @@ class WordEncoder {
     }
 
     void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
-        uint32_t* o = out.reserve(window.bounds[window.count] + 16);
+        uint32_t* const begin = out.reserve(window.bounds[window.count] + 16);
+        uint32_t* o = begin;
         uint32_t piece = 0;
         for (uint32_t m = 0; m <= missing; m++) {
             const uint32_t stop = m < missing ? window.misses[m].piece : window.count;
@@ -161,6 +164,8 @@ class WordEncoder {
             if (m < missing) o = encode(window, window.misses[m], window.known[m], o);
         }
         out.set_end(o);
+        if (window.read_later)
+            for (const uint32_t* id = begin; id < o; id++) __builtin_prefetch(window.read_later[*id], 1);
     }
 
     // Ids of one piece, written to o, which has room for one a byte and for WordCache::MAX_IDS; returns their end.
