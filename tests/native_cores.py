@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import corpus
-import pytest
 from tokenizers import Tokenizer
 
 from lopt_plugin import character_classes
 from lopt_plugin.pipeline import Pipeline, read_pipeline
-from lopt_plugin.routes.native import NativeRoute, NativeUnavailableError
+from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
 # The byte-level tokenizers of ../shared, one a family and more; the others have another kind of model.
@@ -24,15 +23,11 @@ ALL = [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
 
 @functools.lru_cache(maxsize=2)
 def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
-    """The core of a tokenizer, and the tokenizer, which is not to be changed; skips what has no native route."""
+    """The core of a tokenizer, and the tokenizer, which is not to be changed; for those with a native route."""
     tokenizer = corpus.load_tokenizer(name)
     pipeline = read_pipeline(tokenizer)
-    if not isinstance(pipeline, Pipeline):
-        pytest.skip(pipeline.reason)
-    try:
-        return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
-    except NativeUnavailableError as reason:
-        pytest.skip(str(reason))
+    assert isinstance(pipeline, Pipeline), pipeline.reason
+    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
 
 
 def expected(reference: Tokenizer, texts: list[str]) -> list[list[int]]:
@@ -49,7 +44,8 @@ def different(core: Any, reference: Tokenizer, texts: Iterable[str], **options: 
 
 def make_core(vocabulary: dict[str, int], merges: list[Any], **changes: Any) -> Any:
     """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise."""
-    native = pytest.importorskip("lopt_plugin.native._core")
+    from lopt_plugin.native import _core as native
+
     return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": merges, **changes})
 
 

@@ -446,7 +446,6 @@ def test_changes_under_load(backend: Tokenizer) -> None:
 
 def test_whole_pipeline_of_the_real_core() -> None:
     """The one place here that needs the compiled core."""
-    pytest.importorskip("lopt_plugin.native._core")
     for name in ("tiny_qwen2", "tiny_cl100k", "tiny_o200k", "tiny_roberta"):
         backend = corpus.load_tokenizer(name)
         encoder = Encoder(backend, settings(parallel_min_chars=10, chunk_chars=7, threads=3))

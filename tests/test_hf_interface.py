@@ -426,8 +426,7 @@ KEPT_IN_THE_OBJECT = (
 def test_added_tokens_that_change_nothing_do_not_rebuild() -> None:
     ours = lopt_plugin.accelerate(small_tokenizer())
     before = ours.lopt.snapshot()
-    if before.native is None:
-        pytest.skip(before.reason)
+    assert before.native is not None, before.reason
     ours.add_special_tokens({"bos_token": AddedToken("<s>", special=True, normalized=False)})
     assert ours.lopt.snapshot().native is before.native
     ours._tokenizer.post_processor = None
@@ -707,8 +706,7 @@ def test_explain_counts_and_gives_reasons(small: Any) -> None:
     ours(SAMPLE, return_offsets_mapping=True)
     ours(SAMPLE, "pair")
     explained = ours.lopt.explain()
-    if explained["route"] != "native":
-        pytest.skip(explained["reason"])
+    assert explained["route"] == "native", explained["reason"]
     assert explained["calls"]["native"] == 1
     assert explained["calls"]["hf"] == 2
     assert explained["hf_calls"]["return_offsets_mapping"] == 1

@@ -22,8 +22,6 @@ from hypothesis import strategies as st
 from random_models import data_of, stand_ins
 from tokenizers import Tokenizer, models
 
-pytest.importorskip("lopt_plugin.native._core")
-
 
 @functools.lru_cache(maxsize=2)
 def _core_and_merging_reference(name: str) -> tuple[Any, Tokenizer]:

@@ -13,8 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_cores import expected
 
-pytest.importorskip("lopt_plugin.native._core")
-
 # From this many characters on, texts that are not ASCII are transcoded by several threads.
 PARALLEL_TRANSCODING = 1 << 19
 

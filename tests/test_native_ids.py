@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from native_cores import different
 from tokenizers import Tokenizer
 
-pytest.importorskip("lopt_plugin.native._core")
-
 # Characters of each corpus that all tokenizers are tried on: the reference encodes about 2 MB/s.
 SAMPLE = 150_000
 # Those whose pipelines, together, have all split patterns, NFC and several refinements.

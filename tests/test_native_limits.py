@@ -13,7 +13,7 @@ import own_process
 import pytest
 from random_models import STAND_INS
 
-_core = pytest.importorskip("lopt_plugin.native._core")
+from lopt_plugin.native import _core
 
 VOCABULARY = {name: i for i, name in enumerate([*STAND_INS, "ab", "abc"])}
 MERGES = ["a b", "ab c"]
@@ -243,6 +243,8 @@ def test_memory_of_cores_that_come_and_go() -> None:
     grown = _growth_in_bytes(
         """
 from random_models import STAND_INS
+
+from lopt_plugin.native import _core
 vocabulary = {name: i for i, name in enumerate([*STAND_INS, "ab", "abc"])}
 
 def work(k):
