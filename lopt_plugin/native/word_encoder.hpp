@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <vector>
 
 #include "cuts.hpp"
@@ -34,18 +35,29 @@ struct Window {
     };
     std::vector<Parts> parts;
 
-    // A piece that the first slots of the table of entries do not hold.
+    // A piece that the table of entries does not hold where it is looked for first.
     struct Miss {
         WordKey key;
         uint64_t hash;
         uint32_t piece;
-        bool more;  // it may stand in a later slot
+        uint32_t count;  // of its ids in `found`, or UNBOUNDED
+        bool more;       // it may stand in another line of the table
     };
-    uint32_t ids[ROOM + 8];
+    static constexpr uint32_t UNBOUNDED = NONE;  // a long piece: its ids are found as they are written out
+    // Ids are copied this many at a time, wanted or not: how many are wanted is hard to predict.
+    static constexpr uint32_t COPIED = 16;
+
+    uint32_t ids[ROOM + COPIED];
     Miss misses[ROOM + 1];
-    ShortWords::Word words[ROOM];         // short misses that are new
-    const ShortWords::Word* known[ROOM];  // for each miss its word, or null
-    // A new word that comes again in the same window is encoded once: misses by their hash.
+    uint32_t found[ROOM + 1][COPIED];  // of each miss
+    uint32_t fresh[ROOM + 1];          // the misses that the cache does not hold
+    ShortWords::Word words[ROOM];      // those of them that are merged side by side
+    const ShortWords::Word* known[ROOM + 1];  // for each fresh miss its word, or null
+    // Whether words that do not stand in their first slot are more often in the cache than further on in the table. Costs
+    // time only, where it is wrong.
+    bool cache_first = false;
+    uint32_t further = 0;  // words found further on in the table before the cache was asked
+    // A new word that comes again in the same window is encoded once: fresh misses by their hash.
     std::array<uint16_t, 256> recent;
 
     void start(const uint8_t* at) {
@@ -74,7 +86,11 @@ class WordEncoder {
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
         const bool near_end = readable_end - window.end() < static_cast<ptrdiff_t>(LONGEST_KEY);
         const uint32_t missing = near_end ? probe<true>(window) : probe<false>(window);
-        look_ahead(window, missing);
+        const uint32_t not_cached = probe_cache(window, missing);
+        const uint32_t fresh = window.cache_first ? probe_further(window, not_cached) : not_cached;
+        if (fresh) encode_fresh(window, fresh);
+        const uint32_t cached = missing - not_cached, further = window.further + not_cached - fresh;
+        window.cache_first = cached > further;
         emit(window, missing, out);
     }
 
@@ -88,6 +104,7 @@ class WordEncoder {
     // Looks all pieces up in the first slots of the table; gathers those that are not there and returns their number.
     template <bool NEAR_END>
     uint32_t probe(Window& window) const {
+        window.further = 0;
         uint32_t missing = 0;
         for (uint32_t first = 0; first < window.count; first += BLOCK)
             missing = probe_block<NEAR_END>(window, first, std::min(first + BLOCK, window.count), missing);
@@ -109,40 +126,71 @@ class WordEncoder {
             elsewhere[count] = k;
             count += id >= WHOLE_ONLY;
         }
+        const uint32_t before = missing;
         for (uint32_t m = 0; m < count; m++) {
             const uint32_t k = elsewhere[m];
-            const WordKey key = keys[k - first];
-            const uint64_t hash = key.hash();
-            bool more;
-            const uint32_t id = words_.find_second(key, hash, more);
-            cache_.prefetch(hash);
-            window.ids[k] = id;
-            window.misses[missing] = {key, hash, k, more};
-            missing += id >= WHOLE_ONLY;
+            Window::Miss& miss = window.misses[missing];
+            miss = {keys[k - first], keys[k - first].hash(), k, 0, false};
+            cache_.prefetch(miss.hash);
+            missing += window.cache_first || find_further(window, miss) >= WHOLE_ONLY;
         }
+        window.further += before + count - missing;
         return missing;
     }
+    // The id of a word, if it stands in the line of the table where the search begins.
+    uint32_t find_further(Window& window, Window::Miss& miss) const {
+        return window.ids[miss.piece] = words_.find_in_line(miss.key, miss.hash, miss.more);
+    }
 
-    // Encodes the short words that neither table nor cache holds.
-    void look_ahead(Window& window, uint32_t missing) const {
+    // Looks the misses up in the cache; gathers those that are not there and returns their number.
+    uint32_t probe_cache(Window& window, uint32_t missing) const {
+        uint32_t count = 0;
+        for (uint32_t m = 0; m < missing; m++) {
+            Window::Miss& miss = window.misses[m];
+            miss.count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, window.found[m]));
+            window.fresh[count] = m;
+            count += miss.count == 0;
+        }
+        return count;
+    }
+    // Looks those up in the table that the cache does not hold; keeps those that are not there and returns their number.
+    uint32_t probe_further(Window& window, uint32_t not_cached) const {
+        uint32_t count = 0;
+        for (uint32_t f = 0; f < not_cached; f++) {
+            const uint32_t m = window.fresh[f];
+            const uint32_t id = find_further(window, window.misses[m]);
+            window.found[m][0] = id;
+            window.misses[m].count = id < WHOLE_ONLY;
+            window.fresh[count] = m;
+            count += id >= WHOLE_ONLY;
+        }
+        return count;
+    }
+
+    // Finds the ids of fresh misses: many short words side by side, the others one by one.
+    void encode_fresh(Window& window, uint32_t fresh) const {
         size_t count = 0;
         window.recent.fill(0);
-        for (uint32_t m = 0; m < missing; m++) {
-            const Window::Miss& miss = window.misses[m];
-            window.known[m] = nullptr;
-            if (miss.more || !may_merge(window, miss) || cache_.holds(miss.key, miss.hash)) continue;
+        for (uint32_t f = 0; f < fresh; f++) {
+            const Window::Miss& miss = window.misses[window.fresh[f]];
+            window.known[f] = nullptr;
+            if (miss.more || !may_merge(window, miss)) continue;
             uint16_t& recent = window.recent[miss.hash >> 56];
-            if (recent < m && window.known[recent] && window.misses[recent].key == miss.key) {
-                window.known[m] = window.known[recent];
+            if (recent < f && window.known[recent] && window.misses[window.fresh[recent]].key == miss.key) {
+                window.known[f] = window.known[recent];
                 continue;
             }
-            recent = static_cast<uint16_t>(m);
+            recent = static_cast<uint16_t>(f);
             ShortWords::Word& word = window.words[count++];
             word.p = window.begin(miss.piece);
             word.length = window.length(miss.piece);
-            window.known[m] = &word;
+            window.known[f] = &word;
         }
         short_words_.encode(window.words, count);
+        for (uint32_t f = 0; f < fresh; f++) {
+            const uint32_t m = window.fresh[f];
+            window.misses[m].count = encode(window, window.misses[m], window.known[f], window.found[m]);
+        }
     }
     // From its bytes a short word takes few merges; of characters of three bytes, matching takes fewer steps.
     bool may_merge(const Window& window, const Window::Miss& miss) const {
@@ -152,43 +200,62 @@ class WordEncoder {
         return length <= ShortWords::LONGEST && !by_characters && matcher_.knows_all_bytes();
     }
 
+    // Ids of a fresh miss, written to `found`; returns their number, or UNBOUNDED for a long piece.
+    uint32_t encode(const Window& window, const Window::Miss& miss, const ShortWords::Word* known, uint32_t* found) const {
+        const uint8_t* p = window.begin(miss.piece);
+        const uint32_t length = window.length(miss.piece);
+        if (length > LONGEST_KEY) return Window::UNBOUNDED;
+        const uint32_t first = window.ids[miss.piece];
+        const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
+        if (id < WHOLE_ONLY) return *found = id, 1;
+        if (id != NONE && window.is_whole(miss.piece)) return *found = id & ~WHOLE_ONLY, 1;
+        uint32_t count;
+        if (known) {
+            count = known->count;
+            std::copy_n(known->ids.data(), count, found);
+        } else {
+            count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, found));  // perhaps since this window began
+            if (count) return count;
+            if (may_merge(window, miss)) count = static_cast<uint32_t>(merge_few(merges_, p, length, found));
+            else count = static_cast<uint32_t>(matcher_.encode(p, length, found) - found);
+        }
+        // What stands for whole pre-tokens only is never cached: a word in the cache is not in the table.
+        if (id == NONE) cache_.insert(miss.key, miss.hash, found, count);
+        return count;
+    }
+
     void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
-        uint32_t* const begin = out.reserve(window.bounds[window.count] + 16);
+        uint32_t* const begin = out.reserve(window.bounds[window.count] + Window::COPIED);
         uint32_t* o = begin;
         uint32_t piece = 0;
         for (uint32_t m = 0; m <= missing; m++) {
             const uint32_t stop = m < missing ? window.misses[m].piece : window.count;
-            for (uint32_t n = 0; n < stop - piece; n += 8) std::memcpy(o + n, window.ids + piece + n, 32);  // may copy too much
+            copy_some(window.ids + piece, o);
+            for (uint32_t n = Window::COPIED; n < stop - piece; n += Window::COPIED) copy_some(window.ids + piece + n, o + n);
             o += stop - piece;
             piece = stop + 1;
-            if (m < missing) o = encode(window, window.misses[m], window.known[m], o);
+            if (m == missing) break;
+            const uint32_t count = window.misses[m].count;
+            if (count == Window::UNBOUNDED) {
+                o = encode_long(window, window.misses[m].piece, o);
+                continue;
+            }
+            copy_some(window.found[m], o);
+            o += count;
         }
         out.set_end(o);
         if (window.read_later)
             for (const uint32_t* id = begin; id < o; id++) __builtin_prefetch(window.read_later[*id], 1);
     }
+    static void copy_some(const uint32_t* from, uint32_t* to) { std::memcpy(to, from, Window::COPIED * sizeof *to); }
 
-    // Ids of one piece, written to o, which has room for one a byte and for WordCache::MAX_IDS; returns their end.
-    uint32_t* encode(const Window& window, const Window::Miss& miss, const ShortWords::Word* known, uint32_t* o) const {
-        const uint8_t* p = window.begin(miss.piece);
-        const uint32_t length = window.length(miss.piece);
-        if (length > LONGEST_KEY) {
-            const uint32_t id = window.is_whole(miss.piece) ? long_words_.find(p, length) : NONE;
-            if (id != NONE) return *o = id, o + 1;
-            return matcher_.encode(p, length, o);
-        }
-        const uint32_t first = window.ids[miss.piece];
-        const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
-        if (id < WHOLE_ONLY) return *o = id, o + 1;
-        if (id != NONE && window.is_whole(miss.piece)) return *o = id & ~WHOLE_ONLY, o + 1;
-        const size_t cached = known ? 0 : cache_.find(miss.key, miss.hash, o);
-        if (cached) return o + cached;
-        uint32_t* end = o;
-        if (known) end = std::copy_n(known->ids.data(), known->count, o);
-        else if (may_merge(window, miss)) end += merge_few(merges_, p, length, o);
-        else end = matcher_.encode(p, length, o);
-        cache_.insert(miss.key, miss.hash, o, static_cast<size_t>(end - o));
-        return end;
+    // Ids of a piece of more than LONGEST_KEY bytes, written to o, which has room for one a byte; returns their end.
+    uint32_t* encode_long(const Window& window, uint32_t piece, uint32_t* o) const {
+        const uint8_t* p = window.begin(piece);
+        const uint32_t length = window.length(piece);
+        const uint32_t id = window.is_whole(piece) ? long_words_.find(p, length) : NONE;
+        if (id != NONE) return *o = id, o + 1;
+        return matcher_.encode(p, length, o);
     }
 
     const WordTable& words_;

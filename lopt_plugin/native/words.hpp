@@ -85,19 +85,23 @@ class WordTable {
         __builtin_prefetch(&memory_[place]);
         return static_cast<uint32_t>(place);
     }
-    // The id if the first slot holds the word; NONE says nothing. Without a branch, like `find_second`: whether a word
+    // The id if the first slot holds the word; NONE says nothing. Without a branch, like `find_in_line`: whether a word
     // is short and where it is found are both hard to predict.
     uint32_t find_first(const WordKey& key, uint32_t place) const {
         return id_if_same(&memory_[place], key, long_mask(key.is_short()));
     }
-    // The id if the first or the second slot holds the word, NONE if not; it may then stand further on if `more` is set.
-    uint32_t find_second(const WordKey& key, uint64_t hash, bool& more) const {
+    // The id if the line of memory where the search begins holds the word, NONE if not; it may then stand in another if
+    // `more` is set.
+    uint32_t find_in_line(const WordKey& key, uint64_t hash, bool& more) const {
         const uint64_t is_long = long_mask(key.is_short());
-        const size_t at = first(hash, key.is_short());
-        const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
-        const ShortSlot* other = &memory_[second(at, is_long) / sizeof(ShortSlot)];
-        const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(other, key, is_long);
-        more = (id == NONE) & (slot->id != NONE) & (other->id != NONE);
+        const size_t place = first(hash, key.is_short()) / sizeof(ShortSlot);
+        const ShortSlot *slot = &memory_[place], *second = &memory_[place ^ 1], *third = &memory_[place ^ 2], *fourth = &memory_[place ^ 3];
+        // Of a longer word's line, the second and the fourth place are the high halves of its two slots.
+        const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(third, key, is_long) & id_if_short(second, key, is_long) &
+                            id_if_short(fourth, key, is_long);
+        const bool all_taken = (slot->id != NONE) & (third->id != NONE) &
+                               ((is_long != 0) | ((second->id != NONE) & (fourth->id != NONE)));
+        more = (id == NONE) & all_taken;
         return id;
     }
     uint32_t find(const WordKey& key, uint64_t hash) const {
@@ -124,6 +128,9 @@ class WordTable {
         const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
         return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
     }
+    static uint32_t id_if_short(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
+        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(((slot->low ^ key.low) | is_long) != 0));
+    }
     static uint64_t long_mask(bool short_word) { return static_cast<uint64_t>(short_word) - 1; }
     // Byte offset of the slot where the search begins.
     size_t first(uint64_t hash, bool short_word) const {
@@ -131,7 +138,6 @@ class WordTable {
         return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
     }
     // The search goes through all slots of a cache line, from any of them, before it goes to the next line.
-    static size_t second(size_t home, uint64_t is_long) { return home ^ (sizeof(ShortSlot) << (is_long & 1)); }
     size_t place_after(size_t home, size_t tries, bool short_word) const {
         constexpr size_t LINE = 64;
         const size_t size = short_word ? sizeof(ShortSlot) : 2 * sizeof(ShortSlot), in_line = LINE / size;
@@ -153,23 +159,20 @@ class WordCache {
     explicit WordCache(size_t slots) : mask_(power_of_two_at_least(slots) - 1) { slots_.assign_default(mask_ + 1); }
 
     void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
-    bool holds(const WordKey& key, uint64_t hash) const {
-        const Slot& slot = slots_[index(hash)];
-        return slot.low.load(std::memory_order_relaxed) == key.low && slot.high.load(std::memory_order_relaxed) == key.high;
-    }
-    // Number of ids written to `out` (room for MAX_IDS), 0 if the word is not there.
+    // Number of ids written to `out`, 0 if the word is not there. Overwrites MAX_IDS ids, and does so without a branch:
+    // whether a word is cached is hard to predict.
     size_t find(const WordKey& key, uint64_t hash, uint32_t* out) const {
         const Slot& slot = slots_[index(hash)];
         const uint64_t state = slot.state.load(std::memory_order_acquire);
-        if ((state & WRITING) || slot.low.load(std::memory_order_relaxed) != key.low ||
-            slot.high.load(std::memory_order_relaxed) != key.high)
-            return 0;
+        uint64_t differs = (state & WRITING) | (slot.low.load(std::memory_order_relaxed) ^ key.low) |
+                           (slot.high.load(std::memory_order_relaxed) ^ key.high);
         for (size_t i = 0; i < MAX_IDS / 2; i++) {
             const uint64_t two = slot.ids[i].load(std::memory_order_relaxed);
             std::memcpy(out + 2 * i, &two, 8);
         }
         std::atomic_thread_fence(std::memory_order_acquire);
-        return slot.state.load(std::memory_order_relaxed) == state ? state >> COUNT_SHIFT : 0;
+        differs |= slot.state.load(std::memory_order_relaxed) ^ state;
+        return static_cast<size_t>(state >> COUNT_SHIFT) & (static_cast<size_t>(differs != 0) - 1);
     }
     void insert(const WordKey& key, uint64_t hash, const uint32_t* ids, size_t count) {
         if (count > MAX_IDS) return;
