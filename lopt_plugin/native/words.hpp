@@ -65,7 +65,7 @@ class WordTable {
         size_t short_count = 0;
         for (const auto& item : items) short_count += item.key.is_short();
         const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
-        region_ = power_of_two_at_least((slots + slots / 2 + 2) * sizeof(ShortSlot));
+        region_ = power_of_two_at_least((3 * slots + 2) * sizeof(ShortSlot));
         shift_ = static_cast<unsigned>(__builtin_clzll(region_)) + 1;
         memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
         for (const auto& item : items) {
