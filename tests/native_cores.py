@@ -61,6 +61,6 @@ def _arguments() -> dict[str, Any]:
         "scanner": "whole",
         "refinements": [],
         "add_prefix_space": False,
-        "normalize": None,
+        "normalizer": [],
         "added_tokens": [],
     }

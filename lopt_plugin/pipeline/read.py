@@ -48,7 +48,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     if ids_added != tokenizer.num_special_tokens_to_add(is_pair=False):
         return Unsupported(f"the post-processor says that it adds another number of ids than {ids_added}")
 
-    added_tokens = read_added_tokens(tokenizer, normalizer)
+    added_tokens = read_added_tokens(tokenizer)
     if isinstance(added_tokens, Unsupported):
         return added_tokens
     model = read_model(tokenizer)
