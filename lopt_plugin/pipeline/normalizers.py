@@ -7,6 +7,7 @@ between the added tokens that are found in the raw text, and on the contents of 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -105,11 +106,14 @@ def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | Unsuppo
             return Unsupported(f"normalizer {kind} is not accelerated yet")
         if unsupported := unknown_options(step, set(_OPTIONS[kind]), "normalizer"):
             return unsupported
-        steps.append(_read_step(kind, step))
+        read = _read_step(kind, step)
+        if isinstance(read, Unsupported):
+            return read
+        steps.append(read)
     return tuple(steps)
 
 
-def _read_step(kind: str, step: State) -> NormalizerStep:
+def _read_step(kind: str, step: State) -> NormalizerStep | Unsupported:
     if kind in get_args(Form):
         return NormalizationForm(kind)  # type: ignore[arg-type]
     if kind in get_args(SingleCharacters):
@@ -118,12 +122,42 @@ def _read_step(kind: str, step: State) -> NormalizerStep:
         return Strip(bool(step["strip_left"]), bool(step["strip_right"]))
     if kind == "Prepend":
         return Prepend(step["prepend"])
-    ((pattern_kind, pattern),) = step["pattern"].items()
-    if pattern_kind == "String" and pattern:
+    return _read_replace(step)
+
+
+def _read_replace(step: State) -> NormalizerStep | Unsupported:
+    """Where an empty text matches, Hugging Face's offsets go wrong, and with them its pre-tokens: it even panics."""
+    ((kind, pattern),) = step["pattern"].items()
+    if kind == "String" and pattern:
         return ReplaceText(pattern, step["content"])
-    if pattern_kind == "Regex" and pattern in _RUNS:
+    if kind == "Regex" and pattern in _RUNS:
         return ReplaceRuns(*_RUNS[pattern], step["content"])
-    return ByReference(f"{kind} {pattern_kind} {pattern!r}", json.dumps(step))
+    if kind == "Regex" and _takes_a_character(pattern):
+        return ByReference(f"Replace Regex {pattern!r}", json.dumps(step))
+    return Unsupported(f"normalizer Replace has the {kind} {pattern!r}, which may match an empty text")
+
+
+# One character, or a set of them; and how many.
+_PROPERTY = r"\\[pP]\{\w+\}"
+_IN_SET = rf"(?:[^\[\]\\&^]|\\[sSdDwWrnt\[\]\\/-]|{_PROPERTY})"
+_OUTSIDE = rf"(?:\\[sSdDwWrnt.*+?|(){{}}^$\[\]\\/-]|{_PROPERTY}|[^\\\[\](){{}}.*+?^$|])"
+_ATOM = rf"(?:{_OUTSIDE}|\[\^?{_IN_SET}+\])"
+_PART = re.compile(rf"{_ATOM}(?P<times>\+|\*|\?|\{{[0-9]+,?[0-9]*\}})?")
+
+
+def _takes_a_character(pattern: str) -> bool:
+    """Whether a regular expression is of a simple kind of which every match has a character: parts side by side, each
+    a character or set and perhaps a quantifier, at least one of which asks for one or more. No groups, no
+    alternatives, no anchors, nothing that looks around.
+    """
+    place, takes = 0, False
+    while place < len(pattern):
+        part = _PART.match(pattern, place)
+        if part is None:
+            return False
+        takes |= re.match(r"$|\+|\{0*[1-9]", part["times"] or "") is not None
+        place = part.end()
+    return takes
 
 
 def replaced_texts(steps: tuple[NormalizerStep, ...]) -> list[str]:
