@@ -36,6 +36,7 @@ class Core:
     added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
+    end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
 
     Raises ValueError, with the reason, for what it cannot do exactly.
     """
@@ -58,6 +59,7 @@ class Core:
         dropped_bytes: bytes = b"",
         form_pages: bytes = b"",
         form_cells: bytes = b"",
+        end_of_word_suffix: str = "",
     ) -> None: ...
     def encode(
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
@@ -85,7 +87,9 @@ class Core:
         """One stretch as the normalizer leaves it."""
 
     def encode_word(self, data: bytes, by_rank: bool) -> list[int]:
-        """BPE of one pre-token, by merge rank or by matching; both give the same."""
+        """BPE of one pre-token, by merge rank or by matching; both give the same. Where words end in a suffix, 0xFE
+        stands for it.
+        """
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:

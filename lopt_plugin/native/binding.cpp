@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core.hpp"
+#include "end_of_word.hpp"
 #include "id_objects.hpp"
 #include "interpreter_lock.hpp"
 #include "map_characters.hpp"
@@ -186,9 +187,13 @@ class PythonCore {
     PythonCore(nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages, nb::bytes class_cells,
                nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
                bool add_prefix_space, nb::list normalizer, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes,
-               nb::bytes form_pages, nb::bytes form_cells) {
-        const auto names = vocabulary_items(vocabulary);
-        const auto merge_names = merge_items(merges);
+               nb::bytes form_pages, nb::bytes form_cells, const std::string& end_of_word_suffix) {
+        auto names = vocabulary_items(vocabulary);
+        auto merge_names = merge_items(merges);
+        if (!end_of_word_suffix.empty()) {
+            if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
+            end_words(end_of_word_suffix, names, merge_names);
+        }
         const auto classes = class_table(class_pages, class_cells);
         const auto forms = form_cells.size() ? class_table(form_pages, form_cells) : nullptr;
         auto configuration = configuration_of(classes, normalizer_steps(normalizer, {classes, forms, copy_of<ComposingPair>(compose_pairs)}),
@@ -199,7 +204,7 @@ class PythonCore {
         for (const auto& token : added_tokens) most = std::max(most, std::get<1>(token));
         {
             const InterpreterUnlocked unlocked;
-            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped), merge_names, ignore_merges);
+            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped, end_of_word_suffix), merge_names, ignore_merges);
         }
         objects_ = std::make_unique<IdObjects>(most);
     }
@@ -335,12 +340,12 @@ NB_MODULE(_core, module) {
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
         .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
-                      const std::vector<RefinementTuple>&, bool, nb::list, const std::vector<AddedTokenTuple>&, nb::bytes, nb::bytes, nb::bytes>(),
+                      const std::vector<RefinementTuple>&, bool, nb::list, const std::vector<AddedTokenTuple>&, nb::bytes, nb::bytes, nb::bytes, const std::string&>(),
              nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"), nb::arg("class_pages"),
              nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
              nb::arg("add_prefix_space"), nb::arg("normalizer"), nb::arg("added_tokens"),
              nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("form_pages") = nb::bytes("", 0),
-             nb::arg("form_cells") = nb::bytes("", 0))
+             nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "")
         .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,

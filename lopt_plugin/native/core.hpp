@@ -282,6 +282,7 @@ class Core {
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
         space->stretch.window.read_later = nullptr;
+        space->stretch.words.release_above(KEPT_BYTES);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));

@@ -142,6 +142,7 @@ def _build_core(pipeline: Pipeline) -> Any:
             refinements=[(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
             add_prefix_space=pipeline.add_prefix_space,
             dropped_bytes=model.dropped_bytes,
+            end_of_word_suffix=model.end_of_word_suffix,
             normalizer=native_steps(pipeline.normalizer),
             form_pages=form_pages,
             form_cells=form_cells,
