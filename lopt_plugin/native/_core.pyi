@@ -87,9 +87,7 @@ class Core:
         """One stretch as the normalizer leaves it."""
 
     def encode_word(self, data: bytes, by_rank: bool) -> list[int]:
-        """BPE of one pre-token, by merge rank or by matching; both give the same. Where words end in a suffix, 0xFE
-        stands for it.
-        """
+        """BPE of one pre-token, by merge rank or by matching; both give the same."""
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:

@@ -299,10 +299,14 @@ class PythonCore {
         return nb::str(changed.data(), changed.size());
     }
     nb::object encode_word(nb::bytes word, bool by_rank) const {
-        const auto* p = reinterpret_cast<const uint8_t*>(word.c_str());
-        const size_t n = word.size();
-        for (size_t i = 0; i < n; i++)
-            if (!core_->model().knows_byte(p[i])) throw std::invalid_argument("encode_word: a byte that no text holds");
+        std::string bytes(word.c_str(), word.size());
+        const bool ends_words = core_->model().ends_words();
+        for (const char byte : bytes)
+            if (!core_->model().knows_byte(static_cast<uint8_t>(byte)) || (ends_words && static_cast<uint8_t>(byte) == END_OF_WORD))
+                throw std::invalid_argument("encode_word: a byte that no text holds");
+        if (ends_words && !bytes.empty()) bytes.push_back(static_cast<char>(END_OF_WORD));
+        const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
+        const size_t n = bytes.size();
         std::vector<uint32_t> ids(n + 1);
         size_t count = 0;
         if (n) count = by_rank ? merge_by_rank(core_->model().merges(), p, n, ids.data())

@@ -21,6 +21,11 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     `encode_special_tokens`, truncation and padding are set to is not read: that is state of a call.
     """
     kind = type(tokenizer.model).__name__
+    if kind == "Unigram":
+        return Unsupported(
+            "model Unigram is left to Hugging Face, whole texts at a time: any character may decide how "
+            "all the others are divided"
+        )
     if kind != "BPE":
         return Unsupported(f"model {kind} is not accelerated yet")
 
