@@ -6,7 +6,9 @@
 // entries that end in END_OF_WORD, and everything that is true of merges and their tables stays true.
 #pragma once
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,10 +29,11 @@ inline void end_words(std::string_view suffix, std::vector<VocabularyItem>& item
         if (ends(left) || reaches || (ends(right) && !whole)) throw std::invalid_argument("a merge takes text for the end-of-word suffix");
     }
     const ByteAlphabet alphabet;
+    std::string bytes;
+    if (alphabet.decode(suffix, bytes) && bytes.size() == 1) throw std::invalid_argument("the end-of-word suffix is also a byte of text");
     std::vector<MergeItem> with_suffix;
     std::vector<bool> ends_with_byte(256, false);
     uint32_t most = 0;
-    std::string bytes;
     for (auto& item : items) {
         most = std::max(most, item.id);
         std::string_view name = item.name;
