@@ -209,7 +209,7 @@ def byte_vocabulary(*more: str, suffix: str = SUFFIX) -> dict[str, int]:
     return {entry: number for number, entry in enumerate(dict.fromkeys(entries))}
 
 
-@pytest.mark.parametrize("suffix", ["</w>", "a", "\u2581", "\u0120", "ab"])
+@pytest.mark.parametrize("suffix", ["</w>", "\u2581", "ab", "Ġ</w>"])
 def test_texts_that_hold_the_suffix(suffix: str) -> None:
     merges = [("c", "d"), ("c", "d" + suffix), ("x", "cd" + suffix)]
     vocabulary = byte_vocabulary("cd", "cd" + suffix, "xcd" + suffix, suffix=suffix)
@@ -256,6 +256,9 @@ def test_models_that_are_not_supported_say_so() -> None:
     ):
         with pytest.raises(ValueError, match=wrong):
             native_cores.make_core(**{"merges": [], "end_of_word_suffix": SUFFIX, **changes})
+    for suffix in ("a", "\u0120"):
+        with pytest.raises(ValueError, match="also a byte"):
+            native_cores.make_core(byte_vocabulary(suffix=suffix), [], end_of_word_suffix=suffix)
     core = native_cores.make_core(byte_vocabulary(), [], end_of_word_suffix=SUFFIX)
     with pytest.raises(ValueError, match="no text holds"):
         core.encode_word(b"a\xfe", True)
