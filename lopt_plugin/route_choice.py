@@ -8,6 +8,7 @@ from typing import Any
 
 from .backend_watch import POST_PROCESSOR, BackendWatch, Fingerprint, differ_only_in
 from .pipeline import Unsupported, describe, read_pipeline
+from .pipeline.normalizers import replaced_texts
 from .routes.hf import HfRoute
 from .routes.native import NativeRoute, NativeUnavailableError
 from .self_check import SelfCheck, self_check
@@ -72,7 +73,8 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
     except NativeUnavailableError as error:
         return Snapshot(None, str(error), description=description)
     try:
-        checked = self_check(native, hf, [token.content for token in pipeline.added_tokens])
+        contents = [token.content for token in pipeline.added_tokens]
+        checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in the Rust library is no Exception

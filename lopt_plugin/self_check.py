@@ -27,6 +27,8 @@ _CLASSES = {
     "symbol": "$+=~^€§¶©😀👍🏽🇺🇸❤",
     "control": "\x00\x07\x1b\x7f\x9f\u200b\u200d\ufeff\ufffd\U000e0001\U0010ffff",
     "composing": "e\u0301q\u0323\u0307か\u3099\u1100\u1161\u11a8\u212b\u0344\u0958ﬁ",
+    "compatible": "ﬁ①Ａｱ\uff9e㎏…ſẛ\u0323각\u3131\ufdfa½Ⅷ\u2011\u3000",
+    "case": "İıẞßΣςſKÅǅΐŉÀE\u0301\u0345Ⓐⅷ",
 }
 _PHRASES = (
     "", " ", "a", " a", "a ", "\n", " \n a", "\r\n\r\n", "\t\t\tx", "   three",

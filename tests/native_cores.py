@@ -16,7 +16,7 @@ from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
 # The byte-level tokenizers of ../shared, one a family and more; the others have another kind of model.
-LARGE = ["deepseek_v3", "falcon", "gpt2", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3"]
+LARGE = ["clip_vit", "deepseek_v3", "falcon", "gpt2", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3"]
 SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "roberta_base"]
 ALL = [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
 
@@ -61,6 +61,6 @@ def _arguments() -> dict[str, Any]:
         "scanner": "whole",
         "refinements": [],
         "add_prefix_space": False,
-        "normalize": None,
+        "normalizer": [],
         "added_tokens": [],
     }

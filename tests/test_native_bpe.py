@@ -61,7 +61,9 @@ def _has_all_bytes(name: str) -> bool:
 def _entries(name: str) -> list[bytes]:
     _, reference = _core_and_merging_reference(name)
     names = reference.get_vocab(with_added_tokens=False)
-    return sorted(data_of(entry) for entry in names if all(c in random_models.BYTES for c in entry))
+    entries = sorted(data_of(entry) for entry in names if all(c in random_models.BYTES for c in entry))
+    # 0xFE, which no text holds, stands for the suffix there.
+    return [entry for entry in entries if b"\xfe" not in entry] if "clip" in name else entries
 
 
 def test_entries(name: str) -> None:

@@ -249,12 +249,12 @@ vocabulary = {name: i for i, name in enumerate([*STAND_INS, "ab", "abc"])}
 
 def work(k):
     for _ in range(10):
-        core = native_cores.make_core(vocabulary, ["a b", "ab c"], normalize=lambda text: text)
+        core = native_cores.make_core(vocabulary, ["a b", "ab c"], normalizer=[("form", "NFC", lambda text: text)])
         core.encode("abc \\u00e9e\\u0301" * 3000, 2, 1000)
         del core
         for merges, wrong in (["a b"], {"scanner": "none"}), (["b a"], {}), ([], {"byte_classes": b""}):
             try:
-                native_cores.make_core(vocabulary, merges, normalize=lambda text: text, **wrong)
+                native_cores.make_core(vocabulary, merges, normalizer=[("form", "NFC", lambda text: text)], **wrong)
             except ValueError:
                 continue
             raise AssertionError(wrong)
@@ -274,12 +274,12 @@ def test_references_are_given_back() -> None:
 
     normalizer = Normalizer()
     before = sys.getrefcount(normalizer)
-    core = native_cores.make_core(VOCABULARY, MERGES, normalize=normalizer)
+    core = native_cores.make_core(VOCABULARY, MERGES, normalizer=[("form", "NFC", normalizer)])
     for _ in range(10):
         core.encode("e\u0301abc")
     del core
     with pytest.raises(ValueError, match="scanner"):
-        native_cores.make_core(VOCABULARY, MERGES, normalize=normalizer, scanner="none")
+        native_cores.make_core(VOCABULARY, MERGES, normalizer=[("form", "NFC", normalizer)], scanner="none")
     gc.collect()
     assert sys.getrefcount(normalizer) == before
 

@@ -166,7 +166,7 @@ def test_a_normalizer_that_fails() -> None:
             raise KeyError("not this one")
         return text
 
-    core = native_cores.make_core(names, [], normalize=normalize)
+    core = native_cores.make_core(names, [], normalizer=[("form", "NFC", normalize)])
     for call in (lambda: core.encode("e\u0323" * 3000, 2), lambda: core.encode_batch(["a", "e\u0323"] * 50, 3)):
         for _ in range(3):
             with pytest.raises(KeyError, match="not this one"):

@@ -43,9 +43,13 @@ def _cut_elsewhere(name: str, texts: Iterable[str]) -> list[str]:
     different = []
     for text in texts:
         # All these pipelines end in ByteLevel, whose stand-in characters are one a byte.
-        lengths = [len(piece) for piece, _ in reference.pre_tokenize_str(text)]
-        stops = list(itertools.accumulate(lengths))
-        if pre_tokens(text) != list(itertools.pairwise([0, *stops])):
+        pieces = reference.pre_tokenize_str(text)
+        stops = list(itertools.accumulate(len(piece) for piece, _ in pieces))
+        expected = list(itertools.pairwise([0, *stops]))
+        if "clip" in name:  # leaves some of the text out, and never cuts a character
+            places = [0, *itertools.accumulate(len(c.encode()) for c in text)]
+            expected = [(places[start], places[stop]) for _, (start, stop) in pieces]
+        if pre_tokens(text) != expected:
             different.append(text)
             if len(different) == 5:
                 break

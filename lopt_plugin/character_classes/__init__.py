@@ -6,6 +6,7 @@ import functools
 import logging
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import tokenizers
@@ -27,13 +28,22 @@ def load() -> CharacterClasses:
     in the user's cache folder, XDG_CACHE_HOME or ~/.cache. A damaged file there is replaced; a folder that cannot be
     written only means that the next process derives it again.
     """
+
+    def derive() -> CharacterClasses:
+        from .derive import derive  # seldom needed
+
+        return derive()
+
+    return find_or_derive("table", derive)
+
+
+def find_or_derive(kind: str, derive: Callable[[], CharacterClasses]) -> CharacterClasses:
+    """The table of one kind, as `load` finds it."""
     version = tokenizers.__version__
-    cached = _cache_path(version)
-    found = table.read(table.shipped_path(version), version) or (cached and table.read(cached, version))
+    cached = _cache_path(version, kind)
+    found = table.read(table.shipped_path(version, kind), version) or (cached and table.read(cached, version))
     if found:
         return found
-    from .derive import derive  # seldom needed
-
     started = time.perf_counter()
     classes = derive()
     _logger.info("derived the character classes of tokenizers %s in %.1f s", version, time.perf_counter() - started)
@@ -46,10 +56,11 @@ def load() -> CharacterClasses:
     return classes
 
 
-def _cache_path(version: str) -> Path | None:
+def _cache_path(version: str, kind: str) -> Path | None:
     folder = os.environ.get("XDG_CACHE_HOME", "")
     try:
         root = Path(folder) if os.path.isabs(folder) else Path.home() / ".cache"
     except RuntimeError:  # no home
         return None
-    return root / "lopt_plugin" / f"character_classes_{version}_{table.FORMAT}.npz"
+    name = "character_classes" if kind == "table" else kind
+    return root / "lopt_plugin" / f"{name}_{version}_{table.FORMAT}.npz"

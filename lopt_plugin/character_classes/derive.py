@@ -43,8 +43,8 @@ def derive() -> CharacterClasses:
     masks[table.HF_NUMERIC] = oracle.cut_off_by_digits()
     masks[table.WORD], masks[table.STRIP_SPACE] = oracle.word_and_strip_space()
     decompositions = normalization.Decompositions()
-    masks[table.NFC_CHANGES] = normalization.nfc_changes(decompositions)
-    masks[table.NFC_FOLLOWS] = normalization.nfc_follows(decompositions)
+    masks[table.NFC_CHANGES] = normalization.composed_changes(decompositions)
+    masks[table.NFC_FOLLOWS] = normalization.composed_follows(decompositions, decompositions)
     masks[table.DECOMPOSES] = normalization.decomposes(decompositions)
 
     bits = np.zeros(table.CODE_POINTS, dtype=np.uint16)

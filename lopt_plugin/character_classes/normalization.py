@@ -1,6 +1,6 @@
-"""What NFC may do to a character beside others: the NFC bits and the composing pairs.
+"""What normalization forms may do to a character beside others: bits of the class tables, and the composing pairs.
 
-All of it comes from NFC and NFD of the installed `tokenizers`, whose Unicode version is not Python's.
+All of it comes from the normalizers of the installed `tokenizers`, whose Unicode version is not Python's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _LOW_MARK, _HIGH_MARK = "\u0334", "\u0345"
 
 
 class Decompositions:
-    """NFD and NFC of every scalar value; lists are indexed as SCALAR_VALUES."""
+    """Two forms of every scalar value, NFD and NFC or NFKD and NFKC; lists are indexed as SCALAR_VALUES."""
 
-    def __init__(self) -> None:
+    def __init__(self, decomposed: str = "NFD", composed: str = "NFC") -> None:
         # "\n" is what normalize_each separates with; by itself it stays itself.
         self.characters = list(to_text(SCALAR_VALUES))
-        self.nfd = self._each("NFD")
-        self.nfc = self._each("NFC")
+        self.decomposed = self._each(decomposed)
+        self.composed = self._each(composed)
 
     def _each(self, form: str) -> list[str]:
         newline = self.characters.index("\n")
@@ -31,25 +31,35 @@ class Decompositions:
         return [*texts[:newline], "\n", *texts[newline:]]
 
 
-def nfc_changes(decompositions: Decompositions) -> Mask:
-    return _differ(decompositions.nfc, decompositions.characters)
+def composed_changes(decompositions: Decompositions) -> Mask:
+    return _differ(decompositions.composed, decompositions.characters)
 
 
 def decomposes(decompositions: Decompositions) -> Mask:
-    return _differ(decompositions.nfd, decompositions.characters)
+    return _differ(decompositions.decomposed, decompositions.characters)
 
 
-def nfc_follows(decompositions: Decompositions) -> Mask:
-    """Characters that may reorder or compose with what stands before them.
+def composed_follows(decompositions: Decompositions, canonical: Decompositions) -> Mask:
+    """Characters that may, under NFC or NFKC, reorder or compose with what stands before them.
 
-    NFC decomposes, reorders, composes. Of a character c only the first of NFD(c), d, meets what stands before c. It
-    reorders only if its combining class is not 0. It composes with something before it only if it is then the second
-    part of a pair, and so stands second or later in the decomposition of what that pair makes.
+    Both decompose, reorder, compose. Of a character c only the first of its decomposition, d, meets what stands before
+    c. It reorders only if its combining class is not 0. It composes with something before it only if it is then the
+    second part of a pair, and so stands second or later in the canonical decomposition of what that pair makes: NFKC
+    composes the pairs of NFC.
     """
-    later = {c for text in set(decompositions.nfd) if len(text) > 1 for c in text[1:]}
-    first = {text[0] for text in decompositions.nfd}
-    follows = later | _with_combining_class(sorted(first))
-    return np.fromiter((text[0] in follows for text in decompositions.nfd), dtype=np.bool_, count=len(SCALAR_VALUES))
+    later = {c for text in set(canonical.decomposed) if len(text) > 1 for c in text[1:]}
+    first = {text[0] for text in decompositions.decomposed}
+    return _begin_with(decompositions, later | _with_combining_class(sorted(first)))
+
+
+def begins_with_combining_class(decompositions: Decompositions) -> Mask:
+    """Characters that may, under NFD or NFKD, reorder with what stands before them."""
+    return _begin_with(decompositions, _with_combining_class(sorted({text[0] for text in decompositions.decomposed})))
+
+
+def _begin_with(decompositions: Decompositions, wanted: set[str]) -> Mask:
+    begins = (text[0] in wanted for text in decompositions.decomposed)
+    return np.fromiter(begins, dtype=np.bool_, count=len(SCALAR_VALUES))
 
 
 def _with_combining_class(decomposed: list[str]) -> set[str]:
@@ -74,7 +84,7 @@ def compose_pairs(decompositions: Decompositions) -> npt.NDArray[np.uint32]:
     the reference what becomes of the two. Decompositions have at most four characters.
     """
     halves: dict[tuple[str, str], None] = {}
-    for c, nfd, nfc in zip(decompositions.characters, decompositions.nfd, decompositions.nfc, strict=True):
+    for c, nfd, nfc in zip(decompositions.characters, decompositions.decomposed, decompositions.composed, strict=True):
         if c == nfc and c != nfd:
             for size in range(1, len(nfd)):
                 for taken in combinations(range(len(nfd)), size):

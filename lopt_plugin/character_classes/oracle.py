@@ -99,12 +99,12 @@ def word_and_strip_space() -> tuple[Mask, Mask]:
 
 
 def normalize_each(form: str, texts: list[str]) -> list[str]:
-    r"""NFC or NFD of each text, none of which holds a "\n".
+    r"""NFC, NFD, NFKC or NFKD of each text, none of which holds a "\n".
 
     All are normalized as one text with "\n" between them: "\n" decomposes into nothing, composes with nothing and is
     a starter, across which nothing is reordered, so it shields the texts from each other.
     """
-    normalizer = {"NFC": normalizers.NFC, "NFD": normalizers.NFD}[form]()
+    normalizer = getattr(normalizers, form)()
     answers: list[str] = []
     for first in range(0, len(texts), _BATCH):
         answers += normalizer.normalize_str("\n".join(texts[first : first + _BATCH])).split("\n")

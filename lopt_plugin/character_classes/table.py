@@ -84,8 +84,8 @@ class CharacterClasses:
         )
 
 
-def shipped_path(tokenizers_version: str) -> Path:
-    return Path(__file__).with_name(f"table_{tokenizers_version}.npz")
+def shipped_path(tokenizers_version: str, kind: str = "table") -> Path:
+    return Path(__file__).with_name(f"{kind}_{tokenizers_version}.npz")
 
 
 def write(classes: CharacterClasses, path: Path) -> None:

@@ -1,7 +1,18 @@
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+NormalizerStep: TypeAlias = (
+    tuple[Literal["form"], str, Callable[[str], str]]
+    | tuple[Literal["characters"], list[tuple[int, str]]]
+    | tuple[Literal["replace"], str, str]
+    | tuple[Literal["replace_runs"], str, int, bool, str]
+    | tuple[Literal["strip"], str, bool, bool]
+    | tuple[Literal["prepend"], str]
+    | tuple[Literal["reference"], Callable[[str], str]]
+)
 
 class LoneSurrogateError(ValueError): ...
 
@@ -13,10 +24,19 @@ class Core:
     class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
     refinements: (matcher, behavior, invert, after_byte_level).
-    normalize: the reference library's NFC, called for short stretches only; None for no normalizer.
+    normalizer: steps in order, each a tuple:
+        ("form", "NFC", function), or another form's name; the function normalizes, and is asked about short texts only;
+        ("characters", [(code point, what it becomes), ...]), all characters that the step changes;
+        ("replace", text, by);
+        ("replace_runs", characters, least, each, by): runs of so many of these characters, or, each, every single one;
+        ("strip", white space, left, right);
+        ("prepend", text);
+        ("reference", function): the function is asked about whole stretches.
+    form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
     added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
+    end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
 
     Raises ValueError, with the reason, for what it cannot do exactly.
     """
@@ -34,9 +54,12 @@ class Core:
         scanner: str,
         refinements: list[tuple[str, str, bool, bool]],
         add_prefix_space: bool,
-        normalize: Callable[[str], str] | None,
+        normalizer: list[NormalizerStep],
         added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
         dropped_bytes: bytes = b"",
+        form_pages: bytes = b"",
+        form_cells: bytes = b"",
+        end_of_word_suffix: str = "",
     ) -> None: ...
     def encode(
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
@@ -59,6 +82,9 @@ class Core:
 
     def pre_tokens(self, text: str) -> list[tuple[int, int]]:
         """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""
+
+    def normalize(self, text: str) -> str:
+        """One stretch as the normalizer leaves it."""
 
     def encode_word(self, data: bytes, by_rank: bool) -> list[int]:
         """BPE of one pre-token, by merge rank or by matching; both give the same."""

@@ -10,8 +10,13 @@
 #include <tuple>
 
 #include "core.hpp"
+#include "end_of_word.hpp"
 #include "id_objects.hpp"
 #include "interpreter_lock.hpp"
+#include "map_characters.hpp"
+#include "normalization_form.hpp"
+#include "replace.hpp"
+#include "text_edges.hpp"
 
 namespace nb = nanobind;
 using namespace lopt;
@@ -70,27 +75,88 @@ std::vector<MergeItem> merge_items(nb::list merges) {
     return items;
 }
 
-Nfc::Normalize normalizer(nb::object function) {
-    if (function.is_none()) return {};
-    // The reference is dropped with the core, under the lock.
-    return [function = std::move(function)](std::string_view text) {
+ReferenceNormalize reference_normalizer(nb::object function) {
+    // The steps are moved about, and dropped when a core is refused, without the lock.
+    const std::shared_ptr<nb::object> shared(new nb::object(std::move(function)), [](nb::object* last) {
         const InterpreterLocked locked;
-        const nb::object result = function(nb::str(text.data(), text.size()));
+        delete last;
+    });
+    return [shared](std::string_view text) {
+        const InterpreterLocked locked;
+        const nb::object result = (*shared)(nb::str(text.data(), text.size()));
         return std::string(utf8_of(result));
     };
+}
+
+// What normalization forms ask about characters; `forms` may be null where NFC is the only one.
+struct FormTables {
+    std::shared_ptr<const ClassTable> classes, forms;
+    std::vector<ComposingPair> composing_pairs;
+};
+
+std::unique_ptr<NormalizerStep> normalization_form(const std::string& name, nb::object function, const FormTables& tables) {
+    const struct {
+        std::string_view name;
+        const FormBits& bits;
+    } known[] = {{"NFC", NFC_BITS}, {"NFD", NFD_BITS}, {"NFKC", NFKC_BITS}, {"NFKD", NFKD_BITS}};
+    for (const auto& form : known) {
+        if (form.name != name) continue;
+        const auto& classes = name == "NFC" ? tables.classes : tables.forms;
+        if (!classes) throw std::invalid_argument("no table of what " + name + " changes");
+        return std::make_unique<NormalizationForm>(classes, form.bits, tables.composing_pairs, reference_normalizer(std::move(function)));
+    }
+    throw std::invalid_argument("unknown normalization form " + name);
+}
+
+CharacterSet character_set(const std::string& members) {
+    std::vector<uint32_t> code_points;
+    const auto* p = reinterpret_cast<const uint8_t*>(members.data());
+    int length;
+    for (const auto* end = p + members.size(); p < end; p += length) code_points.push_back(decode_character(p, length));
+    return CharacterSet(code_points);
+}
+
+// A step is a tuple: its kind, then what _core.pyi says.
+std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const FormTables& tables) {
+    if (nb::len(step) == 0) throw std::invalid_argument("a normalizer step is empty");
+    const auto kind = nb::cast<std::string>(step[0]);
+    const auto has = [&step, &kind](std::string_view name, size_t arguments) { return kind == name && nb::len(step) == arguments + 1; };
+    const auto text = [&step](size_t i) { return nb::cast<std::string>(step[i]); };
+    if (has("form", 2)) return normalization_form(text(1), step[2], tables);
+    if (has("replace", 2)) return std::make_unique<ReplaceText>(text(1), text(2));
+    if (has("replace_runs", 4))
+        return std::make_unique<ReplaceRuns>(character_set(text(1)), nb::cast<size_t>(step[2]), nb::cast<bool>(step[3]), text(4));
+    if (has("strip", 3)) return std::make_unique<Strip>(character_set(text(1)), nb::cast<bool>(step[2]), nb::cast<bool>(step[3]));
+    if (has("prepend", 1)) return std::make_unique<Prepend>(text(1));
+    if (has("reference", 1)) return std::make_unique<ReferenceStep>(reference_normalizer(step[1]));
+    if (has("characters", 1)) {
+        std::vector<MappedCharacter> mapped;
+        for (const auto& [code_point, becomes] : nb::cast<std::vector<std::tuple<uint32_t, std::string>>>(step[1])) mapped.push_back({code_point, becomes});
+        return std::make_unique<MapCharacters>(mapped);
+    }
+    throw std::invalid_argument("unknown normalizer step " + kind);
+}
+
+std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(nb::list steps, const FormTables& tables) {
+    std::vector<std::unique_ptr<NormalizerStep>> made;
+    for (nb::handle step : steps) made.push_back(normalizer_step(nb::cast<nb::tuple>(step), tables));
+    return made;
 }
 
 using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
 
-CoreConfiguration configuration_of(nb::bytes class_pages, nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes,
-                                   const std::string& scanner, const std::vector<RefinementTuple>& refinements, bool add_prefix_space,
-                                   nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens) {
+std::shared_ptr<const ClassTable> class_table(nb::bytes class_pages, nb::bytes class_cells) {
     const auto pages = copy_of<uint16_t>(class_pages), cells = copy_of<uint16_t>(class_cells);
+    return std::make_shared<const ClassTable>(pages.data(), pages.size(), cells.data(), cells.size());
+}
+
+CoreConfiguration configuration_of(std::shared_ptr<const ClassTable> classes, std::vector<std::unique_ptr<NormalizerStep>> normalizer,
+                                   nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
+                                   bool add_prefix_space, const std::vector<AddedTokenTuple>& added_tokens) {
     if (byte_classes.size() != 256) throw std::invalid_argument("byte_classes: 256 bytes expected");
-    CoreConfiguration configuration{ClassTable(pages.data(), pages.size(), cells.data(), cells.size()),
-                                    copy_of<ComposingPair>(compose_pairs),
-                                    normalizer(std::move(normalize)),
+    CoreConfiguration configuration{std::move(classes),
+                                    std::move(normalizer),
                                     scanner,
                                     {},
                                     {},
@@ -120,18 +186,25 @@ class PythonCore {
   public:
     PythonCore(nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages, nb::bytes class_cells,
                nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
-               bool add_prefix_space, nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes) {
-        const auto names = vocabulary_items(vocabulary);
-        const auto merge_names = merge_items(merges);
-        auto configuration = configuration_of(class_pages, class_cells, compose_pairs, byte_classes, scanner, refinements,
-                                              add_prefix_space, std::move(normalize), added_tokens);
+               bool add_prefix_space, nb::list normalizer, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes,
+               nb::bytes form_pages, nb::bytes form_cells, const std::string& end_of_word_suffix) {
+        auto names = vocabulary_items(vocabulary);
+        auto merge_names = merge_items(merges);
+        if (!end_of_word_suffix.empty()) {
+            if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
+            end_words(end_of_word_suffix, names, merge_names);
+        }
+        const auto classes = class_table(class_pages, class_cells);
+        const auto forms = form_cells.size() ? class_table(form_pages, form_cells) : nullptr;
+        auto configuration = configuration_of(classes, normalizer_steps(normalizer, {classes, forms, copy_of<ComposingPair>(compose_pairs)}),
+                                              byte_classes, scanner, refinements, add_prefix_space, added_tokens);
         const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
         uint32_t most = 0;
         for (const auto& item : names) most = std::max(most, item.id);
         for (const auto& token : added_tokens) most = std::max(most, std::get<1>(token));
         {
             const InterpreterUnlocked unlocked;
-            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped), merge_names, ignore_merges);
+            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped, end_of_word_suffix), merge_names, ignore_merges);
         }
         objects_ = std::make_unique<IdObjects>(most);
     }
@@ -211,11 +284,29 @@ class PythonCore {
         for (const auto& span : spans) offsets.emplace_back(span.begin - begin, span.end - begin);
         return offsets;
     }
+    nb::str normalize(nb::str text) const {
+        const std::string_view utf8 = utf8_of(text);
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        const auto* end = begin + utf8.size();
+        bool marked = false;
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length) {
+            const uint32_t c = decode_character(p, length);
+            marked |= c >= 0x80 && core_->normalizer().page_marks()[c >> 4];
+        }
+        std::string changed;
+        if (begin == end || !core_->normalizer().apply(begin, end, marked, changed)) return text;
+        return nb::str(changed.data(), changed.size());
+    }
     nb::object encode_word(nb::bytes word, bool by_rank) const {
-        const auto* p = reinterpret_cast<const uint8_t*>(word.c_str());
-        const size_t n = word.size();
-        for (size_t i = 0; i < n; i++)
-            if (!core_->model().knows_byte(p[i])) throw std::invalid_argument("encode_word: a byte that no text holds");
+        std::string bytes(word.c_str(), word.size());
+        const bool ends_words = core_->model().ends_words();
+        for (const char byte : bytes)
+            if (!core_->model().knows_byte(static_cast<uint8_t>(byte)) || (ends_words && static_cast<uint8_t>(byte) == END_OF_WORD))
+                throw std::invalid_argument("encode_word: a byte that no text holds");
+        if (ends_words && !bytes.empty()) bytes.push_back(static_cast<char>(END_OF_WORD));
+        const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
+        const size_t n = bytes.size();
         std::vector<uint32_t> ids(n + 1);
         size_t count = 0;
         if (n) count = by_rank ? merge_by_rank(core_->model().merges(), p, n, ids.data())
@@ -253,17 +344,19 @@ NB_MODULE(_core, module) {
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
         .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
-                      const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&, nb::bytes>(),
+                      const std::vector<RefinementTuple>&, bool, nb::list, const std::vector<AddedTokenTuple>&, nb::bytes, nb::bytes, nb::bytes, const std::string&>(),
              nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"), nb::arg("class_pages"),
              nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
-             nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"),
-             nb::arg("dropped_bytes") = nb::bytes("", 0))
+             nb::arg("add_prefix_space"), nb::arg("normalizer"), nb::arg("added_tokens"),
+             nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("form_pages") = nb::bytes("", 0),
+             nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "")
         .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
         .def("pre_tokens", &PythonCore::pre_tokens, nb::arg("text"))
+        .def("normalize", &PythonCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
         .def("info", &PythonCore::info);

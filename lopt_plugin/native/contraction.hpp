@@ -1,4 +1,4 @@
-// Contractions without regard to case, as the newer split patterns have them.
+// Contractions, with and without regard to case.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,16 @@ inline int contraction_length(const uint8_t* p, const uint8_t* end) {
     if (end - p < 3 || p[2] >= 0x80) return 0;
     const unsigned b = p[2] | 0x20u;
     return b == (a == 'l' ? unsigned{'l'} : unsigned{'e'}) ? 3 : 0;
+}
+
+// The same for 's|'t|'re|'ve|'m|'ll|'d, of older split patterns, which know lower case only.
+inline int lower_case_contraction_length(const uint8_t* p, const uint8_t* end) {
+    if (end - p < 2) return 0;
+    const uint8_t a = p[1];
+    if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
+    if (end - p < 3) return 0;
+    const uint8_t b = p[2];
+    return ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
 }  // namespace lopt

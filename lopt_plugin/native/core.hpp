@@ -12,7 +12,7 @@
 #include "chunks.hpp"
 #include "id_buffer.hpp"
 #include "model.hpp"
-#include "nfc.hpp"
+#include "normalizer.hpp"
 #include "stretch_encoder.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
@@ -38,9 +38,8 @@ struct EncodeOptions {
 };
 
 struct CoreConfiguration {
-    ClassTable classes;
-    std::vector<ComposingPair> composing_pairs;
-    Nfc::Normalize normalize;  // empty: no normalizer
+    std::shared_ptr<const ClassTable> classes;
+    std::vector<std::unique_ptr<NormalizerStep>> normalizer;
     std::string scanner;
     std::vector<Refinement> refinements;
     std::array<uint8_t, 256> byte_classes;
@@ -60,11 +59,10 @@ class Core {
     };
 
     Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
-        : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges),
+        : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_), model_(vocabulary, merges, ignore_merges),
           encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
           raw_tokens_(std::move(configuration.raw_tokens)), normalized_tokens_(std::move(configuration.normalized_tokens)),
-          nfc_(classes_, configuration.composing_pairs, configuration.normalize), normalizes_(bool(configuration.normalize)),
-          add_prefix_space_(configuration.add_prefix_space) {}
+          normalizer_(std::move(configuration.normalizer)), add_prefix_space_(configuration.add_prefix_space) {}
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
@@ -78,7 +76,7 @@ class Core {
         space.owned.clear();
         bool may_change = false;
         const Text utf8 = to_utf8(text, options, space, may_change);
-        find_segments(utf8, options, may_change && normalizes_, space);
+        find_segments(utf8, options, may_change, space);
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
@@ -104,6 +102,7 @@ class Core {
         std::unique_ptr<Workspace> space_;
     };
 
+    const Normalizer& normalizer() const { return normalizer_; }
     const StretchEncoder& stretches() const { return encoder_; }
     const Model& model() const { return model_; }
     ThreadPool& pool() const { return pool_; }
@@ -130,7 +129,7 @@ class Core {
         constexpr size_t PART = 256 << 10;
         if (options.threads < 2 || n < 2 * PART) {
             uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
-            const Transcoded done = transcode(s, n, out, nfc_.page_marks());
+            const Transcoded done = transcode(s, n, out, normalizer_.page_marks());
             if (done.lone_surrogate) throw LoneSurrogateError();
             may_change = done.marks != 0;
             return {out, out + done.bytes, out + done.bytes + READABLE};
@@ -142,7 +141,7 @@ class Core {
         for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
         uint8_t* out = room(space.utf8, start[parts]);
         std::vector<Transcoded> done(parts);
-        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], nfc_.page_marks()); });
+        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], normalizer_.page_marks()); });
         for (const auto& part : done) {
             if (part.lone_surrogate) throw LoneSurrogateError();
             may_change |= part.marks != 0;
@@ -158,8 +157,10 @@ class Core {
         return buffer.data();
     }
 
-    // Added tokens are found in the raw text first, then, between them, in the normalized text.
-    void find_segments(const Text& text, const EncodeOptions& options, bool normalize, Workspace& space) const {
+    // Added tokens are found in the raw text first, then, between them, in the normalized text. `marked`: the text may
+    // hold characters of pages that the normalizer marks.
+    void find_segments(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
+        const bool normalize = marked || normalizer_.changes_ascii();
         auto& segments = space.segments;
         segments.clear();
         if (text.begin == text.end) return;
@@ -175,7 +176,10 @@ class Core {
             }
             Segment stretch = raw;
             std::string changed;
-            if (normalize && nfc_.apply(raw.begin, raw.end, changed)) stretch = own(space, std::move(changed));
+            if (normalize && normalizer_.apply(raw.begin, raw.end, marked, changed)) {
+                if (changed.empty()) continue;
+                stretch = own(space, std::move(changed));
+            }
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
             else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, segments);
@@ -278,17 +282,19 @@ class Core {
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
         space->stretch.window.read_later = nullptr;
+        space->stretch.words.release_above(KEPT_BYTES);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
     }
 
-    ClassTable classes_;
+    std::shared_ptr<const ClassTable> shared_classes_;
+    const ClassTable& classes_;
     Model model_;
     StretchEncoder encoder_;
     AddedTokens raw_tokens_, normalized_tokens_;
-    Nfc nfc_;
-    bool normalizes_, add_prefix_space_;
+    Normalizer normalizer_;
+    bool add_prefix_space_;
     mutable ThreadPool pool_;
     mutable std::mutex store_mutex_;
     mutable std::vector<std::unique_ptr<Workspace>> store_;

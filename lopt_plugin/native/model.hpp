@@ -28,7 +28,7 @@ class Model {
     Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
         : merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes()),
-          cuts_(vocabulary.entries(), vocabulary.drops_bytes()),
+          cuts_(vocabulary.entries(), vocabulary.drops_bytes() || vocabulary.ends_words()), ends_words_(vocabulary.ends_words()),
           words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
           words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
         compatibility_.build_edges(merges_);
@@ -43,6 +43,7 @@ class Model {
     const Cuts& cuts() const { return cuts_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
+    bool ends_words() const { return ends_words_; }
     // Is the byte an entry, or one that is dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
     size_t bytes() const {
@@ -108,7 +109,7 @@ class Model {
     std::vector<WordTable::Item> all_words(bool ignore_merges) const {
         std::vector<WordTable::Item> items;
         for (const auto& entry : reproduction_.reproduced)
-            if (fits_key(entry)) items.push_back(item(entry));
+            if (fits_key(entry) && (!ends_words_ || entry.bytes.back() == static_cast<char>(END_OF_WORD))) items.push_back(item(entry));
         if (ignore_merges)
             for (const auto& entry : reproduction_.others)
                 if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));
@@ -128,6 +129,7 @@ class Model {
     Trie trie_;
     Matcher matcher_;
     Cuts cuts_;
+    bool ends_words_;
     WordTable words_;
     LongWordTable long_words_;
     WordCache cache_;

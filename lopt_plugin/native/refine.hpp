@@ -9,15 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "span.hpp"
 #include "split_patterns.hpp"
 #include "unicode.hpp"
 
 namespace lopt {
-
-// The bytes [begin, end) of a text.
-struct Span {
-    const uint8_t *begin, *end;
-};
 
 // SplitDelimiterBehavior of the reference library.
 enum class SplitBehavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };

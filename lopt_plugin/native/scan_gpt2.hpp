@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ascii_masks.hpp"
+#include "contraction.hpp"
 #include "high_characters.hpp"
 #include "unicode.hpp"
 #include "whitespace.hpp"
@@ -21,7 +22,7 @@ struct Gpt2Scanner {
         uint16_t kind = kind_at(table, p, end, length);
         const uint8_t* q = p + length;
         if (*p == '\'') {
-            const int contraction = lower_case_contraction(p, end);
+            const int contraction = lower_case_contraction_length(p, end);
             if (contraction != 0) return p + contraction;
         }
         if (q == end) return q;
@@ -64,7 +65,7 @@ struct Gpt2Scanner {
                 bounds.end_below(uint64_t{2} << at);  // what follows decides whether this is a contraction
                 break;
             }
-            const int contraction = lower_case_contraction(p + at, p + 64);
+            const int contraction = lower_case_contraction_length(p + at, p + 64);
             if (contraction == 0) continue;
             starts &= ~(uint64_t{2} << at);
             starts |= letter & (uint64_t{1} << (at + contraction));
@@ -75,16 +76,6 @@ struct Gpt2Scanner {
     static uint16_t kind_at(const ClassTable& table, const uint8_t* p, const uint8_t* end, int& length) {
         using namespace class_bit;
         return static_cast<uint16_t>(table.at(p, end, length) & (letter | number | space));
-    }
-
-    // Unlike the patterns made for larger vocabularies this one knows lower case only.
-    static int lower_case_contraction(const uint8_t* p, const uint8_t* end) {
-        if (end - p < 2) return 0;
-        const uint8_t a = p[1];
-        if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
-        if (end - p < 3) return 0;
-        const uint8_t b = p[2];
-        return ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
     }
 
     // \s+(?!\S)|\s+ for white space of two characters or more: all but the last one, or all before the end of the text.

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "scan_cl100k.hpp"
+#include "scan_clip.hpp"
 #include "scan_deepseek.hpp"
 #include "scan_falcon.hpp"
 #include "scan_gpt2.hpp"
@@ -18,7 +19,8 @@ namespace lopt {
 //   next(table, p, end)  the end of the pre-token that starts at p < end;
 //   starts(table, p)     later pre-token starts among the 64 readable bytes from the pre-token start p on, as far as
 //                        these bytes alone make them certain; 0 when they make none certain.
-// Two scans of one text that share a start therefore share all later ones.
+// Two scans of one text that share a start therefore share all later ones. A scanner that leaves out some of the text has
+//   parts(table, p, end, out)  appends the pre-tokens of the step [p, end), if any.
 
 template <class Masks = VectorMasks>
 struct Scanners {
@@ -29,11 +31,12 @@ struct Scanners {
     using Gpt2 = Gpt2Scanner<Masks>;
     using Deepseek = DeepseekScanner<Masks>;
     using Falcon = FalconScanner<Masks>;
+    using Clip = ClipScanner<Masks>;
 
     // Calls visitor.template operator()<Scanner>() for the scanner of that name; false when there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
-        return try_each<Qwen2, Cl100k, O200k, Tekken, Gpt2, Deepseek, Falcon, WholeScanner>(name, visitor);
+        return try_each<Qwen2, Cl100k, O200k, Tekken, Gpt2, Deepseek, Falcon, Clip, WholeScanner>(name, visitor);
     }
 
   private:

@@ -104,6 +104,10 @@ inline const uint8_t* three_digits(const SplitText& text, const uint8_t* p) {
     return text.end - p >= 3 && is_digit(p[0]) && is_digit(p[1]) && is_digit(p[2]) ? p + 3 : nullptr;
 }
 
+inline const uint8_t* clip(const SplitText& text, const uint8_t* p) {
+    return Scanners<>::Clip::match_end(text.classes, p, text.end);
+}
+
 inline const uint8_t* numeric(const SplitText& text, const uint8_t* p) {
     return text.is_numeric(p) ? p + text.length_at(p) : nullptr;
 }
@@ -123,6 +127,7 @@ inline constexpr SplitPattern split_patterns[] = {
     {"deepseek_numbers", split_pattern::deepseek_numbers, false},
     {"deepseek_cjk", split_pattern::deepseek_cjk, false},
     {"deepseek_main", split_pattern::deepseek_main, false},
+    {"clip", split_pattern::clip, false},
     {"three_digits", split_pattern::three_digits, true},
     {"numeric", split_pattern::numeric, true},
     {"punctuation", split_pattern::punctuation, true},

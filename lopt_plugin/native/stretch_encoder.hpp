@@ -10,6 +10,7 @@
 #include "model.hpp"
 #include "refine.hpp"
 #include "scanner.hpp"
+#include "word_buffer.hpp"
 
 namespace lopt {
 
@@ -24,6 +25,7 @@ class StretchEncoder {
     struct Workspace {
         Window window;
         std::vector<Span> pieces;
+        WordBuffer words;
     };
 
     StretchEncoder(const ClassTable& classes, const Model& model, std::string_view scanner, std::vector<Refinement> refinements,
@@ -31,7 +33,9 @@ class StretchEncoder {
         : classes_(classes), model_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
         const bool known = visit_scanner(scanner, [this]<class Scanner>() {
             next_ = &Scanner::next;
-            scan_ = refinements_.empty() ? &StretchEncoder::scan_cut<Scanner> : &StretchEncoder::scan_refined<Scanner>;
+            if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
+            if (leaves_out<Scanner> || model_.ends_words()) scan_ = &StretchEncoder::scan_words<Scanner>;
+            else scan_ = refinements_.empty() ? &StretchEncoder::scan_cut<Scanner> : &StretchEncoder::scan_refined<Scanner>;
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
     }
@@ -48,12 +52,15 @@ class StretchEncoder {
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
         while (p < end) {
             const uint8_t* stop = next(p, end);
-            refine_one(p, stop, out);
+            refine_parts(p, stop, out);
             p = stop;
         }
     }
 
   private:
+    template <class Scanner>
+    static constexpr bool leaves_out = requires { &Scanner::parts; };
+
     using ScanFunction = const uint8_t* (StretchEncoder::*)(const Text&, const uint8_t*, const uint8_t*, Workspace&, IdBuffer&) const;
 
     template <class Scanner>
@@ -108,6 +115,48 @@ class StretchEncoder {
             p = end;
         }
         if (window.count) model_.words().resolve(window, text.readable_end, out);
+        return p;
+    }
+
+    // Where text is left out, or every word is ended, the words are copied together.
+    template <class Scanner>
+    const uint8_t* scan_words(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        constexpr size_t STEP = 64;
+        Window& window = space.window;
+        WordBuffer& words = space.words;
+        const bool end_words = model_.ends_words();
+        const auto make_room = [&](size_t bytes) {
+            if (!window.full() && words.fits(window, bytes)) return;
+            if (window.count) model_.words().resolve(window, words.readable_end(), out);
+            words.start(window, bytes);
+        };
+        words.start(window);
+        while (p < stop) {
+            if (refinements_.empty() && stop - p >= static_cast<ptrdiff_t>(STEP) && p[0] < 0xE0 && p[1] < 0xE0) {
+                if (uint64_t starts = Scanner::starts(classes_, p)) {
+                    make_room(2 * STEP);
+                    const uint8_t* const at = p;
+                    for (; starts; starts &= starts - 1) {
+                        const uint8_t* end = at + __builtin_ctzll(starts);
+                        int length;
+                        const bool left_out = leaves_out<Scanner> && (classes_.at(p, end, length) & class_bit::space);
+                        if (!left_out) words.add(window, p, static_cast<size_t>(end - p), text.readable_end, end_words);
+                        p = end;
+                    }
+                    continue;
+                }
+            }
+            const uint8_t* end = Scanner::next(classes_, p, text.end);
+            space.pieces.clear();
+            refine_parts(p, end, space.pieces);
+            for (const Span& piece : space.pieces) {
+                const size_t length = static_cast<size_t>(piece.end - piece.begin);
+                make_room(length + 1);
+                words.add(window, piece.begin, length, text.readable_end, end_words);
+            }
+            p = end;
+        }
+        if (window.count) model_.words().resolve(window, words.readable_end(), out);
         return p;
     }
 
@@ -176,10 +225,19 @@ class StretchEncoder {
         else refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);
     }
 
+    void refine_parts(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
+        if (parts_ == nullptr) return refine_one(p, end, out);
+        if (refinements_.empty()) return parts_(classes_, p, end, out);
+        std::vector<Span> parts;
+        parts_(classes_, p, end, parts);
+        for (const Span& part : parts) refine_one(part.begin, part.end, out);
+    }
+
     const ClassTable& classes_;
     const Model& model_;
     std::vector<Refinement> refinements_;
     std::array<uint8_t, 256> byte_classes_;
+    void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
     const uint8_t* (*next_)(const ClassTable&, const uint8_t*, const uint8_t*) = nullptr;
     ScanFunction scan_ = nullptr;
 };

@@ -32,6 +32,9 @@ struct Entry {
     uint32_t id;
 };
 
+// Ends a word where a model gives its last character a suffix (end_of_word_suffix): a byte that no text holds.
+inline constexpr uint8_t END_OF_WORD = 0xFE;
+
 // GPT-2's byte-level alphabet: every byte has a printable stand-in character below U+0144.
 class ByteAlphabet {
   public:
@@ -64,10 +67,12 @@ class ByteAlphabet {
 class Vocabulary {
   public:
     // `dropped_bytes`: the bytes of UTF-8 that may lack an entry. Throws std::invalid_argument for any other that does.
-    explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}) : names_(power_of_two_at_least(2 * items.size() + 2)) {
+    // `end_of_word_suffix`, where it is not empty: what stands for END_OF_WORD at the end of a name.
+    explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}, std::string_view end_of_word_suffix = {})
+        : names_(power_of_two_at_least(2 * items.size() + 2)), ends_words_(!end_of_word_suffix.empty()) {
         const ByteAlphabet alphabet;
         size_t total = 0;
-        for (const auto& item : items) total += item.name.size();
+        for (const auto& item : items) total += item.name.size() + 1;
         arena_.reserve(total);  // the entries point into it
         entries_.reserve(items.size());
         byte_id_.fill(NONE);
@@ -76,10 +81,15 @@ class Vocabulary {
             max_id_ = std::max(max_id_, item.id);
             names_[slot(item.name)] = item;
             const size_t start = arena_.size();
-            if (item.name.empty() || !alphabet.decode(item.name, arena_)) {
+            std::string_view name = item.name;
+            const bool ends_word = ends_words_ && name.ends_with(end_of_word_suffix);
+            if (ends_word) name.remove_suffix(end_of_word_suffix.size());
+            if (item.name.empty() || !alphabet.decode(name, arena_) ||
+                (ends_words_ && arena_.find(static_cast<char>(END_OF_WORD), start) != std::string::npos)) {
                 arena_.resize(start);  // an added token, say: no pre-token has such characters
                 continue;
             }
+            if (ends_word) arena_.push_back(static_cast<char>(END_OF_WORD));
             const std::string_view bytes(arena_.data() + start, arena_.size() - start);
             if (bytes.size() == 1) byte_id_[static_cast<uint8_t>(bytes[0])] = item.id;
             entries_.push_back({bytes, item.id});
@@ -107,6 +117,8 @@ class Vocabulary {
     uint32_t max_id() const { return max_id_; }
     // Without an unknown token, Hugging Face takes bytes that are no entries out of a word before it merges anything.
     bool drops_bytes() const { return drops_bytes_; }
+    // Every word is followed by END_OF_WORD.
+    bool ends_words() const { return ends_words_; }
 
   private:
     size_t slot(std::string_view name) const {
@@ -121,7 +133,7 @@ class Vocabulary {
     std::vector<VocabularyItem> names_;
     std::array<uint32_t, 256> byte_id_{};
     uint32_t max_id_ = 0;
-    bool drops_bytes_ = false;
+    bool drops_bytes_ = false, ends_words_ = false;
 };
 
 }  // namespace lopt

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from .normalizers import NormalizerStep
 
 Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
 
@@ -37,12 +40,14 @@ class BytePairModel:
     merges: by rank; "left right", or [left, right] where an entry holds a blank.
     ignore_merges: a pre-token that is an entry becomes that entry, whatever the merges give.
     dropped_bytes: bytes of UTF-8 that are no entry; they are taken out of a pre-token before anything is merged.
+    end_of_word_suffix: stands, in the names of entries, behind what ends a pre-token; "" where the model has none.
     """
 
     vocabulary: dict[str, int]
     merges: list[str] | list[list[str]]
     ignore_merges: bool
     dropped_bytes: bytes = b""
+    end_of_word_suffix: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Pipeline:
     Truncation and padding are not part of it: they are state of a call.
     """
 
-    normalizer: Literal["nfc"] | None
+    normalizer: tuple[NormalizerStep, ...]
     scanner: str
     refinements: tuple[Refinement, ...]
     add_prefix_space: bool

@@ -47,16 +47,30 @@ def read_model(tokenizer: tokenizers.Tokenizer) -> BytePairModel | Unsupported:
         return unsupported
     if state["dropout"]:
         return Unsupported("model BPE with dropout is not accelerated: it is random")
-    for option in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if state[option]:
-            return Unsupported(f"model BPE with {option} {state[option]!r} is not accelerated yet")
+    if prefix := state["continuing_subword_prefix"]:
+        return Unsupported(f"model BPE with continuing_subword_prefix {prefix!r} is not accelerated yet")
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
         return Unsupported("model BPE has two entries with one id")
     ignore_merges = bool(state.get("ignore_merges", False))
     missing = bytes(byte for byte in _BYTES_OF_UTF8 if alphabet()[byte] not in vocabulary)
     if missing and (state["unk_token"] is not None or state.get("byte_fallback") or ignore_merges):
         return Unsupported(f"model BPE is not byte-level: its vocabulary lacks {len(missing)} bytes")
+    if suffix := state["end_of_word_suffix"]:
+        return _with_suffix(BytePairModel(vocabulary, merges, ignore_merges, missing, suffix))
     return BytePairModel(vocabulary, merges, ignore_merges, missing)
+
+
+def _with_suffix(model: BytePairModel) -> BytePairModel | Unsupported:
+    """A model that puts a suffix behind the last character of a word (CLIP), where no character is unknown to it."""
+    suffix = model.end_of_word_suffix
+    with_option = f"model BPE with end_of_word_suffix {suffix!r}"
+    if model.ignore_merges:
+        return Unsupported(f"{with_option} and ignore_merges is not accelerated")
+    names = [alphabet()[byte] + end for byte in _BYTES_OF_UTF8 for end in ("", suffix)]
+    missing = sum(name not in model.vocabulary for name in names)
+    if missing:
+        return Unsupported(f"{with_option} lacks {missing} of the {len(names)} bytes with and without it")
+    return model
 
 
 @contextlib.contextmanager

@@ -35,6 +35,7 @@ _FUSED: list[tuple[str, tuple[Refinement, ...]]] = [
             Refinement("deepseek_main", "isolated"),
         ),
     ),
+    ("clip", (Refinement("clip", "removed", invert=True), Refinement("gpt2", "isolated"))),
     ("falcon", (Refinement("punctuation", "contiguous"), Refinement("gpt2", "isolated"))),
     *((name, (Refinement(name, "isolated"),)) for name in sorted(COVERING)),
     ("whole", ()),

@@ -21,6 +21,11 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     `encode_special_tokens`, truncation and padding are set to is not read: that is state of a call.
     """
     kind = type(tokenizer.model).__name__
+    if kind == "Unigram":
+        return Unsupported(
+            "model Unigram is left to Hugging Face, whole texts at a time: any character may decide how "
+            "all the others are divided"
+        )
     if kind != "BPE":
         return Unsupported(f"model {kind} is not accelerated yet")
 
@@ -48,7 +53,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     if ids_added != tokenizer.num_special_tokens_to_add(is_pair=False):
         return Unsupported(f"the post-processor says that it adds another number of ids than {ids_added}")
 
-    added_tokens = read_added_tokens(tokenizer, normalizer)
+    added_tokens = read_added_tokens(tokenizer)
     if isinstance(added_tokens, Unsupported):
         return added_tokens
     model = read_model(tokenizer)

@@ -43,6 +43,7 @@ _DEEPSEEK_MAIN_ESCAPED = (
 )
 # The published files hold the two newline characters themselves.
 DEEPSEEK_MAIN = _DEEPSEEK_MAIN_ESCAPED.replace(r"\r\n", "\r\n")
+CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 THREE_DIGITS = "[0-9][0-9][0-9]"
 
 MATCHERS: dict[str, str] = {
@@ -61,6 +62,7 @@ MATCHERS: dict[str, str] = {
     DEEPSEEK_CJK: "deepseek_cjk",
     DEEPSEEK_MAIN: "deepseek_main",
     _DEEPSEEK_MAIN_ESCAPED: "deepseek_main",
+    CLIP: "clip",
     THREE_DIGITS: "three_digits",
 }
 
@@ -68,5 +70,6 @@ MATCHERS: dict[str, str] = {
 # each of these patterns has an alternative for each kind that matches at any such character, whatever stands behind it:
 # `\p{L}+` (o200k and tekken: every letter is of the one set or of the other, and each set has an alternative that needs
 # no character of the other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+`. DeepSeek's main pattern is not one of them: it
-# leaves out numbers, and what is neither a letter nor a blank nor punctuation nor a symbol, such as control characters.
+# leaves out numbers, and what is neither a letter nor a blank nor punctuation nor a symbol, such as control characters;
+# CLIP's leaves out blanks.
 COVERING = frozenset({"gpt2", "qwen2", "cl100k", "o200k", "tekken"})

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tokenizers.normalizers import NFC
 
 from ..pipeline import Pipeline
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
+from .normalizer_steps import form_table, native_steps
 
 
 class NativeUnavailableError(Exception):
@@ -128,7 +128,7 @@ def _build_core(pipeline: Pipeline) -> Any:
 
     classes = character_classes.load()
     model = pipeline.model
-    normalize = NFC().normalize_str if pipeline.normalizer == "nfc" else None
+    form_pages, form_cells = form_table(pipeline.normalizer)
     try:
         return _core.Core(
             vocabulary=model.vocabulary,
@@ -142,18 +142,13 @@ def _build_core(pipeline: Pipeline) -> Any:
             refinements=[(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
             add_prefix_space=pipeline.add_prefix_space,
             dropped_bytes=model.dropped_bytes,
-            normalize=normalize,
-            # Those found in the normalized text are found in their normalized form.
+            end_of_word_suffix=model.end_of_word_suffix,
+            normalizer=native_steps(pipeline.normalizer),
+            form_pages=form_pages,
+            form_cells=form_cells,
+            # Those found in the normalized text come in their normalized form.
             added_tokens=[
-                (
-                    normalize(t.content) if t.normalized and normalize is not None else t.content,
-                    t.id,
-                    t.single_word,
-                    t.lstrip,
-                    t.rstrip,
-                    t.normalized,
-                    t.special,
-                )
+                (t.content, t.id, t.single_word, t.lstrip, t.rstrip, t.normalized, t.special)
                 for t in pipeline.added_tokens
             ],
         )

@@ -46,6 +46,9 @@ DEEPSEEK = [
     + "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
 ]
 
+CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+SUFFIX = "</w>"
+
 # Every flag, alone and together; tokens that begin, end and contain each other; tokens that normalization changes or
 # that only normalized text contains.
 ADDED_TOKENS = [
@@ -126,8 +129,10 @@ def split(pattern: str, behavior: str = "isolated", invert: bool = False) -> pre
     return pre_tokenizers.Split(Regex(pattern), behavior, invert)
 
 
-def train(steps: list[pre_tokenizers.PreTokenizer], normalizer: Any = None, special: tuple[str, ...] = ()) -> Tokenizer:
-    tokenizer = Tokenizer(models.BPE())
+def train(
+    steps: list[pre_tokenizers.PreTokenizer], normalizer: Any = None, special: tuple[str, ...] = (), **options: str
+) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(**options))
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
@@ -137,6 +142,7 @@ def train(steps: list[pre_tokenizers.PreTokenizer], normalizer: Any = None, spec
         show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         special_tokens=list(special),
+        **options,
     )
     tokenizer.train_from_iterator(training_texts(), trainer)
     return tokenizer
@@ -197,6 +203,19 @@ def make_tokenizers() -> Iterator[tuple[str, str]]:
     starcoder.add_tokens(ADDED_TOKENS)
     yield "tiny_starcoder", starcoder.to_str()
 
+    clip_normalizers = [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
+    clip_steps = [split(CLIP, "removed", invert=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    clip = with_every_byte_as_a_word(
+        train(clip_steps, normalizers.Sequence(clip_normalizers), end_of_word_suffix=SUFFIX)
+    )
+    clip.add_special_tokens([AddedToken("<|startoftext|>", normalized=True), AddedToken("<|endoftext|>")])
+    clip.add_tokens(ADDED_TOKENS)
+    start, end = (clip.token_to_id(token) for token in ("<|startoftext|>", "<|endoftext|>"))
+    clip.post_processor = processors.RobertaProcessing(
+        ("<|endoftext|>", end), ("<|startoftext|>", start), trim_offsets=False, add_prefix_space=False
+    )
+    yield "tiny_clip", clip.to_str()
+
 
 def with_words_that_no_merge_makes(tokenizer: Tokenizer) -> Tokenizer:
     """With ignore_merges, and entries that only it can give: whole words, without merges for them."""
@@ -207,6 +226,15 @@ def with_words_that_no_merge_makes(tokenizer: Tokenizer) -> Tokenizer:
         bytes_only = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         stand_ins, _ = bytes_only.pre_tokenize_str(word)[0]
         vocabulary.setdefault(stand_ins, len(vocabulary))
+    return Tokenizer.from_str(json.dumps(state))
+
+
+def with_every_byte_as_a_word(tokenizer: Tokenizer) -> Tokenizer:
+    """With an entry for every byte at the end of a word; training gives those only that its texts have there."""
+    state = json.loads(tokenizer.to_str())
+    vocabulary = state["model"]["vocab"]
+    for byte in sorted(pre_tokenizers.ByteLevel.alphabet()):
+        vocabulary.setdefault(byte + SUFFIX, len(vocabulary))
     return Tokenizer.from_str(json.dumps(state))
 
 

@@ -1,14 +1,21 @@
-// NFC by the reference library's own normalizer, on just the stretches that it may change.
+// NFC, NFD, NFKC and NFKD by the reference library's own normalizer, on just the stretches that it may change.
+//
+// All four decompose, reorder marks and, C forms only, compose. A character is safe where it stays as it is alone and
+// where the first character of its decomposition has no combining class and is the second part of no composing pair:
+// then nothing that stands before it has a part in what becomes of it. Text between safe characters, the one before it
+// included (a mark may compose with it), is normalized independently of all other text.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "hash.hpp"
+#include "normalizer.hpp"
 #include "table.hpp"
 #include "unicode.hpp"
 
@@ -18,24 +25,49 @@ struct ComposingPair {
     uint32_t first, second;
 };
 
-class Nfc {
-  public:
-    // Normalizes a short text; may throw.
-    using Normalize = std::function<std::string(std::string_view)>;
+// Bits of the table of the other forms than NFC (character_classes.normalizers derives it).
+namespace form_bit {
+inline constexpr uint16_t nfd_changes = 1u << 0;    // NFD(c) != c
+inline constexpr uint16_t nfd_follows = 1u << 1;    // the first of NFD(c) has a combining class
+inline constexpr uint16_t nfkc_changes = 1u << 2;   // NFKC(c) != c
+inline constexpr uint16_t nfkc_follows = 1u << 3;   // the first of NFKD(c) has a combining class or may compose with what stands before it
+inline constexpr uint16_t nfkd_changes = 1u << 4;   // NFKD(c) != c
+inline constexpr uint16_t nfkd_follows = 1u << 5;   // the first of NFKD(c) has a combining class
+}  // namespace form_bit
 
-    // `pairs`: all (a, b) that NFC makes one character of.
-    Nfc(const ClassTable& classes, const std::vector<ComposingPair>& pairs, Normalize normalize)
-        : classes_(classes), normalize_(std::move(normalize)), pairs_(PAIR_BITS / 64, 0), page_marks_(0x110000 >> 4, 0) {
+// What a form does to a character, as bits of a class table.
+struct FormBits {
+    uint16_t changes;     // alone
+    uint16_t follows;     // may reorder or compose with what stands before it
+    uint16_t decomposes;  // has a decomposition, which a C form may compose again
+    bool composes;
+};
+inline constexpr FormBits NFC_BITS{class_bit::nfc_changes, class_bit::nfc_follows, class_bit::decomposes, true};
+inline constexpr FormBits NFD_BITS{form_bit::nfd_changes, form_bit::nfd_follows, form_bit::nfd_changes, false};
+inline constexpr FormBits NFKC_BITS{form_bit::nfkc_changes, form_bit::nfkc_follows, form_bit::nfkd_changes, true};
+inline constexpr FormBits NFKD_BITS{form_bit::nfkd_changes, form_bit::nfkd_follows, form_bit::nfkd_changes, false};
+
+class NormalizationForm final : public NormalizerStep {
+  public:
+    // `pairs`: all (a, b) that NFC makes one character of. `normalize` is asked about short texts; it may throw.
+    // Throws std::invalid_argument where the form would change ASCII.
+    NormalizationForm(std::shared_ptr<const ClassTable> classes, const FormBits& bits, const std::vector<ComposingPair>& pairs,
+                      ReferenceNormalize normalize)
+        : shared_classes_(std::move(classes)), classes_(*shared_classes_), bits_(bits),
+          involved_(static_cast<uint16_t>(bits.changes | bits.follows)), normalize_(std::move(normalize)), pairs_(PAIR_BITS / 64, 0) {
+        for (uint32_t c = 0; c < 0x80; c++)
+            if (classes_.of(c) & involved_) throw std::invalid_argument("a normalization form that changes ASCII");
+        if (!bits.composes) return;
         for (const auto& pair : pairs) pairs_[pair_bit(pair.first, pair.second) >> 6] |= uint64_t{1} << (pair_bit(pair.first, pair.second) & 63);
-        for (uint32_t c = 0x80; c < 0x110000; c++)
-            if (classes.of(c) & INVOLVED) page_marks_[c >> 4] = 1;
     }
 
-    // One mark for every 16 code points: zero where none of them can take part in a change.
-    const uint8_t* page_marks() const { return page_marks_.data(); }
+    bool changes_ascii() const override { return false; }
+    void mark_pages(PageMarks& marks) const override {
+        for (uint32_t c = 0x80; c < 0x110000; c++)
+            if (classes_.of(c) & involved_) marks[c >> 4] = 1;
+    }
 
-    // True, with the normalized text in `out`, when [begin, end) may change; false when it certainly does not.
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;
         const uint8_t* p = begin;
         bool changed = false;
@@ -53,7 +85,6 @@ class Nfc {
     }
 
   private:
-    static constexpr uint16_t INVOLVED = class_bit::nfc_changes | class_bit::nfc_follows;
     static constexpr size_t PAIR_BITS = size_t{1} << 18;
     static constexpr size_t MEMO_ENTRIES = 1 << 15, MEMO_LONGEST = 64;
 
@@ -74,17 +105,17 @@ class Nfc {
             int length;
             const uint16_t bits = classes_.at(p, end, length);
             const uint8_t* next = p + length;
-            if (!(bits & INVOLVED) || harmless(begin, p, next, end, bits)) {
+            if (!(bits & involved_) || harmless(begin, p, next, end, bits)) {
                 p = next;
                 continue;
             }
             const uint8_t* start = p;
-            if (bits & class_bit::nfc_follows)
+            if (bits & bits_.follows)
                 while (start > begin) {
                     start = character_before(start);
-                    if (!(classes_.at(start, end, length) & INVOLVED)) break;
+                    if (!(classes_.at(start, end, length) & involved_)) break;
                 }
-            return {start, classes_.skip(INVOLVED, next, end)};
+            return {start, classes_.skip(involved_, next, end)};
         }
         return {end, end};
     }
@@ -92,12 +123,12 @@ class Nfc {
     // A single following character stays as it is when it has no decomposition, what it follows neither follows,
     // changes nor decomposes, the two do not compose, and nothing else follows them.
     bool harmless(const uint8_t* begin, const uint8_t* p, const uint8_t* next, const uint8_t* end, uint16_t bits) const {
-        if (bits & (class_bit::nfc_changes | class_bit::decomposes)) return false;
+        if (bits & (bits_.changes | bits_.decomposes)) return false;
         int length;
-        if (next < end && (classes_.at(next, end, length) & INVOLVED)) return false;
+        if (next < end && (classes_.at(next, end, length) & involved_)) return false;
         if (p == begin) return true;
         const uint8_t* before = character_before(p);
-        if (classes_.at(before, end, length) & (INVOLVED | class_bit::decomposes)) return false;
+        if (classes_.at(before, end, length) & (involved_ | bits_.decomposes)) return false;
         const size_t bit = pair_bit(decode_character(before, length), decode_character(p, length));
         return !(pairs_[bit >> 6] >> (bit & 63) & 1);  // a collision only costs a question to the oracle
     }
@@ -134,10 +165,12 @@ class Nfc {
         return ((static_cast<uint64_t>(first) << 21 | second) * HASH_A) >> (64 - 18);
     }
 
+    std::shared_ptr<const ClassTable> shared_classes_;
     const ClassTable& classes_;
-    Normalize normalize_;
+    FormBits bits_;
+    uint16_t involved_;
+    ReferenceNormalize normalize_;
     Table<uint64_t> pairs_;
-    Table<uint8_t> page_marks_;
     mutable std::mutex memo_mutex_;
     mutable std::unordered_map<std::string, std::string> memo_;
 };

@@ -1,0 +1,137 @@
+// Normalizer steps that replace: a text, or runs of the characters of a set. Matches are found from the left, none
+// overlaps another, and what stands in for one is not looked at again.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "ascii_masks.hpp"
+#include "character_set.hpp"
+#include "normalizer.hpp"
+#include "unicode.hpp"
+
+namespace lopt {
+
+class ReplaceText final : public NormalizerStep {
+  public:
+    // `pattern` is not empty: whole characters, so that its bytes are found at whole characters only.
+    ReplaceText(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {
+        if (pattern_.empty()) throw std::invalid_argument("an empty text to replace");
+    }
+
+    bool changes_ascii() const override { return beyond_ascii() == pattern_.end(); }
+    void mark_pages(PageMarks& marks) const override {
+        if (changes_ascii()) return;
+        int length;
+        marks[decode_character(reinterpret_cast<const uint8_t*>(&*beyond_ascii()), length) >> 4] = 1;
+    }
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+        size_t at = text.find(pattern_), copied = 0;
+        if (at == std::string_view::npos) return false;
+        out.clear();
+        out.reserve(text.size());
+        for (; at != std::string_view::npos; at = text.find(pattern_, copied)) {
+            out.append(text, copied, at - copied);
+            out += content_;
+            copied = at + pattern_.size();
+        }
+        out.append(text, copied);
+        return true;
+    }
+
+  private:
+    // A character of the pattern without which a text cannot change.
+    std::string::const_iterator beyond_ascii() const {
+        return std::find_if(pattern_.begin(), pattern_.end(), [](char c) { return static_cast<uint8_t>(c) >= 0x80; });
+    }
+    std::string pattern_, content_;
+};
+
+class ReplaceRuns final : public NormalizerStep {
+  public:
+    // Runs of `least` or more (at least 1) characters of `set`, as long as they are; or, `each`, every single one.
+    ReplaceRuns(CharacterSet set, size_t least, bool each, std::string content)
+        : set_(std::move(set)), least_(least), each_(each), content_(std::move(content)) {
+        if (least == 0 || (each && least > 1)) throw std::invalid_argument("a run to replace has no character, or several at once");
+        const std::string_view blanks = "\t\n\v\f\r ";
+        bool only_blanks = set_.holds(' ');
+        for (uint32_t c = 0; c < 0x80; c++) only_blanks &= !set_.holds(c) || blanks.find(static_cast<char>(c)) != std::string_view::npos;
+        lone_spaces_stay_ = only_blanks && (content_ == " " || least > 1);
+    }
+
+    bool changes_ascii() const override {
+        return std::any_of(set_.members().begin(), set_.members().end(), [](uint32_t c) { return c < 0x80; });
+    }
+    void mark_pages(PageMarks& marks) const override {
+        for (const uint32_t c : set_.members())
+            if (c >= 0x80) marks[c >> 4] = 1;
+    }
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        const uint8_t* copied = begin;
+        bool changed = false;
+        for (const uint8_t* p = begin; (p = next_member(p, end)) < end;) {
+            size_t count = 0;
+            const uint8_t* stop = p;
+            int length;
+            do {
+                if (!set_.holds(decode_character(stop, length))) break;
+                stop += length;
+                count++;
+            } while (stop < end && !each_);
+            const std::string_view run(reinterpret_cast<const char*>(p), static_cast<size_t>(stop - p));
+            if (count >= least_ && run != content_) {
+                if (!changed) {
+                    out.clear();
+                    out.reserve(static_cast<size_t>(end - begin));
+                }
+                changed = true;
+                out.append(copied, p);
+                out += content_;
+                copied = stop;
+            }
+            p = stop;
+        }
+        if (changed) out.append(copied, end);
+        return changed;
+    }
+
+  private:
+    // The next member from p on that may begin a run which changes, or `end`; p begins no run's middle.
+    const uint8_t* next_member(const uint8_t* p, const uint8_t* end) const {
+        while (p < end) {
+            if (lone_spaces_stay_ && *p < 0x80 && end - p >= 64) {
+                // Nothing is done about a space between other characters of ASCII.
+                const AsciiMasks m = VectorMasks::of(p);
+                uint64_t stop = m.high | (m.space & ~m.blank) | (m.blank & ((m.space | m.high) >> 1));
+                stop |= m.blank & uint64_t{1} << 63;  // what follows it is not seen
+                if (stop == 0) {
+                    p += 64;
+                    continue;
+                }
+                p += __builtin_ctzll(stop);
+                if (*p < 0x80) {
+                    if (set_.holds(*p)) return p;
+                    p++;  // white space, but no member
+                    continue;
+                }
+            }
+            int length;
+            if (set_.holds(decode_character(p, length))) return p;
+            p += length;
+        }
+        return end;
+    }
+
+    CharacterSet set_;
+    size_t least_;
+    bool each_;
+    std::string content_;
+    bool lone_spaces_stay_ = false;
+};
+
+}  // namespace lopt

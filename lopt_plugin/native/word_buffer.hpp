@@ -1,0 +1,43 @@
+// Words copied one behind the other: where the text between them is dropped, or a byte stands behind each that the
+// text has not. A window over the copies is resolved as a window over text is.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "vocabulary.hpp"
+#include "word_encoder.hpp"
+
+namespace lopt {
+
+class WordBuffer {
+  public:
+    // Begins a window at the start of the buffer, with room for as many bytes. What was there is forgotten.
+    void start(Window& window, size_t bytes = 0) {
+        const size_t wanted = bytes + MARGIN;
+        if (memory_.size() < wanted) memory_.resize(wanted > LEAST ? wanted : LEAST);
+        window.start(memory_.data());
+    }
+    // Whether as many bytes, those behind words included, fit behind those of the window.
+    bool fits(const Window& window, size_t bytes) const { return window.bounds[window.count] + bytes + MARGIN <= memory_.size(); }
+    // Appends a word, which fits, with END_OF_WORD behind it if wanted. Text may be read up to `readable_end`.
+    void add(Window& window, const uint8_t* p, size_t length, const uint8_t* readable_end, bool end_word) {
+        uint8_t* to = memory_.data() + window.bounds[window.count];
+        if (length <= SHORT && readable_end - p >= static_cast<ptrdiff_t>(SHORT)) std::memcpy(to, p, SHORT);
+        else std::memcpy(to, p, length);
+        to[length] = END_OF_WORD;
+        window.add(to + length + end_word);
+    }
+    const uint8_t* readable_end() const { return memory_.data() + memory_.size(); }
+    // The memory that one long word needed is not kept for ever.
+    void release_above(size_t bytes) {
+        if (memory_.size() > bytes) std::vector<uint8_t>().swap(memory_);
+    }
+
+  private:
+    static constexpr size_t SHORT = 16, MARGIN = 128, LEAST = 32 << 10;
+
+    std::vector<uint8_t> memory_;
+};
+
+}  // namespace lopt
