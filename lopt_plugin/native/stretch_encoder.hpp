@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "model.hpp"
 #include "refine.hpp"
+#include "scan_cuts.hpp"
 #include "scanner.hpp"
 
 namespace lopt {
@@ -29,8 +31,14 @@ class StretchEncoder {
     StretchEncoder(const ClassTable& classes, const Model& model, std::string_view scanner, std::vector<Refinement> refinements,
                    std::array<uint8_t, 256> byte_classes)
         : classes_(classes), model_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
+        if (scanner == CutScanner::name || scanner == CutScanner::name_with_blanks) {
+            cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_with_blanks);
+            next_ = &StretchEncoder::next_cut;
+            scan_ = &StretchEncoder::scan_at_cuts;
+            return;
+        }
         const bool known = visit_scanner(scanner, [this]<class Scanner>() {
-            next_ = &Scanner::next;
+            next_ = &StretchEncoder::next_of<Scanner>;
             scan_ = refinements_.empty() ? &StretchEncoder::scan_cut<Scanner> : &StretchEncoder::scan_refined<Scanner>;
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
@@ -42,7 +50,7 @@ class StretchEncoder {
         return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
     }
     // End of the scanner's pre-token that starts at p.
-    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return next_(classes_, p, end); }
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return (this->*next_)(p, end); }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -55,6 +63,34 @@ class StretchEncoder {
 
   private:
     using ScanFunction = const uint8_t* (StretchEncoder::*)(const Text&, const uint8_t*, const uint8_t*, Workspace&, IdBuffer&) const;
+
+    template <class Scanner>
+    const uint8_t* next_of(const uint8_t* p, const uint8_t* end) const {
+        return Scanner::next(classes_, p, end);
+    }
+    const uint8_t* next_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_->next(p, end); }
+
+    const uint8_t* scan_at_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        window.start(p);
+        while (p < stop) {
+            if (window.full()) {
+                model_.words().resolve(window, text.readable_end, out);
+                window.start(p);
+            }
+            if (stop - p >= 64) {
+                const uint64_t starts = cut_scanner_->starts(p);
+                if (starts) {
+                    p = add_starts(window, p, starts);
+                    continue;
+                }
+            }
+            p = cut_scanner_->next(p, text.end);
+            window.add(p);
+        }
+        if (window.count) model_.words().resolve(window, text.readable_end, out);
+        return p;
+    }
 
     template <class Scanner>
     const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
@@ -180,7 +216,8 @@ class StretchEncoder {
     const Model& model_;
     std::vector<Refinement> refinements_;
     std::array<uint8_t, 256> byte_classes_;
-    const uint8_t* (*next_)(const ClassTable&, const uint8_t*, const uint8_t*) = nullptr;
+    std::optional<CutScanner> cut_scanner_;
+    const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
 };
 

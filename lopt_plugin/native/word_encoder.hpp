@@ -187,6 +187,7 @@ class WordEncoder {
         if (known) end = std::copy_n(known->ids.data(), known->count, o);
         else if (may_merge(window, miss)) end += merge_few(merges_, p, length, o);
         else end = matcher_.encode(p, length, o);
+        end = matcher_.with_unknown(o, end);
         cache_.insert(miss.key, miss.hash, o, static_cast<size_t>(end - o));
         return end;
     }

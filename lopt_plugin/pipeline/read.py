@@ -10,7 +10,7 @@ from .components import Pipeline, Unsupported
 from .models import read_model
 from .normalizers import read_normalizer
 from .post_processors import read_post_processor
-from .pre_tokenizers import read_pre_tokenizer
+from .pre_tokenizers import read_blank_signs, read_pre_tokenizer
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
@@ -34,7 +34,10 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     pre_tokenizer_state = state_of(tokenizer.pre_tokenizer, "pre-tokenizer")
     if isinstance(pre_tokenizer_state, Unsupported):
         return pre_tokenizer_state
-    pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
+    pre_tokenizer = read_blank_signs(pre_tokenizer_state, normalizer)
+    of_characters = pre_tokenizer is not None
+    if pre_tokenizer is None:
+        pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
     if isinstance(pre_tokenizer, Unsupported):
         return pre_tokenizer
 
@@ -51,7 +54,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     added_tokens = read_added_tokens(tokenizer, normalizer)
     if isinstance(added_tokens, Unsupported):
         return added_tokens
-    model = read_model(tokenizer)
+    model = read_model(tokenizer, of_characters)
     if isinstance(model, Unsupported):
         return model
     return Pipeline(
@@ -62,4 +65,5 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
         model=model,
         added_tokens=added_tokens,
         post_processor=post_processor,
+        metaspace=pre_tokenizer.metaspace,
     )

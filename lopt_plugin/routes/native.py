@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tokenizers.normalizers import NFC
 
-from ..pipeline import Pipeline
+from ..pipeline import BlankNormalizer, BytePairModel, Pipeline
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 
@@ -133,7 +133,7 @@ def _build_core(pipeline: Pipeline) -> Any:
         return _core.Core(
             vocabulary=model.vocabulary,
             merges=model.merges,
-            ignore_merges=model.ignore_merges,
+            ignore_merges=isinstance(model, BytePairModel) and model.ignore_merges,
             class_pages=classes.pages.tobytes(),
             class_cells=classes.cells.tobytes(),
             compose_pairs=classes.compose_pairs.astype("<u4").tobytes(),
@@ -141,12 +141,18 @@ def _build_core(pipeline: Pipeline) -> Any:
             scanner=pipeline.scanner,
             refinements=[(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
             add_prefix_space=pipeline.add_prefix_space,
-            dropped_bytes=model.dropped_bytes,
+            dropped_bytes=model.dropped_bytes if isinstance(model, BytePairModel) else b"",
+            unknown_characters=(
+                None if isinstance(model, BytePairModel) else (model.unk_token, model.fuse_unk, model.byte_fallback)
+            ),
+            blank_signs=_blank_signs(pipeline),
             normalize=normalize,
-            # Those found in the normalized text are found in their normalized form.
+            # Those found in the normalized text are found in their normalized form; the core's blanks are blanks.
             added_tokens=[
                 (
-                    normalize(t.content) if t.normalized and normalize is not None else t.content,
+                    t.content.replace("\u2581", " ")
+                    if t.normalized and isinstance(pipeline.normalizer, BlankNormalizer)
+                    else t.content,
                     t.id,
                     t.single_word,
                     t.lstrip,
@@ -159,3 +165,12 @@ def _build_core(pipeline: Pipeline) -> Any:
         )
     except ValueError as error:
         raise NativeUnavailableError(str(error)) from error
+
+
+def _blank_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
+    normalizer, metaspace = pipeline.normalizer, pipeline.metaspace
+    in_normalizer = isinstance(normalizer, BlankNormalizer)
+    if not in_normalizer and metaspace is None:
+        return None
+    prepends = isinstance(normalizer, BlankNormalizer) and normalizer.prepends
+    return in_normalizer, prepends, "never" if metaspace is None else metaspace.prepend
