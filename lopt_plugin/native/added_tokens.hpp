@@ -56,10 +56,12 @@ class AddedTokens {
             if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
             if (token->lstrip) {
                 while (start > from && is_stripped(classes, character_before(start), start)) start = character_before(start);
+                start = std::max(start, from);
             }
             if (token->rstrip) {
                 while (stop < end && is_stripped(classes, stop, end)) stop = classes.skip_at_most(1, class_bit::strip_space, stop, end);
             }
+            if (start >= stop) continue;  // all of it was taken by the token before
             if (from < start) out.push_back({from, start, NONE});
             out.push_back({start, stop, token->id});
             from = stop;
