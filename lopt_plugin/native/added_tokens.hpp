@@ -39,6 +39,10 @@ class AddedTokens {
         only_first_ = static_cast<uint8_t>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
     }
     bool empty() const { return tokens_.empty(); }
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const AddedToken& token : tokens_) visit(token);
+    }
 
     // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
     // special are text like any other (`encode_special_tokens` of the reference library).

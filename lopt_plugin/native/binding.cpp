@@ -148,6 +148,7 @@ class PythonCore {
             if (unknown_characters) {
                 const auto& [token, fused, byte_fallback] = *unknown_characters;
                 const SentencePieceVocabulary loaded(names, merge_names, {token, fused, byte_fallback});
+                configuration.separate_blanks = loaded.separate_blanks();
                 core_ = std::make_unique<Core>(std::move(configuration), loaded.vocabulary(), loaded.merges(), ignore_merges,
                                                loaded.unknown_characters());
             } else {

@@ -48,6 +48,7 @@ struct CoreConfiguration {
     bool add_prefix_space;
     std::vector<AddedToken> raw_tokens, normalized_tokens;  // matched before and after the normalizer
     std::optional<BlankSigns> blank_signs = {};             // instead of a normalizer
+    size_t separate_blanks = 0;                             // see separate_blanks.hpp
 };
 
 class Core {
@@ -64,12 +65,17 @@ class Core {
     Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges,
          UnknownCharacters unknown = {})
         : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges, std::move(unknown)),
-          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
+          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
+                   configuration.separate_blanks),
           blank_signs_(configuration.blank_signs), raw_tokens_(std::move(configuration.raw_tokens)),
           normalized_tokens_(std::move(configuration.normalized_tokens), blank_signs_ && blank_signs_->in_normalizer),
           nfc_(classes_, configuration.composing_pairs, configuration.normalize), normalizes_(bool(configuration.normalize)),
           add_prefix_space_(configuration.add_prefix_space) {
         if (blank_signs_) sign_page_marks_ = blank_sign_page_marks();
+        if (encoder_.joins()) {
+            raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
+            normalized_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
+        }
     }
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -203,6 +209,8 @@ class Core {
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
         else raw_tokens_.find(classes_, text.begin, text.end, options.split_special, raw_segments);
+        const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
+        if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
         std::vector<Segment> found;
         for (const Segment& raw : raw_segments) {
             if (raw.token != NONE) {
@@ -244,7 +252,7 @@ class Core {
     }
     // Adds the first piece of a stretch with a blank in front; returns where the rest begins.
     const uint8_t* with_blank_in_front(Workspace& space, const Segment& stretch) const {
-        const uint8_t* const end = encoder_.next(stretch.begin, stretch.end);
+        const uint8_t* const end = encoder_.first_cut(stretch.begin, stretch.end);
         space.segments.push_back(own(space, ' ' + std::string(stretch.begin, end)));
         return end;
     }
@@ -262,10 +270,32 @@ class Core {
     }
 
     void encode_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+        if (encoder_.joins()) return join_segments(text, segment, last, space, out);
         for (; segment != last; segment++) {
             if (segment->token != NONE) out.push(segment->token);
             else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
         }
+    }
+
+    // The same; added tokens that are pieces do not interrupt a window. (In Gemma every newline is an added token.)
+    void join_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+        for (; segment != last; segment++) {
+            if (segment->token == NONE) {
+                encoder_.join(stretch_text(text, *segment), space, out);
+            } else if (segment->token < is_piece_.size() && is_piece_[segment->token]) {
+                encoder_.join_piece(stretch_text(text, *segment), space, out);
+            } else {
+                encoder_.finish(space, out);
+                out.push(segment->token);
+            }
+        }
+        encoder_.finish(space, out);
+    }
+    // An added token is a piece if a text that is just that has its id: it need not be told from one.
+    void note_piece(const AddedToken& token) {
+        if (token.lstrip || token.rstrip || !model_.is_word(token.content, token.id)) return;
+        if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
+        is_piece_[token.id] = true;
     }
 
     // Long stretches are cut into chunks, short ones gathered, and all of them encoded side by side.
@@ -354,6 +384,7 @@ class Core {
     AddedTokens raw_tokens_, normalized_tokens_;
     Nfc nfc_;
     bool normalizes_, add_prefix_space_;
+    std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;
     mutable std::mutex store_mutex_;
     mutable std::vector<std::unique_ptr<Workspace>> store_;

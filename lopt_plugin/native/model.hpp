@@ -45,6 +45,12 @@ class Model {
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
+    // Is the text an entry that BPE makes of it, short enough to be found as a whole?
+    bool is_word(std::string_view text, uint32_t id) const {
+        if (text.empty() || !fits_key({text, id})) return false;
+        const WordTable::Item word = item({text, id});
+        return words_.find(word.key, word.key.hash()) == id;
+    }
     // Is the byte an entry, or one that is dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
     size_t bytes() const {

@@ -1,8 +1,9 @@
 // Pieces of a text that has no split pattern: the vocabulary's own cuts.
 //
-// Whether a place is a cut depends on the two characters that meet there and on nothing else, so two scans agree on
-// every cut that both come to, wherever they began. Every piece gives at least one id: cutting finely never makes more
-// pieces than there are ids.
+// Whether a place is a cut depends on the two characters that meet there, so two scans agree on every cut that both come
+// to, wherever they began. The one exception: a run of blanks may be a piece by itself (separate_blanks.hpp). It then
+// begins at a cut, and there is none inside; so what a scan that began inside a run finds differs at the end of that
+// run only. Every piece gives at least one id: cutting finely never makes more pieces than there are ids.
 #pragma once
 
 #include <array>
@@ -22,8 +23,10 @@ class CutScanner {
     static constexpr const char* name_with_blanks = "vocabulary_cuts_and_blanks";
 
     // `before_blanks`: the text is split before every blank, whatever the vocabulary says.
-    CutScanner(const Cuts& cuts, const UnknownCharacters& unknown, bool before_blanks)
-        : cuts_(cuts), unknown_(unknown), before_blanks_(before_blanks), fuses_(unknown.fuses()) {
+    // `separate_blanks`: a run of two blanks and up to so many is a piece.
+    CutScanner(const Cuts& cuts, const UnknownCharacters& unknown, bool before_blanks, size_t separate_blanks)
+        : cuts_(cuts), unknown_(unknown), before_blanks_(before_blanks), fuses_(unknown.fuses()),
+          separate_blanks_(before_blanks ? 0 : static_cast<int>(separate_blanks)) {
         for (unsigned left = 0; left < 0x80; left++)
             for (unsigned right = 0; right < 0x80; right++)
                 ascii_[right << 7 | left] = cuts_ascii(static_cast<uint8_t>(left), static_cast<uint8_t>(right));
@@ -34,6 +37,15 @@ class CutScanner {
 
     // The end of the piece that starts at p < end.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
+        if (*p == ' ' && separate_blanks_) {
+            const uint8_t* q = p + 1;
+            while (q < end && *q == ' ') q++;
+            if (q < end && q - p >= 2 && q - p <= separate_blanks_) return q;
+        }
+        return first_cut(p, end);
+    }
+    // The first cut behind p that does not depend on what stands before p.
+    const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const {
         int length;
         uint32_t left = decode_character(p, length);
         for (p += length; p < end; p += length) {
@@ -44,12 +56,13 @@ class CutScanner {
         return p;
     }
 
-    // The later starts of pieces among the 64 bytes of text from the start p on.
-    uint64_t starts(const uint8_t* p) const {
+    // The later starts of pieces among the 64 readable bytes from the start p on, of which those in `text` are text.
+    uint64_t starts(const uint8_t* p, uint64_t text) const {
         const AsciiMasks m = VectorMasks::of(p);
         uint64_t found = starts_in_ascii(p, m);
-        if (m.high) found |= starts_beyond_ascii(p, m.high);
-        return found & ~uint64_t{1};
+        if (m.high & text) found |= starts_beyond_ascii(p, m.high & text);
+        if (separate_blanks_) found |= ends_of_separate_blanks(m.blank, found | 1);
+        return found & text & ~uint64_t{1};
     }
 
   private:
@@ -112,6 +125,19 @@ class CutScanner {
         return found;
     }
 
+    // The ends of those runs of blanks that begin at a cut and are pieces by themselves.
+    uint64_t ends_of_separate_blanks(uint64_t blanks, uint64_t cuts) const {
+        uint64_t ends = blanks << 1 & blanks << 2 & ~blanks, found = 0;
+        for (; ends; ends &= ends - 1) {
+            const int end = __builtin_ctzll(ends);
+            const uint64_t others = ~blanks & ((uint64_t{1} << end) - 1);
+            const int begin = others ? 64 - __builtin_clzll(others) : 0;
+            const bool separate = (cuts >> begin & 1) & (end - begin <= separate_blanks_);
+            found |= uint64_t{separate} << end;
+        }
+        return found;
+    }
+
     // The places where one of the two characters is not ASCII.
     [[gnu::noinline]] uint64_t starts_beyond_ascii(const uint8_t* p, uint64_t high) const {
         uint64_t open = (high | high << 1) & ~VectorMasks::continuation(p) & ~uint64_t{1}, found = 0;
@@ -129,6 +155,7 @@ class CutScanner {
     const Cuts& cuts_;
     const UnknownCharacters& unknown_;
     bool before_blanks_, fuses_;
+    int separate_blanks_;
     // By class of the right and of the left character: all or no bits.
     std::array<std::array<uint64_t, CLASSES>, CLASSES> always_{}, sometimes_{};
     std::array<uint8_t, 0x80 * 0x80> ascii_{};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "in_parts.hpp"
+#include "separate_blanks.hpp"
 #include "unicode.hpp"
 #include "unknown_characters.hpp"
 #include "vocabulary.hpp"
@@ -54,6 +55,8 @@ class SentencePieceVocabulary {
     Vocabulary vocabulary() const { return Vocabulary(items_, {}, Names::bytes); }
     const std::vector<MergeItem>& merges() const { return merges_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
+    // See separate_blanks.hpp.
+    size_t separate_blanks() const { return count_separate_blanks(items_, merges_); }
 
   private:
     static uint32_t id_of(const std::vector<VocabularyItem>& items, std::string_view name) {
