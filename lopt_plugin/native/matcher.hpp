@@ -23,6 +23,11 @@ class Matcher {
         index_characters(sorted);
     }
 
+    // The ids of a character of several bytes that is a piece by itself and no entry; null where it is anything else.
+    uint32_t* unknown_character(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        return *p >= 0xC0 && unknown_.become_bytes() ? unknown_.bytes_of(p, length, out) : nullptr;
+    }
+
     bool usable() const { return usable_; }
     bool knows_all_bytes() const { return !drops_bytes_; }
 

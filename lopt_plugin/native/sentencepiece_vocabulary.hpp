@@ -47,7 +47,7 @@ class SentencePieceVocabulary {
         merges_ = std::move(all);
         std::vector<uint32_t> known;
         for (const auto& character : characters_) known.push_back(code_point_of(character.name));
-        unknown_ = UnknownCharacters(become_, unknown_id_, first_part_, std::move(parts_), known);
+        unknown_ = UnknownCharacters(become_, byte_tokens_, unknown_id_, first_part_, std::move(parts_), known);
     }
     SentencePieceVocabulary(const SentencePieceVocabulary&) = delete;
     SentencePieceVocabulary& operator=(const SentencePieceVocabulary&) = delete;

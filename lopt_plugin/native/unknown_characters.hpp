@@ -29,14 +29,21 @@ class UnknownCharacters {
     };
 
     UnknownCharacters() = default;
-    // `parts` have the ids from `first_part` on. `known`: the characters that are entries.
-    UnknownCharacters(Become become, uint32_t unknown_id, uint32_t first_part, std::vector<Part> parts, const std::vector<uint32_t>& known)
-        : become_(become), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
+    // `byte_ids`: the tokens of bytes, where characters become bytes. `parts` have the ids from `first_part` on. `known`: the characters that are entries.
+    UnknownCharacters(Become become, const std::array<uint32_t, 256>& byte_ids, uint32_t unknown_id, uint32_t first_part, std::vector<Part> parts, const std::vector<uint32_t>& known)
+        : become_(become), become_bytes_(become == Become::bytes), byte_ids_(byte_ids), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
         if (become != Become::fused_unknown) return;
         known_.assign(0x110000 / 64, 0);
         for (const uint32_t c : known) known_[c >> 6] |= uint64_t{1} << (c & 63);
     }
 
+    bool become_bytes() const { return become_bytes_; }
+    // Writes the tokens of the bytes if p[0, length) is one character of two to four bytes; null if it is not.
+    uint32_t* bytes_of(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        if (length != (p[0] < 0xE0 ? 2u : p[0] < 0xF0 ? 3u : 4u)) return nullptr;
+        for (uint32_t i = 0; i < length; i++) out[i] = byte_ids_[p[i]];
+        return out + length;
+    }
     bool is_part(uint32_t id) const { return id >= first_part_; }
     // May two neighbours, neither of which is an entry, become one token?
     bool fuses() const { return become_ == Become::fused_unknown; }
@@ -70,6 +77,8 @@ class UnknownCharacters {
     }
 
     Become become_ = Become::bytes;
+    bool become_bytes_ = false;
+    std::array<uint32_t, 256> byte_ids_{};
     uint32_t unknown_id_ = NONE, first_part_ = NONE;
     std::vector<Part> parts_;
     std::vector<uint64_t> known_;

@@ -181,6 +181,7 @@ class WordEncoder {
         const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
         if (id < WHOLE_ONLY) return *o = id, o + 1;
         if (id != NONE && window.is_whole(miss.piece)) return *o = id & ~WHOLE_ONLY, o + 1;
+        if (uint32_t* const stop = matcher_.unknown_character(p, length, o)) return stop;
         const size_t cached = known ? 0 : cache_.find(miss.key, miss.hash, o);
         if (cached) return o + cached;
         uint32_t* end = o;
