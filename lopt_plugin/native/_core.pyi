@@ -17,7 +17,7 @@ NormalizerStep: TypeAlias = (
 class LoneSurrogateError(ValueError): ...
 
 class Core:
-    """Text to ids for one byte-level BPE pipeline. Immutable; shared by threads; survives fork.
+    """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
     vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
     merges: "left right" or [left, right], by rank.
@@ -37,6 +37,11 @@ class Core:
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
     end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
+    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as they
+        are, with U+2581 for the blank; None for a byte-level model.
+    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's blanks and U+2581 are one character,
+        from the normalizer on or only behind the added tokens; see pipeline.BlankNormalizer and pipeline.Metaspace.
+        Contents of normalized tokens then arrive with blanks for U+2581, where the normalizer makes them one.
 
     Raises ValueError, with the reason, for what it cannot do exactly.
     """
@@ -60,6 +65,8 @@ class Core:
         form_pages: bytes = b"",
         form_cells: bytes = b"",
         end_of_word_suffix: str = "",
+        unknown_characters: tuple[str | None, bool, bool] | None = None,
+        blank_signs: tuple[bool, bool, str] | None = None,
     ) -> None: ...
     def encode(
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False

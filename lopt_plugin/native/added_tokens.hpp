@@ -26,7 +26,9 @@ struct Segment {
 
 class AddedTokens {
   public:
-    explicit AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0) {
+    // `keeps_blanks`: blanks of the text stand for something else, which no flag strips.
+    explicit AddedTokens(std::vector<AddedToken> tokens, bool keeps_blanks = false)
+        : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0), keeps_blanks_(keeps_blanks) {
         for (const auto& token : tokens_) {
             const uint8_t first = static_cast<uint8_t>(token.content[0]);
             starts_[first] = true;
@@ -37,6 +39,10 @@ class AddedTokens {
         only_first_ = static_cast<uint8_t>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
     }
     bool empty() const { return tokens_.empty(); }
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const AddedToken& token : tokens_) visit(token);
+    }
 
     // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
     // special are text like any other (`encode_special_tokens` of the reference library).
@@ -53,9 +59,13 @@ class AddedTokens {
             if (split_special && token->special) continue;
             if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
             if (token->lstrip) {
-                while (start > from && (class_before(classes, start) & class_bit::strip_space)) start = character_before(start);
+                while (start > from && is_stripped(classes, character_before(start), start)) start = character_before(start);
+                start = std::max(start, from);
             }
-            if (token->rstrip) stop = classes.skip(class_bit::strip_space, stop, end);
+            if (token->rstrip) {
+                while (stop < end && is_stripped(classes, stop, end)) stop = classes.skip_at_most(1, class_bit::strip_space, stop, end);
+            }
+            if (start >= stop) continue;  // all of it was taken by the token before
             if (from < start) out.push_back({from, start, NONE});
             out.push_back({start, stop, token->id});
             from = stop;
@@ -109,6 +119,10 @@ class AddedTokens {
         while ((*p & 0xC0) == 0x80);
         return p;
     }
+    bool is_stripped(const ClassTable& classes, const uint8_t* p, const uint8_t* end) const {
+        int length;
+        return (classes.at(p, end, length) & class_bit::strip_space) && !(keeps_blanks_ && *p == ' ');
+    }
     static uint16_t class_before(const ClassTable& classes, const uint8_t* p) {
         int length;
         return classes.at(character_before(p), p, length);
@@ -125,6 +139,7 @@ class AddedTokens {
     Trie trie_;
     Table<uint64_t> pairs_;
     std::array<bool, 256> starts_{}, single_byte_{};
+    bool keeps_blanks_;
     size_t first_count_ = 0;
     uint8_t only_first_ = 0;
 };

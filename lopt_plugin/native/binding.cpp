@@ -1,6 +1,7 @@
 // The only file that knows Python: arguments in, lists and arrays out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -16,6 +17,7 @@
 #include "map_characters.hpp"
 #include "normalization_form.hpp"
 #include "replace.hpp"
+#include "sentencepiece_vocabulary.hpp"
 #include "text_edges.hpp"
 
 namespace nb = nanobind;
@@ -144,6 +146,8 @@ std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(nb::list steps, co
 }
 
 using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
+using UnknownTuple = std::tuple<std::optional<std::string>, bool, bool>;
+using BlankSignsTuple = std::tuple<bool, bool, std::string>;
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
 
 std::shared_ptr<const ClassTable> class_table(nb::bytes class_pages, nb::bytes class_cells) {
@@ -174,6 +178,14 @@ CoreConfiguration configuration_of(std::shared_ptr<const ClassTable> classes, st
     return configuration;
 }
 
+BlankSigns blank_signs_of(const BlankSignsTuple& signs) {
+    const auto& [in_normalizer, normalizer_prepends, scheme] = signs;
+    if (scheme == "never") return {in_normalizer, normalizer_prepends, PrependScheme::never};
+    if (scheme == "first") return {in_normalizer, normalizer_prepends, PrependScheme::first};
+    if (scheme == "always") return {in_normalizer, normalizer_prepends, PrependScheme::always};
+    throw std::invalid_argument("unknown prepend scheme " + scheme);
+}
+
 nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> array_of(const uint32_t* ids, size_t count) {
     auto* data = static_cast<int32_t*>(std::malloc(count * sizeof(int32_t) + 1));
     if (!data) throw std::bad_alloc();
@@ -187,24 +199,38 @@ class PythonCore {
     PythonCore(nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages, nb::bytes class_cells,
                nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
                bool add_prefix_space, nb::list normalizer, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes,
-               nb::bytes form_pages, nb::bytes form_cells, const std::string& end_of_word_suffix) {
+               nb::bytes form_pages, nb::bytes form_cells, const std::string& end_of_word_suffix,
+               const std::optional<UnknownTuple>& unknown_characters, const std::optional<BlankSignsTuple>& blank_signs) {
         auto names = vocabulary_items(vocabulary);
         auto merge_names = merge_items(merges);
         if (!end_of_word_suffix.empty()) {
             if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
+            if (unknown_characters) throw std::invalid_argument("words end in a suffix, and the model is over characters");
             end_words(end_of_word_suffix, names, merge_names);
         }
         const auto classes = class_table(class_pages, class_cells);
         const auto forms = form_cells.size() ? class_table(form_pages, form_cells) : nullptr;
         auto configuration = configuration_of(classes, normalizer_steps(normalizer, {classes, forms, copy_of<ComposingPair>(compose_pairs)}),
                                               byte_classes, scanner, refinements, add_prefix_space, added_tokens);
+        if (blank_signs) {
+            if (nb::len(normalizer)) throw std::invalid_argument("blanks are spelled as signs, and there is another normalizer");
+            configuration.blank_signs = blank_signs_of(*blank_signs);
+        }
         const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
         uint32_t most = 0;
         for (const auto& item : names) most = std::max(most, item.id);
         for (const auto& token : added_tokens) most = std::max(most, std::get<1>(token));
         {
             const InterpreterUnlocked unlocked;
-            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped, end_of_word_suffix), merge_names, ignore_merges);
+            if (unknown_characters) {
+                const auto& [token, fused, byte_fallback] = *unknown_characters;
+                const SentencePieceVocabulary loaded(names, merge_names, {token, fused, byte_fallback});
+                configuration.separate_blanks = loaded.separate_blanks();
+                core_ = std::make_unique<Core>(std::move(configuration), loaded.vocabulary(), loaded.merges(), ignore_merges,
+                                               loaded.unknown_characters());
+            } else {
+                core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped, end_of_word_suffix), merge_names, ignore_merges);
+            }
         }
         objects_ = std::make_unique<IdObjects>(most);
     }
@@ -311,6 +337,7 @@ class PythonCore {
         size_t count = 0;
         if (n) count = by_rank ? merge_by_rank(core_->model().merges(), p, n, ids.data())
                                : static_cast<size_t>(core_->model().matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
+        count = static_cast<size_t>(core_->model().unknown_characters().replace(ids.data(), ids.data() + count) - ids.data());
         IdObjects::List list(*objects_);
         list.append(ids.data(), count);
         return nb::steal(list.finish());
@@ -340,16 +367,18 @@ class PythonCore {
 
 NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
-    module.doc() = "The native core: text to ids for one byte-level BPE pipeline.";
+    module.doc() = "The native core: text to ids for one BPE pipeline.";
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
         .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
-                      const std::vector<RefinementTuple>&, bool, nb::list, const std::vector<AddedTokenTuple>&, nb::bytes, nb::bytes, nb::bytes, const std::string&>(),
+                      const std::vector<RefinementTuple>&, bool, nb::list, const std::vector<AddedTokenTuple>&, nb::bytes, nb::bytes,
+                      nb::bytes, const std::string&, const std::optional<UnknownTuple>&, const std::optional<BlankSignsTuple>&>(),
              nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"), nb::arg("class_pages"),
              nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
              nb::arg("add_prefix_space"), nb::arg("normalizer"), nb::arg("added_tokens"),
              nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("form_pages") = nb::bytes("", 0),
-             nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "")
+             nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "",
+             nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none())
         .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,

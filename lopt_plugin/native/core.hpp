@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "added_tokens.hpp"
+#include "blank_signs.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
 #include "model.hpp"
@@ -45,6 +46,8 @@ struct CoreConfiguration {
     std::array<uint8_t, 256> byte_classes;
     bool add_prefix_space;
     std::vector<AddedToken> raw_tokens, normalized_tokens;  // matched before and after the normalizer
+    std::optional<BlankSigns> blank_signs = {};             // instead of a normalizer
+    size_t separate_blanks = 0;                             // see separate_blanks.hpp
 };
 
 class Core {
@@ -58,11 +61,21 @@ class Core {
         std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
     };
 
-    Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
-        : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_), model_(vocabulary, merges, ignore_merges),
-          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
-          raw_tokens_(std::move(configuration.raw_tokens)), normalized_tokens_(std::move(configuration.normalized_tokens)),
-          normalizer_(std::move(configuration.normalizer)), add_prefix_space_(configuration.add_prefix_space) {}
+    Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges,
+         UnknownCharacters unknown = {})
+        : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_),
+          model_(vocabulary, merges, ignore_merges, std::move(unknown)),
+          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
+                   configuration.separate_blanks),
+          blank_signs_(configuration.blank_signs), raw_tokens_(std::move(configuration.raw_tokens)),
+          normalized_tokens_(std::move(configuration.normalized_tokens), blank_signs_ && blank_signs_->in_normalizer),
+          normalizer_(std::move(configuration.normalizer)), add_prefix_space_(configuration.add_prefix_space) {
+        if (blank_signs_) sign_page_marks_ = blank_sign_page_marks();
+        if (encoder_.joins()) {
+            raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
+            normalized_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
+        }
+    }
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
@@ -76,7 +89,8 @@ class Core {
         space.owned.clear();
         bool may_change = false;
         const Text utf8 = to_utf8(text, options, space, may_change);
-        find_segments(utf8, options, may_change, space);
+        if (blank_signs_) find_stretches_of_blanks(utf8, options, may_change, space);
+        else find_segments(utf8, options, may_change, space);
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
@@ -129,7 +143,7 @@ class Core {
         constexpr size_t PART = 256 << 10;
         if (options.threads < 2 || n < 2 * PART) {
             uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
-            const Transcoded done = transcode(s, n, out, normalizer_.page_marks());
+            const Transcoded done = transcode(s, n, out, page_marks());
             if (done.lone_surrogate) throw LoneSurrogateError();
             may_change = done.marks != 0;
             return {out, out + done.bytes, out + done.bytes + READABLE};
@@ -141,13 +155,15 @@ class Core {
         for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
         uint8_t* out = room(space.utf8, start[parts]);
         std::vector<Transcoded> done(parts);
-        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], normalizer_.page_marks()); });
+        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], page_marks()); });
         for (const auto& part : done) {
             if (part.lone_surrogate) throw LoneSurrogateError();
             may_change |= part.marks != 0;
         }
         return {out, out + start[parts], out + start[parts] + READABLE};
     }
+
+    const uint8_t* page_marks() const { return blank_signs_ ? sign_page_marks_.data() : normalizer_.page_marks(); }
 
     static uint8_t* room(std::vector<uint8_t>& buffer, size_t bytes) {
         if (buffer.size() < bytes + READABLE) {
@@ -189,6 +205,62 @@ class Core {
                         segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
         }
     }
+
+    // The same where blanks are spelled as signs. `may_hold_signs`: the text may hold some itself.
+    void find_stretches_of_blanks(const Text& text, const EncodeOptions& options, bool may_hold_signs, Workspace& space) const {
+        auto &segments = space.segments, &raw_segments = space.raw_segments;
+        segments.clear();
+        raw_segments.clear();
+        if (text.begin == text.end) return;
+        if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
+        else raw_tokens_.find(classes_, text.begin, text.end, options.split_special, raw_segments);
+        const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
+        if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
+        std::vector<Segment> found;
+        for (const Segment& raw : raw_segments) {
+            if (raw.token != NONE) {
+                segments.push_back(raw);
+                continue;
+            }
+            Segment stretch = raw;
+            bool prepend = false;
+            if (blank_signs_->in_normalizer) {
+                if (may_hold_signs) stretch = with_blanks(space, stretch);
+                prepend = blank_signs_->normalizer_prepends;
+                if (prepend && !normalized_tokens_.empty()) {
+                    stretch = own(space, ' ' + std::string(stretch.begin, stretch.end));
+                    prepend = false;
+                }
+            }
+            found.clear();
+            if (normalized_tokens_.empty()) found.push_back(stretch);
+            else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, found);
+            const uint8_t* const first = raw.begin == text.begin ? stretch.begin : nullptr;
+            for (Segment part : found) {
+                if (part.token == NONE) {
+                    const bool is_first = part.begin == first;
+                    if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part);
+                    const PrependScheme scheme = blank_signs_->before_blankless;
+                    const bool wanted = scheme == PrependScheme::always || (scheme == PrependScheme::first && is_first);
+                    if (prepend || (wanted && *part.begin != ' ')) part.begin = with_blank_in_front(space, part);
+                    if (part.begin == part.end) continue;
+                }
+                segments.push_back(part);
+            }
+        }
+    }
+    static Segment with_blanks(Workspace& space, const Segment& stretch) {
+        if (find_blank_sign(stretch.begin, stretch.end) == stretch.end) return stretch;
+        std::string text;
+        append_with_blanks(stretch.begin, stretch.end, text);
+        return own(space, std::move(text));
+    }
+    // Adds the first piece of a stretch with a blank in front; returns where the rest begins.
+    const uint8_t* with_blank_in_front(Workspace& space, const Segment& stretch) const {
+        const uint8_t* const end = encoder_.first_cut(stretch.begin, stretch.end);
+        space.segments.push_back(own(space, ' ' + std::string(stretch.begin, end)));
+        return end;
+    }
     static Segment own(Workspace& space, std::string text) {
         const size_t length = text.size();
         text.append(READABLE, '\0');
@@ -203,10 +275,32 @@ class Core {
     }
 
     void encode_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+        if (encoder_.joins()) return join_segments(text, segment, last, space, out);
         for (; segment != last; segment++) {
             if (segment->token != NONE) out.push(segment->token);
             else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
         }
+    }
+
+    // The same; added tokens that are pieces do not interrupt a window. (In Gemma every newline is an added token.)
+    void join_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+        for (; segment != last; segment++) {
+            if (segment->token == NONE) {
+                encoder_.join(stretch_text(text, *segment), space, out);
+            } else if (segment->token < is_piece_.size() && is_piece_[segment->token]) {
+                encoder_.join_piece(stretch_text(text, *segment), space, out);
+            } else {
+                encoder_.finish(space, out);
+                out.push(segment->token);
+            }
+        }
+        encoder_.finish(space, out);
+    }
+    // An added token is a piece if a text that is just that has its id: it need not be told from one.
+    void note_piece(const AddedToken& token) {
+        if (token.lstrip || token.rstrip || !model_.is_word(token.content, token.id)) return;
+        if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
+        is_piece_[token.id] = true;
     }
 
     // Long stretches are cut into chunks, short ones gathered, and all of them encoded side by side.
@@ -292,9 +386,12 @@ class Core {
     const ClassTable& classes_;
     Model model_;
     StretchEncoder encoder_;
+    std::optional<BlankSigns> blank_signs_;
+    std::vector<uint8_t> sign_page_marks_;
     AddedTokens raw_tokens_, normalized_tokens_;
     Normalizer normalizer_;
     bool add_prefix_space_;
+    std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;
     mutable std::mutex store_mutex_;
     mutable std::vector<std::unique_ptr<Workspace>> store_;

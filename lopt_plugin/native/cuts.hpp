@@ -6,6 +6,7 @@
 // three characters, which repeat, where clauses do not.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "vocabulary.hpp"
@@ -27,7 +28,7 @@ class Cuts {
                 size_t end = i + 1;
                 while (end < n && inside_character(p[end])) end++;
                 const bool whole_right = length_of(p[i]) == end - i;
-                if (whole_left && whole_right) set(pairs_, pair_bit(decode(p + start, i - start), decode(p + i, end - i)));
+                if (whole_left && whole_right) set_pair(decode(p + start, i - start), decode(p + i, end - i));
                 else set(open_, open_bit(p[i - 1], p[i]));
             }
         }
@@ -38,7 +39,11 @@ class Cuts {
     bool between(uint32_t left, uint32_t right, uint8_t last_byte, uint8_t first_byte) const {
         return !(get(pairs_, pair_bit(left, right)) | get(open_, open_bit(last_byte, first_byte)));
     }
-    size_t bytes() const { return pairs_.bytes() + open_.bytes(); }
+    // The same for two characters of ASCII where no entry ends inside a character, by the pair alone and exactly.
+    bool between_ascii(uint8_t left, uint8_t right) const { return !(ascii_[left][right >> 6] >> (right & 63) & 1); }
+    // The same for any two characters.
+    bool between_characters(uint32_t left, uint32_t right) const { return !get(pairs_, pair_bit(left, right)); }
+    size_t bytes() const { return pairs_.bytes() + open_.bytes() + sizeof ascii_; }
 
   private:
     static constexpr size_t PAIR_BITS = size_t{1} << 19, OPEN_BITS = size_t{1} << 16;
@@ -49,6 +54,10 @@ class Cuts {
         for (size_t i = 1; i < n; i++) code_point = code_point << 6 | (p[i] & 63u);
         return code_point;
     }
+    void set_pair(uint32_t left, uint32_t right) {
+        set(pairs_, pair_bit(left, right));
+        if (left < 0x80 && right < 0x80) ascii_[left][right >> 6] |= uint64_t{1} << (right & 63);
+    }
     static size_t pair_bit(uint32_t left, uint32_t right) {
         return ((static_cast<uint64_t>(left) << 21 | right) * HASH_A) >> (64 - 19);
     }
@@ -57,6 +66,7 @@ class Cuts {
     static bool get(const Table<uint64_t>& bits, size_t i) { return bits[i >> 6] >> (i & 63) & 1; }
 
     Table<uint64_t> pairs_, open_;
+    std::array<std::array<uint64_t, 2>, 0x80> ascii_{};
 };
 
 }  // namespace lopt

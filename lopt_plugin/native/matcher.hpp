@@ -9,6 +9,7 @@
 #include "compatibility.hpp"
 #include "merges.hpp"
 #include "trie.hpp"
+#include "unknown_characters.hpp"
 
 namespace lopt {
 
@@ -17,9 +18,14 @@ class Matcher {
     // `usable` false (an entry is too long to be described): every word is merged by rank.
     // `drops_bytes`: bytes that are no entries are taken out of a word first.
     Matcher(const MergeTable& merges, const Compatibility& compatibility, const Trie& trie, const std::vector<Entry>& sorted,
-            bool usable, bool drops_bytes)
-        : merges_(merges), compatibility_(compatibility), trie_(trie), usable_(usable), drops_bytes_(drops_bytes) {
+            bool usable, bool drops_bytes, const UnknownCharacters& unknown)
+        : merges_(merges), compatibility_(compatibility), trie_(trie), usable_(usable), drops_bytes_(drops_bytes), unknown_(unknown) {
         index_characters(sorted);
+    }
+
+    // The ids of a character of several bytes that is a piece by itself and no entry; null where it is anything else.
+    uint32_t* unknown_character(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        return *p >= 0xC0 && unknown_.become_bytes() ? unknown_.bytes_of(p, length, out) : nullptr;
     }
 
     bool usable() const { return usable_; }
@@ -27,11 +33,14 @@ class Matcher {
 
     // BPE of p[0, length), 0 < length. Returns the end of the output; `out` has room for one id per byte.
     uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out) const {
-        if (!drops_bytes_) return encode_all(p, length, out);
+        if (!drops_bytes_) return with_unknown(out, encode_all(p, length, out));
         std::vector<uint8_t> kept;
         std::copy_if(p, p + length, std::back_inserter(kept), [this](uint8_t byte) { return merges_.byte_id(byte) != NONE; });
         return kept.empty() ? out : encode_all(kept.data(), static_cast<uint32_t>(kept.size()), out);
     }
+
+    // Ids that merges gave to whole characters, as the tokenizer gives them; returns their new end.
+    uint32_t* with_unknown(uint32_t* begin, uint32_t* end) const { return unknown_.replace(begin, end); }
 
     size_t bytes() const { return first_.size() * sizeof(CharacterStep) + next_.bytes() + filter_.bytes(); }
 
@@ -184,6 +193,7 @@ class Matcher {
     const Compatibility& compatibility_;
     const Trie& trie_;
     bool usable_, drops_bytes_;
+    const UnknownCharacters& unknown_;
     std::vector<CharacterStep> first_;
     Table<CharacterSlot> next_;
     Table<uint64_t> filter_;

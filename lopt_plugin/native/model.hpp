@@ -1,4 +1,4 @@
-// All read-only tables of one byte-level BPE model, and the cache that belongs to them.
+// All read-only tables of one BPE model, and the cache that belongs to them.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "matcher.hpp"
 #include "merges.hpp"
 #include "trie.hpp"
+#include "unknown_characters.hpp"
 #include "vocabulary.hpp"
 #include "word_encoder.hpp"
 #include "words.hpp"
@@ -25,9 +26,9 @@ struct Reproduction {
 class Model {
   public:
     // Throws std::invalid_argument with the reason for what it cannot do exactly.
-    Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
-        : merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
-          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes()),
+    Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges, UnknownCharacters unknown = {})
+        : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
+          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes() || vocabulary.ends_words()), ends_words_(vocabulary.ends_words()),
           words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
           words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
@@ -44,6 +45,13 @@ class Model {
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
     bool ends_words() const { return ends_words_; }
+    const UnknownCharacters& unknown_characters() const { return unknown_; }
+    // Is the text an entry that BPE makes of it, short enough to be found as a whole?
+    bool is_word(std::string_view text, uint32_t id) const {
+        if (text.empty() || !fits_key({text, id})) return false;
+        const WordTable::Item word = item({text, id});
+        return words_.find(word.key, word.key.hash()) == id;
+    }
     // Is the byte an entry, or one that is dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
     size_t bytes() const {
@@ -109,7 +117,8 @@ class Model {
     std::vector<WordTable::Item> all_words(bool ignore_merges) const {
         std::vector<WordTable::Item> items;
         for (const auto& entry : reproduction_.reproduced)
-            if (fits_key(entry) && (!ends_words_ || entry.bytes.back() == static_cast<char>(END_OF_WORD))) items.push_back(item(entry));
+            if (fits_key(entry) && !unknown_.is_part(entry.id) && (!ends_words_ || entry.bytes.back() == static_cast<char>(END_OF_WORD)))
+                items.push_back(item(entry));
         if (ignore_merges)
             for (const auto& entry : reproduction_.others)
                 if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));
@@ -123,6 +132,7 @@ class Model {
         return entries;
     }
 
+    UnknownCharacters unknown_;
     MergeTable merges_;
     Compatibility compatibility_;
     Reproduction reproduction_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "model.hpp"
 #include "refine.hpp"
+#include "scan_cuts.hpp"
 #include "scanner.hpp"
 #include "word_buffer.hpp"
 
@@ -26,13 +28,20 @@ class StretchEncoder {
         Window window;
         std::vector<Span> pieces;
         WordBuffer words;
+        const uint8_t* readable_end = nullptr;  // behind the pieces of the window, where stretches are joined
     };
 
     StretchEncoder(const ClassTable& classes, const Model& model, std::string_view scanner, std::vector<Refinement> refinements,
-                   std::array<uint8_t, 256> byte_classes)
+                   std::array<uint8_t, 256> byte_classes, size_t separate_blanks)
         : classes_(classes), model_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
+        if (scanner == CutScanner::name || scanner == CutScanner::name_with_blanks) {
+            cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_with_blanks, separate_blanks);
+            next_ = &StretchEncoder::next_cut;
+            scan_ = &StretchEncoder::scan_at_cuts;
+            return;
+        }
         const bool known = visit_scanner(scanner, [this]<class Scanner>() {
-            next_ = &Scanner::next;
+            next_ = &StretchEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
             if (leaves_out<Scanner> || model_.ends_words()) scan_ = &StretchEncoder::scan_words<Scanner>;
             else scan_ = refinements_.empty() ? &StretchEncoder::scan_cut<Scanner> : &StretchEncoder::scan_refined<Scanner>;
@@ -45,8 +54,27 @@ class StretchEncoder {
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
     }
+    // Whether short stretches are better given to `join`: many of them are resolved together.
+    bool joins() const { return cut_scanner_.has_value(); }
+    // Takes in a whole stretch; its ids, and those of all before, are appended by `finish` at the latest.
+    void join(const Text& stretch, Workspace& space, IdBuffer& out) const {
+        continue_at(stretch, space, out);
+        add_cuts(stretch, stretch.begin, stretch.end, space.window, out);
+    }
+    // The same for a stretch that is one piece.
+    void join_piece(const Text& piece, Workspace& space, IdBuffer& out) const {
+        continue_at(piece, space, out);
+        make_room(piece, space.window, out);
+        space.window.add(piece.end);
+    }
+    void finish(Workspace& space, IdBuffer& out) const {
+        flush({nullptr, nullptr, space.readable_end}, space.window, out);
+    }
     // End of the scanner's pre-token that starts at p.
-    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return next_(classes_, p, end); }
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return (this->*next_)(p, end); }
+
+    // The first place behind p, or the end, that divides the text from p on whatever stands before p.
+    const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -62,6 +90,56 @@ class StretchEncoder {
     static constexpr bool leaves_out = requires { &Scanner::parts; };
 
     using ScanFunction = const uint8_t* (StretchEncoder::*)(const Text&, const uint8_t*, const uint8_t*, Workspace&, IdBuffer&) const;
+
+    template <class Scanner>
+    const uint8_t* next_of(const uint8_t* p, const uint8_t* end) const {
+        return Scanner::next(classes_, p, end);
+    }
+    const uint8_t* next_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_->next(p, end); }
+
+    const uint8_t* scan_at_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        space.window.start(p);
+        p = add_cuts(text, p, stop, space.window, out);
+        flush(text, space.window, out);
+        return p;
+    }
+    // Adds the pieces that start in [p, stop) to the window, and resolves it where it is full; returns the end of the last.
+    const uint8_t* add_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
+        while (p < stop) {
+            make_room(text, window, out);
+            if (stop - p >= 64) {
+                const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});
+                if (starts) {
+                    p = add_starts(window, p, starts);
+                    continue;
+                }
+            } else if (stop == text.end && text.readable_end - p >= 64) {
+                const uint64_t starts = cut_scanner_->starts(p, (uint64_t{1} << (stop - p)) - 1);
+                if (starts) add_starts(window, p, starts);
+                window.add(stop);
+                return stop;
+            }
+            p = cut_scanner_->next(p, text.end);
+            window.add(p);
+        }
+        return p;
+    }
+    void continue_at(const Text& stretch, Workspace& space, IdBuffer& out) const {
+        if (space.window.count == 0 || space.window.end() != stretch.begin) {
+            finish(space, out);
+            space.window.start(stretch.begin);
+        }
+        space.readable_end = stretch.readable_end;
+    }
+    void make_room(const Text& text, Window& window, IdBuffer& out) const {
+        if (window.full()) flush(text, window, out);
+    }
+    void flush(const Text& text, Window& window, IdBuffer& out) const {
+        if (!window.count) return;
+        const uint8_t* const end = window.end();
+        model_.words().resolve(window, text.readable_end, out);
+        window.start(end);
+    }
 
     template <class Scanner>
     const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
@@ -237,8 +315,9 @@ class StretchEncoder {
     const Model& model_;
     std::vector<Refinement> refinements_;
     std::array<uint8_t, 256> byte_classes_;
+    std::optional<CutScanner> cut_scanner_;
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
-    const uint8_t* (*next_)(const ClassTable&, const uint8_t*, const uint8_t*) = nullptr;
+    const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
 };
 

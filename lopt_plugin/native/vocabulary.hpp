@@ -1,4 +1,4 @@
-// The entries of a byte-level BPE vocabulary as bytes.
+// The entries of a BPE vocabulary as bytes.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,11 @@ inline constexpr uint32_t MAX_ID = (1u << 20) - 2;
 inline constexpr size_t MAX_MERGES = (size_t{1} << 24) - 1;
 
 struct VocabularyItem {
-    std::string_view name;  // as in tokenizer.json: stand-in characters, UTF-8
+    std::string_view name;  // as in tokenizer.json, UTF-8; or the bytes themselves
     uint32_t id = 0;
 };
+// What names are made of: the stand-in characters of byte-level BPE, or the bytes that an entry stands for.
+enum class Names { stand_ins, bytes };
 struct MergeItem {
     std::string_view left, right;
 };
@@ -64,12 +66,35 @@ class ByteAlphabet {
     std::array<int16_t, 0x144> to_byte_;
 };
 
+// Ids by name. The names are not copied.
+class NameTable {
+  public:
+    explicit NameTable(size_t names) : items_(power_of_two_at_least(2 * names + 2)) {}
+    void set(const VocabularyItem& item) { items_[slot(item.name)] = item; }
+    // NONE where there is no such name.
+    uint32_t id_of(std::string_view name) const {
+        const VocabularyItem& item = items_[slot(name)];
+        return item.name.data() ? item.id : NONE;
+    }
+
+  private:
+    size_t slot(std::string_view name) const {
+        const size_t mask = items_.size() - 1;
+        size_t i = hash_bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size()) & mask;
+        while (items_[i].name.data() && items_[i].name != name) i = (i + 1) & mask;
+        return i;
+    }
+
+    std::vector<VocabularyItem> items_;
+};
+
 class Vocabulary {
   public:
     // `dropped_bytes`: the bytes of UTF-8 that may lack an entry. Throws std::invalid_argument for any other that does.
     // `end_of_word_suffix`, where it is not empty: what stands for END_OF_WORD at the end of a name.
-    explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}, std::string_view end_of_word_suffix = {})
-        : names_(power_of_two_at_least(2 * items.size() + 2)), ends_words_(!end_of_word_suffix.empty()) {
+    explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}, std::string_view end_of_word_suffix = {},
+                        Names form = Names::stand_ins)
+        : names_(items.size()), ends_words_(!end_of_word_suffix.empty()) {
         const ByteAlphabet alphabet;
         size_t total = 0;
         for (const auto& item : items) total += item.name.size() + 1;
@@ -79,17 +104,19 @@ class Vocabulary {
         for (const auto& item : items) {
             if (item.id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
             max_id_ = std::max(max_id_, item.id);
-            names_[slot(item.name)] = item;
+            names_.set(item);
             const size_t start = arena_.size();
             std::string_view name = item.name;
             const bool ends_word = ends_words_ && name.ends_with(end_of_word_suffix);
             if (ends_word) name.remove_suffix(end_of_word_suffix.size());
-            if (item.name.empty() || !alphabet.decode(name, arena_) ||
-                (ends_words_ && arena_.find(static_cast<char>(END_OF_WORD), start) != std::string::npos)) {
+            if (form == Names::bytes) arena_ += name;
+            else if (item.name.empty() || !alphabet.decode(name, arena_) ||
+                     (ends_words_ && arena_.find(static_cast<char>(END_OF_WORD), start) != std::string::npos)) {
                 arena_.resize(start);  // an added token, say: no pre-token has such characters
                 continue;
             }
             if (ends_word) arena_.push_back(static_cast<char>(END_OF_WORD));
+            if (arena_.size() == start) continue;
             const std::string_view bytes(arena_.data() + start, arena_.size() - start);
             if (bytes.size() == 1) byte_id_[static_cast<uint8_t>(bytes[0])] = item.id;
             entries_.push_back({bytes, item.id});
@@ -108,10 +135,7 @@ class Vocabulary {
         }
     }
 
-    uint32_t id_of(std::string_view name) const {
-        const VocabularyItem& item = names_[slot(name)];
-        return item.name.data() ? item.id : NONE;
-    }
+    uint32_t id_of(std::string_view name) const { return names_.id_of(name); }
     const std::vector<Entry>& entries() const { return entries_; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t max_id() const { return max_id_; }
@@ -121,16 +145,9 @@ class Vocabulary {
     bool ends_words() const { return ends_words_; }
 
   private:
-    size_t slot(std::string_view name) const {
-        const size_t mask = names_.size() - 1;
-        size_t i = hash_bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size()) & mask;
-        while (names_[i].name.data() && names_[i].name != name) i = (i + 1) & mask;
-        return i;
-    }
-
     std::string arena_;
     std::vector<Entry> entries_;
-    std::vector<VocabularyItem> names_;
+    NameTable names_;
     std::array<uint32_t, 256> byte_id_{};
     uint32_t max_id_ = 0;
     bool drops_bytes_ = false, ends_words_ = false;

@@ -210,14 +210,15 @@ class WordEncoder {
         if (id < WHOLE_ONLY) return *found = id, 1;
         if (id != NONE && window.is_whole(miss.piece)) return *found = id & ~WHOLE_ONLY, 1;
         uint32_t count;
-        if (known) {
-            count = known->count;
-            std::copy_n(known->ids.data(), count, found);
+        if (const uint32_t* const bytes = matcher_.unknown_character(p, length, found)) {
+            count = static_cast<uint32_t>(bytes - found);
+        } else if (known) {
+            uint32_t* const merged = std::copy_n(known->ids.data(), known->count, found);
+            count = static_cast<uint32_t>(matcher_.with_unknown(found, merged) - found);
         } else {
             count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, found));  // perhaps since this window began
             if (count) return count;
-            if (may_merge(window, miss)) count = static_cast<uint32_t>(merge_few(merges_, p, length, found));
-            else count = static_cast<uint32_t>(matcher_.encode(p, length, found) - found);
+            count = static_cast<uint32_t>(matcher_.encode(p, length, found) - found);
         }
         // What stands for whole pre-tokens only is never cached: a word in the cache is not in the table.
         if (id == NONE) cache_.insert(miss.key, miss.hash, found, count);

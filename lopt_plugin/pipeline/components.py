@@ -51,6 +51,40 @@ class BytePairModel:
 
 
 @dataclass(frozen=True)
+class SentencePieceModel:
+    """BPE over characters, as SentencePiece trains it, in which U+2581 stands for a blank.
+
+    vocabulary: entry to id.
+    merges: by rank; "left right", or [left, right] where an entry holds a blank.
+    unk_token, fuse_unk, byte_fallback: what becomes of a character that is no entry: its bytes' tokens "<0x00>" to
+        "<0xFF>" with `byte_fallback`; else the unknown token, once for a whole run with `fuse_unk`.
+    """
+
+    vocabulary: dict[str, int]
+    merges: list[str] | list[list[str]]
+    unk_token: str | None
+    fuse_unk: bool
+    byte_fallback: bool
+
+
+@dataclass(frozen=True)
+class BlankNormalizer:
+    """Every blank becomes U+2581; `prepends`: and each stretch gets one more in front."""
+
+    prepends: bool
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """Every blank becomes U+2581, behind the added tokens; and a stretch that does not begin with one gets one.
+
+    prepend: for each stretch ("always"), for the one with which the text begins ("first"), for none.
+    """
+
+    prepend: Literal["never", "first", "always"]
+
+
+@dataclass(frozen=True)
 class AddedToken:
     """A token that is found in the text itself; `added_tokens` says how.
 
@@ -81,13 +115,15 @@ class Pipeline:
 
     scanner: the fused first split steps, one scan of a stretch of text; "whole" leaves it in one piece.
     add_prefix_space: a stretch that does not begin with a blank gets one.
+    metaspace: what the pre-tokenizer of that name does before the scanner.
     Truncation and padding are not part of it: they are state of a call.
     """
 
-    normalizer: tuple[NormalizerStep, ...]
+    normalizer: tuple[NormalizerStep, ...] | BlankNormalizer
     scanner: str
     refinements: tuple[Refinement, ...]
     add_prefix_space: bool
-    model: BytePairModel
+    model: BytePairModel | SentencePieceModel
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
+    metaspace: Metaspace | None = None

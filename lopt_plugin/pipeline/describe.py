@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .components import Pipeline, Refinement
-from .normalizers import describe_step
+from .components import BlankNormalizer, BytePairModel, Pipeline, Refinement, SentencePieceModel
+from .normalizers import NormalizerStep, describe_step
 
 
 def describe(pipeline: Pipeline) -> dict[str, str]:
@@ -11,16 +11,34 @@ def describe(pipeline: Pipeline) -> dict[str, str]:
     model, post_processor = pipeline.model, pipeline.post_processor
     special = sum(token.special for token in pipeline.added_tokens)
     return {
-        "normalizer": ", ".join(map(describe_step, pipeline.normalizer)) or "none",
-        "scanner": pipeline.scanner + (", prefix space" if pipeline.add_prefix_space else ""),
+        "normalizer": _describe_normalizer(pipeline.normalizer),
+        "scanner": pipeline.scanner
+        + (", prefix space" if pipeline.add_prefix_space else "")
+        + (f", Metaspace with prepend {pipeline.metaspace.prepend}" if pipeline.metaspace else ""),
         "refinements": ", ".join(map(_describe_refinement, pipeline.refinements)) or "none",
-        "model": f"byte-level BPE, {len(model.vocabulary):,} entries, {len(model.merges):,} merges"
-        + (", merges ignored for whole entries" if model.ignore_merges else "")
-        + (f", {len(model.dropped_bytes)} bytes dropped" if model.dropped_bytes else "")
-        + (f", words end in {model.end_of_word_suffix!r}" if model.end_of_word_suffix else ""),
+        "model": _describe_model(model),
         "added_tokens": f"{len(pipeline.added_tokens):,}, {special:,} special",
         "post_processor": f"{list(post_processor.prefix_ids)} + text + {list(post_processor.suffix_ids)}",
     }
+
+
+def _describe_normalizer(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer) -> str:
+    if isinstance(normalizer, BlankNormalizer):
+        return "blanks as U+2581" + (", prefix blank" if normalizer.prepends else "")
+    return ", ".join(map(describe_step, normalizer)) or "none"
+
+
+def _describe_model(model: BytePairModel | SentencePieceModel) -> str:
+    size = f"{len(model.vocabulary):,} entries, {len(model.merges):,} merges"
+    if isinstance(model, BytePairModel):
+        return (
+            f"byte-level BPE, {size}"
+            + (", merges ignored for whole entries" if model.ignore_merges else "")
+            + (f", {len(model.dropped_bytes)} bytes dropped" if model.dropped_bytes else "")
+            + (f", words end in {model.end_of_word_suffix!r}" if model.end_of_word_suffix else "")
+        )
+    unknown = "as bytes" if model.byte_fallback else f"as {model.unk_token}{', fused' if model.fuse_unk else ''}"
+    return f"BPE over characters, {size}, unknown characters {unknown}"
 
 
 def _describe_refinement(refinement: Refinement) -> str:

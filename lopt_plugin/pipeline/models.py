@@ -1,4 +1,4 @@
-"""Hugging Face models: byte-level BPE."""
+"""Hugging Face models: BPE over bytes or over characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tokenizers
 
 from ..character_classes import alphabet
 from .component_state import unknown_options
-from .components import BytePairModel, Unsupported
+from .components import BytePairModel, SentencePieceModel, Unsupported
 
 _OPTIONS = {
     "dropout",
@@ -28,8 +28,8 @@ _OPTIONS = {
 _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
 
-def read_model(tokenizer: tokenizers.Tokenizer) -> BytePairModel | Unsupported:
-    """The vocabulary and the merges of a BPE model, which must be byte-level.
+def read_model(tokenizer: tokenizers.Tokenizer, of_characters: bool) -> BytePairModel | SentencePieceModel | Unsupported:
+    """The vocabulary and the merges of a BPE model: over characters if `of_characters`, else byte-level.
 
     What to do with an unknown character (unk_token, fuse_unk, byte_fallback) does not matter where the vocabulary has
     every byte that a text can contain: then there are none. Without any of these options Hugging Face drops unknown
@@ -52,6 +52,12 @@ def read_model(tokenizer: tokenizers.Tokenizer) -> BytePairModel | Unsupported:
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
         return Unsupported("model BPE has two entries with one id")
     ignore_merges = bool(state.get("ignore_merges", False))
+    if of_characters:
+        if ignore_merges:
+            return Unsupported("model BPE with ignore_merges over characters is not accelerated yet")
+        return SentencePieceModel(
+            vocabulary, merges, state["unk_token"], bool(state["fuse_unk"]), bool(state.get("byte_fallback"))
+        )
     missing = bytes(byte for byte in _BYTES_OF_UTF8 if alphabet()[byte] not in vocabulary)
     if missing and (state["unk_token"] is not None or state.get("byte_fallback") or ignore_merges):
         return Unsupported(f"model BPE is not byte-level: its vocabulary lacks {len(missing)} bytes")

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from .component_state import State, flattened, unknown_options
-from .components import Unsupported
+from .components import BlankNormalizer, Unsupported
+
+_BLANK_SIGN = "\u2581"
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 SingleCharacters = Literal["Lowercase", "StripAccents", "Nmt"]
@@ -113,6 +115,16 @@ def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | Unsuppo
     return tuple(steps)
 
 
+def as_blanks(steps: tuple[NormalizerStep, ...]) -> BlankNormalizer | None:
+    """The normalizer of SentencePiece's models, where the steps are just that."""
+    prepend, replace = Prepend(_BLANK_SIGN), ReplaceText(" ", _BLANK_SIGN)
+    if steps == (replace,):
+        return BlankNormalizer(prepends=False)
+    if steps in ((prepend, replace), (replace, prepend)):  # what is prepended is no blank
+        return BlankNormalizer(prepends=True)
+    return None
+
+
 def _read_step(kind: str, step: State) -> NormalizerStep | Unsupported:
     if kind in get_args(Form):
         return NormalizationForm(kind)  # type: ignore[arg-type]
@@ -160,10 +172,12 @@ def _takes_a_character(pattern: str) -> bool:
     return takes
 
 
-def replaced_texts(steps: tuple[NormalizerStep, ...]) -> list[str]:
+def replaced_texts(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer) -> list[str]:
     """Texts that a check of these steps should not leave out: what is replaced, and by what."""
+    if isinstance(normalizer, BlankNormalizer):
+        return [" ", _BLANK_SIGN]
     texts: list[str] = []
-    for step in steps:
+    for step in normalizer:
         if isinstance(step, ReplaceText):
             texts += [step.text, step.content]
         elif isinstance(step, ReplaceRuns):

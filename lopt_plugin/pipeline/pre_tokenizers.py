@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from .component_state import State, flattened, unknown_options
-from .components import Behavior, Refinement, Unsupported
+from .components import Behavior, BlankNormalizer, Metaspace, Refinement, Unsupported
+from .normalizers import NormalizerStep
 from .split_patterns import COVERING, MATCHERS
 
 _BEHAVIORS: dict[str, Behavior] = {
@@ -20,6 +22,15 @@ _OPTIONS = {
     "Split": {"pattern", "behavior", "invert"},
     "Digits": {"individual_digits"},
     "Punctuation": {"behavior"},
+    "Metaspace": {"replacement", "prepend_scheme", "split", "str_rep", "add_prefix_space"},
+}
+_PREPEND_SCHEMES: dict[str, Literal["never", "first", "always"]] = {
+    "Never": "never",
+    "First": "first",
+    "Always": "always",
+    "never": "never",
+    "first": "first",
+    "always": "always",
 }
 # Behind ByteLevel a step sees stand-in characters. ASCII digits and punctuation stand for themselves there, and
 # byte_classes knows what the others are taken for.
@@ -46,7 +57,50 @@ _FUSED: list[tuple[str, tuple[Refinement, ...]]] = [
 class PreTokenizer:
     scanner: str
     refinements: tuple[Refinement, ...]
-    add_prefix_space: bool
+    add_prefix_space: bool = False
+    metaspace: Metaspace | None = None
+
+
+def read_blank_signs(
+    state: State | None, normalizer: tuple[NormalizerStep, ...] | BlankNormalizer
+) -> PreTokenizer | Unsupported | None:
+    """What splits a text whose blanks are spelled as U+2581; None where they are not.
+
+    A Split at blanks behind the BlankNormalizer finds none, and a text without a match stays in one piece under every
+    behavior (unless it is inverted: then all of it is the match). Nothing else splits, so the vocabulary's own cuts do;
+    Metaspace with `split` cuts before every blank's sign as well. Of Metaspace's two ways to read "first" behind a
+    Prepend, that of Hugging Face depends on where a normalized token's offsets come to lie.
+    """
+    steps = list(flattened(state, "pretokenizers")) if state is not None else []
+    kinds = [step.get("type") for step in steps]
+    if "Metaspace" not in kinds and (not isinstance(normalizer, BlankNormalizer) or "ByteLevel" in kinds):
+        return None
+    if "Metaspace" in kinds:
+        (metaspace, *others) = sorted(steps, key=lambda step: step.get("type") != "Metaspace")
+        if others:
+            return Unsupported("pre-tokenizer Metaspace beside other steps is not accelerated yet")
+        return _read_metaspace(metaspace, normalizer)
+    for step in steps:
+        if step.get("type") != "Split" or step.get("pattern") != {"String": " "} or step.get("invert"):
+            return Unsupported(f"pre-tokenizer {step.get('type')} behind a normalizer of blanks is not accelerated yet")
+        if unsupported := unknown_options(step, _OPTIONS["Split"], "pre-tokenizer"):
+            return unsupported
+    return PreTokenizer("vocabulary_cuts", ())
+
+
+def _read_metaspace(step: State, normalizer: tuple[NormalizerStep, ...] | BlankNormalizer) -> PreTokenizer | Unsupported:
+    if unsupported := unknown_options(step, _OPTIONS["Metaspace"], "pre-tokenizer"):
+        return unsupported
+    if normalizer and not isinstance(normalizer, BlankNormalizer):
+        return Unsupported("pre-tokenizer Metaspace behind a normalizer of something else is not accelerated yet")
+    if step["replacement"] != "\u2581" or step.get("str_rep", "\u2581") != "\u2581":
+        return Unsupported(f"pre-tokenizer Metaspace with the replacement {step['replacement']!r} is not accelerated yet")
+    scheme = _PREPEND_SCHEMES.get(step["prepend_scheme"])
+    if scheme is None:
+        return Unsupported(f"pre-tokenizer Metaspace has the unknown prepend_scheme {step['prepend_scheme']!r}")
+    if scheme == "first" and isinstance(normalizer, BlankNormalizer) and normalizer.prepends:
+        return Unsupported("pre-tokenizer Metaspace with prepend_scheme 'first' behind normalizer Prepend is not accelerated yet")
+    return PreTokenizer("vocabulary_cuts_and_blanks" if step["split"] else "vocabulary_cuts", (), metaspace=Metaspace(scheme))
 
 
 def read_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:

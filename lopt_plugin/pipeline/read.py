@@ -8,9 +8,9 @@ from .added_tokens import read_added_tokens
 from .component_state import state_of
 from .components import Pipeline, Unsupported
 from .models import read_model
-from .normalizers import read_normalizer
+from .normalizers import as_blanks, read_normalizer
 from .post_processors import read_post_processor
-from .pre_tokenizers import read_pre_tokenizer
+from .pre_tokenizers import read_blank_signs, read_pre_tokenizer
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
@@ -32,14 +32,19 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     normalizer_state = state_of(tokenizer.normalizer, "normalizer")
     if isinstance(normalizer_state, Unsupported):
         return normalizer_state
-    normalizer = read_normalizer(normalizer_state)
-    if isinstance(normalizer, Unsupported):
-        return normalizer
+    steps = read_normalizer(normalizer_state)
+    if isinstance(steps, Unsupported):
+        return steps
+    normalizer = as_blanks(steps) or steps
 
     pre_tokenizer_state = state_of(tokenizer.pre_tokenizer, "pre-tokenizer")
     if isinstance(pre_tokenizer_state, Unsupported):
         return pre_tokenizer_state
-    pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
+    pre_tokenizer = read_blank_signs(pre_tokenizer_state, normalizer)
+    of_characters = pre_tokenizer is not None
+    if pre_tokenizer is None:
+        normalizer = steps
+        pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
     if isinstance(pre_tokenizer, Unsupported):
         return pre_tokenizer
 
@@ -56,7 +61,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     added_tokens = read_added_tokens(tokenizer)
     if isinstance(added_tokens, Unsupported):
         return added_tokens
-    model = read_model(tokenizer)
+    model = read_model(tokenizer, of_characters)
     if isinstance(model, Unsupported):
         return model
     return Pipeline(
@@ -67,4 +72,5 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
         model=model,
         added_tokens=added_tokens,
         post_processor=post_processor,
+        metaspace=pre_tokenizer.metaspace,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..pipeline import Pipeline
+from ..pipeline import BlankNormalizer, BytePairModel, Pipeline
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .normalizer_steps import form_table, native_steps
@@ -128,12 +128,13 @@ def _build_core(pipeline: Pipeline) -> Any:
 
     classes = character_classes.load()
     model = pipeline.model
-    form_pages, form_cells = form_table(pipeline.normalizer)
+    steps = () if isinstance(pipeline.normalizer, BlankNormalizer) else pipeline.normalizer
+    form_pages, form_cells = form_table(steps)
     try:
         return _core.Core(
             vocabulary=model.vocabulary,
             merges=model.merges,
-            ignore_merges=model.ignore_merges,
+            ignore_merges=isinstance(model, BytePairModel) and model.ignore_merges,
             class_pages=classes.pages.tobytes(),
             class_cells=classes.cells.tobytes(),
             compose_pairs=classes.compose_pairs.astype("<u4").tobytes(),
@@ -141,16 +142,39 @@ def _build_core(pipeline: Pipeline) -> Any:
             scanner=pipeline.scanner,
             refinements=[(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
             add_prefix_space=pipeline.add_prefix_space,
-            dropped_bytes=model.dropped_bytes,
-            end_of_word_suffix=model.end_of_word_suffix,
-            normalizer=native_steps(pipeline.normalizer),
+            dropped_bytes=model.dropped_bytes if isinstance(model, BytePairModel) else b"",
+            end_of_word_suffix=model.end_of_word_suffix if isinstance(model, BytePairModel) else "",
+            unknown_characters=(
+                None if isinstance(model, BytePairModel) else (model.unk_token, model.fuse_unk, model.byte_fallback)
+            ),
+            blank_signs=_blank_signs(pipeline),
+            normalizer=native_steps(steps),
             form_pages=form_pages,
             form_cells=form_cells,
-            # Those found in the normalized text come in their normalized form.
+            # Those found in the normalized text come in their normalized form; the core's blanks are blanks.
             added_tokens=[
-                (t.content, t.id, t.single_word, t.lstrip, t.rstrip, t.normalized, t.special)
+                (
+                    t.content.replace("\u2581", " ")
+                    if t.normalized and isinstance(pipeline.normalizer, BlankNormalizer)
+                    else t.content,
+                    t.id,
+                    t.single_word,
+                    t.lstrip,
+                    t.rstrip,
+                    t.normalized,
+                    t.special,
+                )
                 for t in pipeline.added_tokens
             ],
         )
     except ValueError as error:
         raise NativeUnavailableError(str(error)) from error
+
+
+def _blank_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
+    normalizer, metaspace = pipeline.normalizer, pipeline.metaspace
+    in_normalizer = isinstance(normalizer, BlankNormalizer)
+    if not in_normalizer and metaspace is None:
+        return None
+    prepends = isinstance(normalizer, BlankNormalizer) and normalizer.prepends
+    return in_normalizer, prepends, "never" if metaspace is None else metaspace.prepend
