@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "unicode.hpp"
+
 namespace lopt {
 
 class CharacterSet {
@@ -21,6 +23,11 @@ class CharacterSet {
         }
     }
     bool holds(uint32_t code_point) const { return bits_[rows_[code_point / 64]] >> (code_point & 63) & 1; }
+    // Past the characters of three bytes at p that share their first two bytes with no member.
+    const uint8_t* skip_three_bytes(const uint8_t* p, const uint8_t* end) const {
+        while (p < end && (*p & 0xF0) == 0xE0 && rows_[block_of_three_bytes(p)] == 0) p += 3;
+        return p;
+    }
     const std::vector<uint32_t>& members() const { return members_; }
 
   private:

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,6 +36,7 @@ class MapCharacters final : public NormalizerStep {
             if (text.size() == 1 && static_cast<uint8_t>(text[0]) < 0x80) ascii_[code_point] = static_cast<uint8_t>(text[0]);
             else ascii_by_bytes_ = false;
         }
+        for (uint32_t c = 0; c < ascii_.size(); c++) lowers_ascii_ &= ascii_[c] == (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
     }
 
     bool changes_ascii() const override { return changes_ascii_; }
@@ -53,9 +53,9 @@ class MapCharacters final : public NormalizerStep {
         out.append(begin, p);
         while (p < end) {
             if (ascii_by_bytes_ && end - p >= BLOCK && is_ascii(p)) {
-                char block[BLOCK];
-                for (int i = 0; i < BLOCK; i++) block[i] = static_cast<char>(ascii_[p[i]]);
-                out.append(block, BLOCK);
+                uint8_t block[BLOCK];
+                map_block(p, block);
+                out.append(reinterpret_cast<const char*>(block), BLOCK);
                 p += BLOCK;
                 continue;
             }
@@ -63,7 +63,7 @@ class MapCharacters final : public NormalizerStep {
             const uint8_t* const unchanged = p;
             int length = 0;
             uint32_t cell = 0;
-            while (p < end && !(cell = cell_at(p, length))) {
+            while ((p = skip_three_bytes(p, end)) < end && !(cell = cell_at(p, length))) {
                 p += length;
                 if (ascii_by_bytes_ && end - p >= BLOCK && p - unchanged >= BLOCK && is_ascii(p)) break;
             }
@@ -77,20 +77,47 @@ class MapCharacters final : public NormalizerStep {
     }
 
   private:
-    static constexpr uint32_t ROW = 128;
-    static constexpr int BLOCK = 16;
+    static constexpr uint32_t ROW = 64;
+    static constexpr int BLOCK = 32;
 
-    static bool is_ascii(const uint8_t* p) { return !((load64(p) | load64(p + 8)) & 0x8080808080808080u); }
+    static bool is_ascii(const uint8_t* p) {
+        uint64_t any = 0;
+        for (int i = 0; i < BLOCK; i += 8) any |= load64(p + i);
+        return !(any & 0x8080808080808080u);
+    }
+    static bool same(const uint8_t* p, const uint8_t* q) {
+        uint64_t differs = 0;
+        for (int i = 0; i < BLOCK; i += 8) differs |= load64(p + i) ^ load64(q + i);
+        return differs == 0;
+    }
+    // Past the characters of three bytes at p that share their first two bytes with none that changes.
+    const uint8_t* skip_three_bytes(const uint8_t* p, const uint8_t* end) const {
+        while (p < end && (*p & 0xF0) == 0xE0 && rows_[block_of_three_bytes(p)] == 0) p += 3;
+        return p;
+    }
+    void map_block(const uint8_t* p, uint8_t* block) const {
+        if (lowers_ascii_) {  // which the compiler does for all at once
+            for (int i = 0; i < BLOCK; i++) block[i] = static_cast<uint8_t>(p[i] | (p[i] >= 'A' && p[i] <= 'Z' ? 0x20 : 0));
+        } else {
+            for (int i = 0; i < BLOCK; i++) block[i] = ascii_[p[i]];
+        }
+    }
     uint32_t cell_at(const uint8_t* p, int& length) const {
         const uint32_t c = decode_character(p, length);
         return cells_[rows_[c / ROW] + c % ROW];
     }
     const uint8_t* first_changed(const uint8_t* p, const uint8_t* end) const {
         while (p < end) {
-            if (!changes_ascii_ && end - p >= BLOCK && is_ascii(p)) {
-                p += BLOCK;
-                continue;
+            if (ascii_by_bytes_ && end - p >= BLOCK && is_ascii(p)) {
+                uint8_t block[BLOCK];
+                if (changes_ascii_) map_block(p, block);
+                if (!changes_ascii_ || same(p, block)) {
+                    p += BLOCK;
+                    continue;
+                }
             }
+            p = skip_three_bytes(p, end);
+            if (p == end) break;
             int length;
             if (cell_at(p, length)) return p;
             p += length;
@@ -98,10 +125,10 @@ class MapCharacters final : public NormalizerStep {
         return end;
     }
 
-    std::vector<uint32_t> rows_, cells_;  // a row of cells for each 128 code points; a cell is a place in texts_, 0: unchanged
+    std::vector<uint32_t> rows_, cells_;  // a row of cells for each 64 code points; a cell is a place in texts_, 0: unchanged
     std::vector<std::string> texts_;
     std::array<uint8_t, 0x80> ascii_;
-    bool changes_ascii_ = false, ascii_by_bytes_ = true;
+    bool changes_ascii_ = false, ascii_by_bytes_ = true, lowers_ascii_ = true;
 };
 
 }  // namespace lopt

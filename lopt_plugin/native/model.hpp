@@ -29,7 +29,7 @@ class Model {
     Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges, UnknownCharacters unknown = {})
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
-          cuts_(vocabulary.entries(), vocabulary.drops_bytes() || vocabulary.ends_words()), ends_words_(vocabulary.ends_words()),
+          cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
           words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
           words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
         compatibility_.build_edges(merges_);
@@ -109,6 +109,11 @@ class Model {
     static bool fits_key(const Entry& entry) {
         return entry.bytes.size() <= LONGEST_KEY && entry.bytes.find('\xFF') == std::string_view::npos;
     }
+    // Where words are ended, only parts of words that were cut have no end.
+    static bool is_piece(const Entry& entry) {
+        const auto cut = [](char byte) { return static_cast<uint8_t>(byte) >= 0xE0; };
+        return std::any_of(entry.bytes.begin(), entry.bytes.end(), cut);  // END_OF_WORD included
+    }
     static WordTable::Item item(const Entry& entry, uint32_t flag = 0) {
         const KeyMasks masks;
         return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};
@@ -117,8 +122,7 @@ class Model {
     std::vector<WordTable::Item> all_words(bool ignore_merges) const {
         std::vector<WordTable::Item> items;
         for (const auto& entry : reproduction_.reproduced)
-            if (fits_key(entry) && !unknown_.is_part(entry.id) && (!ends_words_ || entry.bytes.back() == static_cast<char>(END_OF_WORD)))
-                items.push_back(item(entry));
+            if (fits_key(entry) && !unknown_.is_part(entry.id) && (!ends_words_ || is_piece(entry))) items.push_back(item(entry));
         if (ignore_merges)
             for (const auto& entry : reproduction_.others)
                 if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));

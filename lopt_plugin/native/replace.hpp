@@ -120,6 +120,8 @@ class ReplaceRuns final : public NormalizerStep {
                     continue;
                 }
             }
+            p = set_.skip_three_bytes(p, end);
+            if (p == end) break;
             int length;
             if (set_.holds(decode_character(p, length))) return p;
             p += length;

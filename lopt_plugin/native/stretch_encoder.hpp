@@ -208,6 +208,10 @@ class StretchEncoder {
             if (window.count) model_.words().resolve(window, words.readable_end(), out);
             words.start(window, bytes);
         };
+        const auto add = [&](const uint8_t* from, size_t length) {
+            const uint8_t* word = words.copy(window, from, length, text.readable_end);
+            add_cut({word, word, words.readable_end()}, word, word + length, window, out, end_words);
+        };
         words.start(window);
         while (p < stop) {
             if (refinements_.empty() && stop - p >= static_cast<ptrdiff_t>(STEP) && p[0] < 0xE0 && p[1] < 0xE0) {
@@ -218,7 +222,7 @@ class StretchEncoder {
                         const uint8_t* end = at + __builtin_ctzll(starts);
                         int length;
                         const bool left_out = leaves_out<Scanner> && (classes_.at(p, end, length) & class_bit::space);
-                        if (!left_out) words.add(window, p, static_cast<size_t>(end - p), text.readable_end, end_words);
+                        if (!left_out) add(p, static_cast<size_t>(end - p));
                         p = end;
                     }
                     continue;
@@ -230,7 +234,7 @@ class StretchEncoder {
             for (const Span& piece : space.pieces) {
                 const size_t length = static_cast<size_t>(piece.end - piece.begin);
                 make_room(length + 1);
-                words.add(window, piece.begin, length, text.readable_end, end_words);
+                add(piece.begin, length);
             }
             p = end;
         }
@@ -261,7 +265,8 @@ class StretchEncoder {
         return leads & 0x8080808080808080u;
     }
     // Adds a pre-token. Characters of three bytes and more mean scripts without spaces, whose words fall into pieces.
-    void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
+    // No cut is made before the `behind` bytes that stand behind it.
+    void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out, size_t behind = 0) const {
         if (*p >= 0xE0 || (end - p > 1 && p[1] >= 0xE0)) {
             if (window.full()) {
                 model_.words().resolve(window, text.readable_end, out);
@@ -269,7 +274,7 @@ class StretchEncoder {
             }
             add_pieces(text, p, end, window, out);
         }
-        window.add(end);
+        window.add(end + behind);
     }
     // Adds the cuts inside the pre-token [p, end), not its end, to a window that is not full. Without a branch on what is a cut: that is hard to predict.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {

@@ -49,6 +49,9 @@ inline constexpr uint16_t decomposes = 1u << 15;             // NFD(c) != c
     return (first & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
 }
 
+// Code point / 64 of a character of three bytes: its last byte is not needed.
+inline uint32_t block_of_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 6 | (p[1] & 0x3Fu); }
+
 // Table of class bits in two stages: a code point / 128 leads to a row of 128 cells.
 class ClassTable {
   public:

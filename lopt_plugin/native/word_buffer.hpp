@@ -19,14 +19,15 @@ class WordBuffer {
         window.start(memory_.data());
     }
     // Whether as many bytes, those behind words included, fit behind those of the window.
-    bool fits(const Window& window, size_t bytes) const { return window.bounds[window.count] + bytes + MARGIN <= memory_.size(); }
-    // Appends a word, which fits, with END_OF_WORD behind it if wanted. Text may be read up to `readable_end`.
-    void add(Window& window, const uint8_t* p, size_t length, const uint8_t* readable_end, bool end_word) {
-        uint8_t* to = memory_.data() + window.bounds[window.count];
+    bool fits(const Window& window, size_t bytes) const { return used(window) + bytes + MARGIN <= memory_.size(); }
+    // Copies a word, which fits, and END_OF_WORD behind the window; returns where it is. Text may be read up to
+    // `readable_end`.
+    const uint8_t* copy(const Window& window, const uint8_t* p, size_t length, const uint8_t* readable_end) {
+        uint8_t* to = memory_.data() + used(window);
         if (length <= SHORT && readable_end - p >= static_cast<ptrdiff_t>(SHORT)) std::memcpy(to, p, SHORT);
         else std::memcpy(to, p, length);
         to[length] = END_OF_WORD;
-        window.add(to + length + end_word);
+        return to;
     }
     const uint8_t* readable_end() const { return memory_.data() + memory_.size(); }
     // The memory that one long word needed is not kept for ever.
@@ -35,6 +36,8 @@ class WordBuffer {
     }
 
   private:
+    size_t used(const Window& window) const { return static_cast<size_t>(window.end() - memory_.data()); }
+
     static constexpr size_t SHORT = 16, MARGIN = 128, LEAST = 32 << 10;
 
     std::vector<uint8_t> memory_;

@@ -133,7 +133,8 @@ def _read_step(kind: str, step: State) -> NormalizerStep | Unsupported:
     if kind == "Strip":
         return Strip(bool(step["strip_left"]), bool(step["strip_right"]))
     if kind == "Prepend":
-        return Prepend(step["prepend"])
+        # Hugging Face panics where there is nothing to put before a text.
+        return Prepend(step["prepend"]) if step["prepend"] else Unsupported("normalizer Prepend has an empty text")
     return _read_replace(step)
 
 
