@@ -18,7 +18,15 @@ from tokenizers import Tokenizer
 # Characters of each corpus that all tokenizers are tried on: the reference encodes about 2 MB/s.
 SAMPLE = 150_000
 # Those whose pipelines, together, have all split patterns, NFC and several refinements, and models of characters.
-SWEPT = ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_llama2", "tiny_gemma", "tiny_metaspace_first"]
+SWEPT = [
+    "tiny_qwen2",
+    "tiny_o200k",
+    "tiny_deepseek_v3",
+    "tiny_falcon",
+    "tiny_llama2",
+    "tiny_gemma",
+    "tiny_metaspace_first",
+]
 
 
 @pytest.fixture(scope="module", params=native_cores.ALL)

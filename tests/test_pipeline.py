@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from lopt_plugin.character_classes import alphabet, oracle
-from lopt_plugin.pipeline import BlankNormalizer, Pipeline, PostProcessor, Refinement, Unsupported, describe, read_pipeline
+from lopt_plugin.pipeline import (
+    BlankNormalizer,
+    Pipeline,
+    PostProcessor,
+    Refinement,
+    Unsupported,
+    describe,
+    read_pipeline,
+)
 from lopt_plugin.pipeline import split_patterns as patterns
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 

@@ -66,9 +66,8 @@ def read_blank_signs(
     Metaspace with `split` cuts before every blank's sign as well.
     """
     steps = list(flattened(state, "pretokenizers")) if state is not None else []
-    if normalizer in (None, BlankNormalizer(True), BlankNormalizer(False)) and len(steps) == 1:
-        if steps[0].get("type") == "Metaspace":
-            return _read_metaspace(steps[0], behind_prepend=normalizer == BlankNormalizer(True))
+    if normalizer != "nfc" and len(steps) == 1 and steps[0].get("type") == "Metaspace":
+        return _read_metaspace(steps[0], behind_prepend=normalizer == BlankNormalizer(prepends=True))
     if not isinstance(normalizer, BlankNormalizer):
         return None
     for step in steps:

@@ -233,10 +233,8 @@ def make_sentencepiece_tokenizers() -> Iterator[tuple[str, str]]:
     yield "tiny_metaspace_first", first.to_str()
 
 
-def train_sentencepiece(
-    pre_tokenizer: pre_tokenizers.PreTokenizer, blanks_first: bool, byte_tokens: bool
-) -> Tokenizer:
-    """Without a pre-tokenizer, with runs of up to 16 blanks merged before everything else (Gemma) or after it (Llama)."""
+def train_sentencepiece(pre_tokenizer: pre_tokenizers.PreTokenizer, blanks_first: bool, byte_tokens: bool) -> Tokenizer:
+    """Without a pre-tokenizer; runs of up to 16 blanks are merged before all else (Gemma) or behind it (Llama)."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=byte_tokens))
     tokenizer.pre_tokenizer = pre_tokenizer
     trainer = trainers.BpeTrainer(vocab_size=ENTRIES, show_progress=False, limit_alphabet=700)
