@@ -15,10 +15,15 @@ from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
-# The byte-level tokenizers of ../shared, one a family and more; the others have another kind of model.
+# The BPE tokenizers of ../shared, one a family and more; the others have another kind of model.
 LARGE = ["clip_vit", "deepseek_v3", "falcon", "gpt2", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3"]
+LARGE_SENTENCEPIECE = ["gemma3", "llama2", "llama2_added_normalized", "mistral_7b_v0_1", "mistral_7b_v0_3", "phi3_mini"]
+LARGE += LARGE_SENTENCEPIECE
+# Those of characters, with U+2581 for the blank; the others are byte-level.
+SENTENCEPIECE = {"tiny_llama2", "tiny_gemma", "tiny_metaspace", "tiny_metaspace_first", *LARGE_SENTENCEPIECE}
 SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "roberta_base"]
 ALL = [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
+BYTE_LEVEL = [name for name in ALL if name not in SENTENCEPIECE]
 
 
 @functools.lru_cache(maxsize=2)

@@ -135,4 +135,3 @@ def _random_added_tokens(rng: random.Random, names: list[str]) -> list[AddedToke
         )
         for content in rng.sample(contents, rng.randint(1, 4))
     ]
-

@@ -32,7 +32,7 @@ def _core_and_merging_reference(name: str) -> tuple[Any, Tokenizer]:
     return core, tokenizer
 
 
-@pytest.fixture(scope="module", params=native_cores.ALL)
+@pytest.fixture(scope="module", params=native_cores.BYTE_LEVEL)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -116,7 +116,7 @@ def test_random_words(name: str) -> None:
 
 @settings(max_examples=150)
 @given(word=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=100))
-@pytest.mark.parametrize("small", native_cores.SMALL)
+@pytest.mark.parametrize("small", [name for name in native_cores.SMALL if name in native_cores.BYTE_LEVEL])
 def test_any_word(small: str, word: str) -> None:
     assert _different(small, [word.encode()]) == []
 

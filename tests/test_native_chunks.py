@@ -16,7 +16,7 @@ from native_cores import expected
 # From this many characters on, texts that are not ASCII are transcoded by several threads.
 PARALLEL_TRANSCODING = 1 << 19
 
-NAMES = [*native_cores.SMALL, *(name for name in ("llama3", "qwen3") if name in native_cores.ALL)]
+NAMES = [*native_cores.SMALL, *(name for name in ("llama3", "qwen3", "llama2", "gemma3") if name in native_cores.ALL)]
 
 BLANKS = ["     ", " \n \n  ", "\r\n\r\n ", "\t \t\n\t ", "\u3000 \u3000\n"]
 

@@ -17,8 +17,16 @@ from tokenizers import Tokenizer
 
 # Characters of each corpus that all tokenizers are tried on: the reference encodes about 2 MB/s.
 SAMPLE = 150_000
-# Those whose pipelines, together, have all split patterns, NFC and several refinements.
-SWEPT = ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon"]
+# Those whose pipelines, together, have all split patterns, NFC and several refinements, and models of characters.
+SWEPT = [
+    "tiny_qwen2",
+    "tiny_o200k",
+    "tiny_deepseek_v3",
+    "tiny_falcon",
+    "tiny_llama2",
+    "tiny_gemma",
+    "tiny_metaspace_first",
+]
 
 
 @pytest.fixture(scope="module", params=native_cores.ALL)
@@ -56,7 +64,7 @@ def _documents(kind: str, limit: int, seed: str) -> Iterator[str]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (corpus.SHARED / "data" / "corpora").exists(), reason="the large corpora are not here")
-@pytest.mark.parametrize("large", ["llama3", "qwen3"])
+@pytest.mark.parametrize("large", ["llama3", "qwen3", "llama2", "mistral_7b_v0_3", "gemma3"])
 def test_whole_corpora(large: str) -> None:
     """All 58 MB; most of the time is the reference's."""
     core, reference = native_cores.core_and_reference(large)

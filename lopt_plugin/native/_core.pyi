@@ -37,8 +37,8 @@ class Core:
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
     end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
-    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as they
-        are, with U+2581 for the blank; None for a byte-level model.
+    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as
+        they are, with U+2581 for the blank; None for a byte-level model.
     blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's blanks and U+2581 are one character,
         from the normalizer on or only behind the added tokens; see pipeline.BlankNormalizer and pipeline.Metaspace.
         Contents of normalized tokens then arrive with blanks for U+2581, where the normalizer makes them one.

@@ -28,7 +28,9 @@ _OPTIONS = {
 _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
 
-def read_model(tokenizer: tokenizers.Tokenizer, of_characters: bool) -> BytePairModel | SentencePieceModel | Unsupported:
+def read_model(
+    tokenizer: tokenizers.Tokenizer, of_characters: bool
+) -> BytePairModel | SentencePieceModel | Unsupported:
     """The vocabulary and the merges of a BPE model: over characters if `of_characters`, else byte-level.
 
     What to do with an unknown character (unk_token, fuse_unk, byte_fallback) does not matter where the vocabulary has

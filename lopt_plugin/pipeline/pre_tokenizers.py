@@ -22,12 +22,9 @@ _OPTIONS = {
     "Split": {"pattern", "behavior", "invert"},
     "Digits": {"individual_digits"},
     "Punctuation": {"behavior"},
-    "Metaspace": {"replacement", "prepend_scheme", "split", "str_rep", "add_prefix_space"},
+    "Metaspace": {"replacement", "prepend_scheme", "split"},
 }
 _PREPEND_SCHEMES: dict[str, Literal["never", "first", "always"]] = {
-    "Never": "never",
-    "First": "first",
-    "Always": "always",
     "never": "never",
     "first": "first",
     "always": "always",
@@ -68,39 +65,37 @@ def read_blank_signs(
 
     A Split at blanks behind the BlankNormalizer finds none, and a text without a match stays in one piece under every
     behavior (unless it is inverted: then all of it is the match). Nothing else splits, so the vocabulary's own cuts do;
-    Metaspace with `split` cuts before every blank's sign as well. Of Metaspace's two ways to read "first" behind a
-    Prepend, that of Hugging Face depends on where a normalized token's offsets come to lie.
+    Metaspace with `split` cuts before every blank's sign as well.
     """
     steps = list(flattened(state, "pretokenizers")) if state is not None else []
     kinds = [step.get("type") for step in steps]
-    if "Metaspace" not in kinds and (not isinstance(normalizer, BlankNormalizer) or "ByteLevel" in kinds):
+    of_blanks = isinstance(normalizer, BlankNormalizer)
+    if kinds == ["Metaspace"] and (of_blanks or not normalizer):
+        return _read_metaspace(steps[0], behind_prepend=normalizer == BlankNormalizer(prepends=True))
+    if not of_blanks or "ByteLevel" in kinds:
         return None
-    if "Metaspace" in kinds:
-        (metaspace, *others) = sorted(steps, key=lambda step: step.get("type") != "Metaspace")
-        if others:
-            return Unsupported("pre-tokenizer Metaspace beside other steps is not accelerated yet")
-        return _read_metaspace(metaspace, normalizer)
     for step in steps:
         if step.get("type") != "Split" or step.get("pattern") != {"String": " "} or step.get("invert"):
-            return Unsupported(f"pre-tokenizer {step.get('type')} behind a normalizer of blanks is not accelerated yet")
+            return Unsupported(f"pre-tokenizer {step.get('type')} behind normalizer Replace is not accelerated yet")
         if unsupported := unknown_options(step, _OPTIONS["Split"], "pre-tokenizer"):
             return unsupported
     return PreTokenizer("vocabulary_cuts", ())
 
 
-def _read_metaspace(step: State, normalizer: tuple[NormalizerStep, ...] | BlankNormalizer) -> PreTokenizer | Unsupported:
+def _read_metaspace(step: State, behind_prepend: bool) -> PreTokenizer | Unsupported:
+    """`behind_prepend`: the text's first character has no offset of its own, by which "first" is decided."""
     if unsupported := unknown_options(step, _OPTIONS["Metaspace"], "pre-tokenizer"):
         return unsupported
-    if normalizer and not isinstance(normalizer, BlankNormalizer):
-        return Unsupported("pre-tokenizer Metaspace behind a normalizer of something else is not accelerated yet")
-    if step["replacement"] != "\u2581" or step.get("str_rep", "\u2581") != "\u2581":
-        return Unsupported(f"pre-tokenizer Metaspace with the replacement {step['replacement']!r} is not accelerated yet")
+    if step["replacement"] != "\u2581":
+        return Unsupported(f"pre-tokenizer Metaspace with {step['replacement']!r} is not accelerated yet")
     scheme = _PREPEND_SCHEMES.get(step["prepend_scheme"])
-    if scheme is None:
-        return Unsupported(f"pre-tokenizer Metaspace has the unknown prepend_scheme {step['prepend_scheme']!r}")
-    if scheme == "first" and isinstance(normalizer, BlankNormalizer) and normalizer.prepends:
-        return Unsupported("pre-tokenizer Metaspace with prepend_scheme 'first' behind normalizer Prepend is not accelerated yet")
-    return PreTokenizer("vocabulary_cuts_and_blanks" if step["split"] else "vocabulary_cuts", (), metaspace=Metaspace(scheme))
+    if scheme is None or (scheme == "first" and behind_prepend):
+        where = " behind normalizer Prepend" if behind_prepend else ""
+        return Unsupported(
+            f"pre-tokenizer Metaspace with prepend_scheme {step['prepend_scheme']!r}{where} is not accelerated yet"
+        )
+    scanner = "vocabulary_cuts_and_blanks" if step["split"] else "vocabulary_cuts"
+    return PreTokenizer(scanner, (), metaspace=Metaspace(scheme))
 
 
 def read_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
@@ -139,7 +134,7 @@ def read_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
 
 def _read_split(step: State, after_byte_level: bool) -> Refinement | Unsupported:
     kind = step.get("type")
-    if kind not in _OPTIONS:
+    if kind not in _OPTIONS or kind == "Metaspace":
         return Unsupported(f"pre-tokenizer {kind} is not accelerated yet")
     if unsupported := unknown_options(step, _OPTIONS[kind], "pre-tokenizer"):
         return unsupported

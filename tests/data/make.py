@@ -216,6 +216,62 @@ def make_tokenizers() -> Iterator[tuple[str, str]]:
     )
     yield "tiny_clip", clip.to_str()
 
+    yield from make_sentencepiece_tokenizers()
+
+
+def make_sentencepiece_tokenizers() -> Iterator[tuple[str, str]]:
+    """BPE over characters, in which U+2581 stands for a blank."""
+    replace = normalizers.Replace(" ", "\u2581")
+    trained = pre_tokenizers.Metaspace()  # words: a whole text would be one
+
+    llama = train_sentencepiece(trained, blanks_first=False, byte_tokens=True)
+    llama.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), replace])
+    llama.add_tokens(ADDED_TOKENS)
+    llama.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A <s>:1 $B:1", special_tokens=[("<s>", 1)]
+    )
+    yield "tiny_llama2", llama.to_str()
+
+    gemma = train_sentencepiece(trained, blanks_first=True, byte_tokens=True)
+    gemma.normalizer = replace
+    gemma.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    gemma.add_tokens([AddedToken(c * n, normalized=False) for c in ("\n", "\u2581") for n in (1, 2, 3)])
+    gemma.add_tokens([AddedToken("<table>", normalized=False), AddedToken("</td>", normalized=False)])
+    gemma.add_tokens(ADDED_TOKENS)
+    yield "tiny_gemma", gemma.to_str()
+
+    words = train_sentencepiece(trained, blanks_first=False, byte_tokens=False)
+    words.model.fuse_unk = False
+    words.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
+    words.add_tokens(ADDED_TOKENS)
+    yield "tiny_metaspace", words.to_str()
+
+    first = train_sentencepiece(trained, blanks_first=False, byte_tokens=False)
+    first.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    first.add_tokens(ADDED_TOKENS)
+    yield "tiny_metaspace_first", first.to_str()
+
+
+def train_sentencepiece(pre_tokenizer: pre_tokenizers.PreTokenizer, blanks_first: bool, byte_tokens: bool) -> Tokenizer:
+    """Without a pre-tokenizer; runs of up to 16 blanks are merged before all else (Gemma) or behind it (Llama)."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=byte_tokens))
+    tokenizer.pre_tokenizer = pre_tokenizer
+    trainer = trainers.BpeTrainer(vocab_size=ENTRIES, show_progress=False, limit_alphabet=700)
+    tokenizer.train_from_iterator(training_texts(), trainer)
+    state = json.loads(tokenizer.to_str())
+    model = state["model"]
+    names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256) if byte_tokens)]
+    runs = ["\u2581" * n for n in range(1, 17)]
+    merged = [[runs[k - 1], runs[n - k - 1]] for n in range(16, 1, -1) for k in range(1, n)]
+    model["merges"] = [*merged, *model["merges"]] if blanks_first else [*model["merges"], *merged]
+    names += [*sorted(model["vocab"], key=model["vocab"].__getitem__), *runs, "x\u2581y"]
+    model["merges"].append(["x\u2581", "y"])
+    model["merges"].append(["x", "\u2581"])
+    names.append("x\u2581")
+    model["vocab"] = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    state["pre_tokenizer"] = None
+    return Tokenizer.from_str(json.dumps(state))
+
 
 def with_words_that_no_merge_makes(tokenizer: Tokenizer) -> Tokenizer:
     """With ignore_merges, and entries that only it can give: whole words, without merges for them."""
