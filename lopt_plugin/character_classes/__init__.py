@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import tokenizers
 
 from . import table
 from .byte_level import alphabet, byte_classes
+from .cache_folder import cache_folder
 from .table import CharacterClasses
 
 __all__ = ["CharacterClasses", "alphabet", "byte_classes", "load"]
@@ -47,9 +47,5 @@ def load() -> CharacterClasses:
 
 
 def _cache_path(version: str) -> Path | None:
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        root = Path(folder) if os.path.isabs(folder) else Path.home() / ".cache"
-    except RuntimeError:  # no home
-        return None
-    return root / "lopt_plugin" / f"character_classes_{version}_{table.FORMAT}.npz"
+    folder = cache_folder()
+    return None if folder is None else folder / f"character_classes_{version}_{table.FORMAT}.npz"

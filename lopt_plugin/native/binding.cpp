@@ -1,56 +1,14 @@
-// The only file that knows Python: arguments in, lists and arrays out.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <cstdlib>
-#include <optional>
+// The module, and the core for byte-level BPE: arguments in, lists and arrays out.
 #include <tuple>
 
-#include "core.hpp"
-#include "id_objects.hpp"
-#include "interpreter_lock.hpp"
+#include "byte_level.hpp"
+#include "python_core.hpp"
 
-namespace nb = nanobind;
-using namespace lopt;
+namespace lopt {
+
+void define_word_piece(nb::module_& module);
 
 namespace {
-
-constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
-
-std::string_view utf8_of(nb::handle text) {
-    Py_ssize_t length;
-    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
-    if (!data) throw nb::python_error();
-    return {data, static_cast<size_t>(length)};
-}
-
-Characters characters_of(nb::handle text) {
-    PyObject* object = text.ptr();
-    const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
-    if (length > size_t{1} << 30) throw std::invalid_argument("texts of more than 2^30 characters are left to Hugging Face");
-    return {PyUnicode_DATA(object), length, static_cast<int>(PyUnicode_KIND(object)), bool(PyUnicode_IS_ASCII(object))};
-}
-
-template <class Element>
-std::vector<Element> copy_of(nb::bytes data) {
-    std::vector<Element> elements(data.size() / sizeof(Element));
-    if (!elements.empty()) std::memcpy(elements.data(), data.c_str(), elements.size() * sizeof(Element));
-    return elements;
-}
-
-// The names point into the strings of the caller's objects, which outlive the construction.
-std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
-    std::vector<VocabularyItem> items;
-    items.reserve(vocabulary.size());
-    for (auto [name, id] : vocabulary) {
-        if (!PyUnicode_Check(name.ptr())) throw nb::type_error("vocabulary: a name is not a str");
-        items.push_back({utf8_of(name), nb::cast<uint32_t>(id)});
-    }
-    return items;
-}
 
 std::vector<MergeItem> merge_items(nb::list merges) {
     std::vector<MergeItem> items;
@@ -70,201 +28,94 @@ std::vector<MergeItem> merge_items(nb::list merges) {
     return items;
 }
 
-Nfc::Normalize normalizer(nb::object function) {
-    if (function.is_none()) return {};
-    // The reference is dropped with the core, under the lock.
-    return [function = std::move(function)](std::string_view text) {
-        const InterpreterLocked locked;
-        const nb::object result = function(nb::str(text.data(), text.size()));
-        return std::string(utf8_of(result));
-    };
-}
-
-using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
 
-CoreConfiguration configuration_of(nb::bytes class_pages, nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes,
-                                   const std::string& scanner, const std::vector<RefinementTuple>& refinements, bool add_prefix_space,
-                                   nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens) {
-    const auto pages = copy_of<uint16_t>(class_pages), cells = copy_of<uint16_t>(class_cells);
+ByteLevelConfiguration configuration_of(nb::bytes class_pages, nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes,
+                                        const std::string& scanner, const std::vector<RefinementTuple>& refinements, nb::object normalize) {
     if (byte_classes.size() != 256) throw std::invalid_argument("byte_classes: 256 bytes expected");
-    CoreConfiguration configuration{ClassTable(pages.data(), pages.size(), cells.data(), cells.size()),
-                                    copy_of<ComposingPair>(compose_pairs),
-                                    normalizer(std::move(normalize)),
-                                    scanner,
-                                    {},
-                                    {},
-                                    add_prefix_space,
-                                    {},
-                                    {}};
+    ByteLevelConfiguration configuration{class_table(class_pages, class_cells),
+                                         copy_of<ComposingPair>(compose_pairs),
+                                         normalizer(std::move(normalize)),
+                                         scanner,
+                                         {},
+                                         {}};
     std::memcpy(configuration.byte_classes.data(), byte_classes.c_str(), 256);
     for (const auto& [matcher, behavior, invert, after_byte_level] : refinements)
         configuration.refinements.push_back(make_refinement(matcher, behavior, invert, after_byte_level));
-    for (const auto& [content, id, single_word, lstrip, rstrip, normalized, special] : added_tokens) {
-        if (content.empty()) throw std::invalid_argument("an added token is empty");
-        if (id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
-        (normalized ? configuration.normalized_tokens : configuration.raw_tokens).push_back({content, id, single_word, lstrip, rstrip, special});
-    }
     return configuration;
 }
 
-nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> array_of(const uint32_t* ids, size_t count) {
-    auto* data = static_cast<int32_t*>(std::malloc(count * sizeof(int32_t) + 1));
-    if (!data) throw std::bad_alloc();
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    if (count) std::memcpy(data, ids, count * sizeof(int32_t));
-    return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {count}, owner);
-}
-
-class PythonCore {
+class PythonByteLevelCore : public PythonCore<ByteLevelCore> {
   public:
-    PythonCore(nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages, nb::bytes class_cells,
-               nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
-               bool add_prefix_space, nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes) {
+    using PythonCore::PythonCore;
+
+    static void create(PythonByteLevelCore* self, nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages,
+                       nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
+                       const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::object normalize,
+                       const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes) {
         const auto names = vocabulary_items(vocabulary);
         const auto merge_names = merge_items(merges);
-        auto configuration = configuration_of(class_pages, class_cells, compose_pairs, byte_classes, scanner, refinements,
-                                              add_prefix_space, std::move(normalize), added_tokens);
+        auto configuration =
+            configuration_of(class_pages, class_cells, compose_pairs, byte_classes, scanner, refinements, std::move(normalize));
+        auto added = added_token_sets(added_tokens);
         const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
-        uint32_t most = 0;
-        for (const auto& item : names) most = std::max(most, item.id);
-        for (const auto& token : added_tokens) most = std::max(most, std::get<1>(token));
+        uint32_t largest = added.largest_id;
+        for (const auto& item : names) largest = std::max(largest, item.id);
+        std::unique_ptr<ByteLevelCore> core;
         {
             const InterpreterUnlocked unlocked;
-            core_ = std::make_unique<Core>(std::move(configuration), Vocabulary(names, dropped), merge_names, ignore_merges);
+            auto method = std::make_unique<ByteLevel>(std::move(configuration), Vocabulary(names, dropped), merge_names, ignore_merges);
+            core = std::make_unique<ByteLevelCore>(std::move(method), std::move(added.raw), std::move(added.normalized), add_prefix_space);
         }
-        objects_ = std::make_unique<IdObjects>(most);
-    }
-    PythonCore(const PythonCore&) = delete;
-    PythonCore& operator=(const PythonCore&) = delete;
-
-    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
-        Core::Borrowed space(*core_);
-        IdObjects::List list(*objects_);
-        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
-        if (options.threads == 1) {
-            space->stretch.window.read_later = objects_->addresses();
-            run(text, options, *space);
-            list.append(space->ids.data(), space->ids.size());
-        } else {
-            // Part of the list is made while other threads still encode.
-            run(text, options, *space, [&list](const uint32_t* ids, size_t count) {
-                const InterpreterLocked locked;
-                list.append(ids, count);
-            });
-        }
-        return nb::steal(list.finish());
-    }
-    auto encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
-        Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
-        return array_of(space->ids.data(), space->ids.size());
-    }
-    nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
-        std::vector<Characters> rows;
-        rows.reserve(texts.size());
-        for (nb::handle text : texts) {
-            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("encode_batch: a text is not a str");
-            rows.push_back(characters_of(text));
-        }
-        // The strings must outlive the work even if another thread empties the list meanwhile.
-        const nb::tuple alive(texts);
-        std::vector<IdBuffer> ids(rows.size());
-        {
-            const InterpreterUnlocked unlocked;
-            // Rows that need the normalizer, and so Python, wait for the calling thread.
-            std::vector<uint8_t> deferred(rows.size(), 0);
-            const auto encode_row = [&](size_t i) {
-                Core::Borrowed space(*core_);
-                core_->encode(rows[i], {1, 0, split_special}, *space);
-                ids[i].append(space->ids.data(), space->ids.size());
-            };
-            core_->pool().run(rows.size(), threads, [&](size_t i) {
-                try {
-                    encode_row(i);
-                } catch (const NotPythonThread&) {
-                    deferred[i] = 1;
-                }
-            });
-            for (size_t i = 0; i < rows.size(); i++)
-                if (deferred[i]) encode_row(i);
-        }
-        IdBuffer all;
-        auto* offsets = static_cast<int64_t*>(std::malloc((rows.size() + 1) * sizeof(int64_t)));
-        if (!offsets) throw std::bad_alloc();
-        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
-        offsets[0] = 0;
-        for (size_t i = 0; i < ids.size(); i++) {
-            all.append(ids[i].data(), ids[i].size());
-            offsets[i + 1] = static_cast<int64_t>(all.size());
-        }
-        return nb::make_tuple(array_of(all.data(), all.size()),
-                              nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {rows.size() + 1}, owner));
+        new (self) PythonByteLevelCore(std::move(core), largest);
     }
 
     std::vector<std::tuple<size_t, size_t>> pre_tokens(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
         std::vector<Span> spans;
-        core_->stretches().pre_tokens(begin, begin + utf8.size(), spans);
+        core().method().encoder().pre_tokens(begin, begin + utf8.size(), spans);
         std::vector<std::tuple<size_t, size_t>> offsets;
         for (const auto& span : spans) offsets.emplace_back(span.begin - begin, span.end - begin);
         return offsets;
     }
     nb::object encode_word(nb::bytes word, bool by_rank) const {
+        const Model& model = core().method().model();
         const auto* p = reinterpret_cast<const uint8_t*>(word.c_str());
         const size_t n = word.size();
         for (size_t i = 0; i < n; i++)
-            if (!core_->model().knows_byte(p[i])) throw std::invalid_argument("encode_word: a byte that no text holds");
+            if (!model.knows_byte(p[i])) throw std::invalid_argument("encode_word: a byte that no text holds");
         std::vector<uint32_t> ids(n + 1);
         size_t count = 0;
-        if (n) count = by_rank ? merge_by_rank(core_->model().merges(), p, n, ids.data())
-                               : static_cast<size_t>(core_->model().matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
-        IdObjects::List list(*objects_);
+        if (n) count = by_rank ? merge_by_rank(model.merges(), p, n, ids.data())
+                               : static_cast<size_t>(model.matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
+        IdObjects::List list(objects());
         list.append(ids.data(), count);
         return nb::steal(list.finish());
     }
-    size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     nb::dict info() const {
-        nb::dict result;
-        result["table_bytes"] = core_->bytes();
-        result["id_object_bytes"] = objects_->bytes();
-        result["matcher_usable"] = core_->model().matcher().usable();
+        nb::dict result = PythonCore::info();
+        result["matcher_usable"] = core().method().model().matcher().usable();
         return result;
     }
-
-  private:
-    void run(nb::handle text, const EncodeOptions& options, Core::Workspace& space, const Core::Sink& sink = {}) const {
-        const Characters characters = characters_of(text);
-        if (characters.length < GIL_FREE_FROM) return core_->encode(characters, options, space, sink);
-        const InterpreterUnlocked unlocked;
-        core_->encode(characters, options, space, sink);
-    }
-
-    std::unique_ptr<Core> core_;
-    std::unique_ptr<IdObjects> objects_;
 };
 
 }  // namespace
+}  // namespace lopt
 
 NB_MODULE(_core, module) {
+    using namespace lopt;
     nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
-    module.doc() = "The native core: text to ids for one byte-level BPE pipeline.";
+    module.doc() = "The native cores: text to ids for one pipeline.";
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
-    nb::class_<PythonCore>(module, "Core")
-        .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
-                      const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&, nb::bytes>(),
-             nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"), nb::arg("class_pages"),
-             nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
-             nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"),
+    nb::class_<PythonByteLevelCore> type(module, "Core");
+    type.def("__init__", &PythonByteLevelCore::create, nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"),
+             nb::arg("class_pages"), nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"),
+             nb::arg("refinements"), nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"),
              nb::arg("dropped_bytes") = nb::bytes("", 0))
-        .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-             nb::arg("split_special_tokens") = false)
-        .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-             nb::arg("split_special_tokens") = false)
-        .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
-        .def("pre_tokens", &PythonCore::pre_tokens, nb::arg("text"))
-        .def("encode_word", &PythonCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
-        .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
-        .def("info", &PythonCore::info);
+        .def("pre_tokens", &PythonByteLevelCore::pre_tokens, nb::arg("text"))
+        .def("encode_word", &PythonByteLevelCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
+        .def("info", &PythonByteLevelCore::info);
+    PythonByteLevelCore::define(type);
+    define_word_piece(module);
 }

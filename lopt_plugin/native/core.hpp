@@ -11,9 +11,7 @@
 #include "added_tokens.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
-#include "model.hpp"
-#include "nfc.hpp"
-#include "stretch_encoder.hpp"
+#include "text.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
 
@@ -37,34 +35,32 @@ struct EncodeOptions {
     bool split_special = false;  // special added tokens are text like any other
 };
 
-struct CoreConfiguration {
-    ClassTable classes;
-    std::vector<ComposingPair> composing_pairs;
-    Nfc::Normalize normalize;  // empty: no normalizer
-    std::string scanner;
-    std::vector<Refinement> refinements;
-    std::array<uint8_t, 256> byte_classes;
-    bool add_prefix_space;
-    std::vector<AddedToken> raw_tokens, normalized_tokens;  // matched before and after the normalizer
-};
-
+// Method: what is done to the text between added tokens. It has
+//   Encoder             stretches of normalized text to ids, as Chunk wants it
+//   encoder()
+//   classes()           the table that added tokens ask
+//   page_marks()        one mark for every 16 code points: zero where none of them makes the normalizer necessary
+//   normalizes_ascii()  whether a text of ASCII may need the normalizer as well
+//   normalize(begin, end, out)   false: [begin, end) stays as it is; else `out` is what it becomes. May throw.
+//   bytes()             of its tables
+template <class Method>
 class Core {
   public:
+    using Encoder = typename Method::Encoder;
+
     // Buffers of one call, kept for the next one.
     struct Workspace {
-        StretchEncoder::Workspace stretch;
+        typename Encoder::Workspace stretch;
         IdBuffer ids;
         std::vector<uint8_t> utf8;
         std::vector<Segment> segments, raw_segments;
         std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
     };
 
-    Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
-        : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges),
-          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
-          raw_tokens_(std::move(configuration.raw_tokens)), normalized_tokens_(std::move(configuration.normalized_tokens)),
-          nfc_(classes_, configuration.composing_pairs, configuration.normalize), normalizes_(bool(configuration.normalize)),
-          add_prefix_space_(configuration.add_prefix_space) {}
+    // Tokens are matched before and after the normalizer; add_prefix_space: a stretch that begins with no blank gets one.
+    Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
+        : method_(std::move(method)), encoder_(method_->encoder()), raw_tokens_(std::move(raw_tokens)),
+          normalized_tokens_(std::move(normalized_tokens)), add_prefix_space_(add_prefix_space) {}
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
@@ -76,9 +72,9 @@ class Core {
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
         space.ids.clear();
         space.owned.clear();
-        bool may_change = false;
+        bool may_change = method_->normalizes_ascii();
         const Text utf8 = to_utf8(text, options, space, may_change);
-        find_segments(utf8, options, may_change && normalizes_, space);
+        find_segments(utf8, options, may_change, space);
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
@@ -104,10 +100,9 @@ class Core {
         std::unique_ptr<Workspace> space_;
     };
 
-    const StretchEncoder& stretches() const { return encoder_; }
-    const Model& model() const { return model_; }
+    const Method& method() const { return *method_; }
     ThreadPool& pool() const { return pool_; }
-    size_t bytes() const { return model_.bytes() + classes_.memory_bytes(); }
+    size_t bytes() const { return method_->bytes(); }
 
   private:
     static constexpr size_t LEAST_CHUNK = 64 << 10;
@@ -130,9 +125,9 @@ class Core {
         constexpr size_t PART = 256 << 10;
         if (options.threads < 2 || n < 2 * PART) {
             uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
-            const Transcoded done = transcode(s, n, out, nfc_.page_marks());
+            const Transcoded done = transcode(s, n, out, method_->page_marks());
             if (done.lone_surrogate) throw LoneSurrogateError();
-            may_change = done.marks != 0;
+            may_change |= done.marks != 0;
             return {out, out + done.bytes, out + done.bytes + READABLE};
         }
         const size_t parts = (n + PART - 1) / PART;
@@ -142,7 +137,7 @@ class Core {
         for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
         uint8_t* out = room(space.utf8, start[parts]);
         std::vector<Transcoded> done(parts);
-        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], nfc_.page_marks()); });
+        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], method_->page_marks()); });
         for (const auto& part : done) {
             if (part.lone_surrogate) throw LoneSurrogateError();
             may_change |= part.marks != 0;
@@ -164,7 +159,7 @@ class Core {
         segments.clear();
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(classes_, text.begin, text.end, options.split_special, segments);
+        else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, segments);
         if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
         space.raw_segments.swap(segments);
         segments.clear();
@@ -175,10 +170,10 @@ class Core {
             }
             Segment stretch = raw;
             std::string changed;
-            if (normalize && nfc_.apply(raw.begin, raw.end, changed)) stretch = own(space, std::move(changed));
+            if (normalize && method_->normalize(raw.begin, raw.end, changed)) stretch = own(space, std::move(changed));
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
-            else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, segments);
+            else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
             if (add_prefix_space_)
                 for (size_t i = first; i < segments.size(); i++)
                     if (segments[i].token == NONE && *segments[i].begin != ' ')
@@ -198,7 +193,7 @@ class Core {
         return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE};
     }
 
-    void encode_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+    void encode_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
         for (; segment != last; segment++) {
             if (segment->token != NONE) out.push(segment->token);
             else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
@@ -209,7 +204,7 @@ class Core {
     void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
         struct Part {
             const Segment *first, *last;    // whole segments, or
-            std::unique_ptr<Chunk> chunk;   // a chunk of one
+            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of one
             IdBuffer ids;
         };
         std::vector<Part> parts;
@@ -219,7 +214,7 @@ class Core {
         for (; segment != end; segment++) {
             const size_t bytes = static_cast<size_t>(segment->end - segment->begin);
             if (segment->token == NONE && bytes > chunk_bytes) {
-                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk> chunk) {
+                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk<Encoder>> chunk) {
                     parts.push_back({nullptr, nullptr, std::move(chunk), {}});
                 });
                 gathered = 0;
@@ -256,7 +251,7 @@ class Core {
         for (const uint8_t* p = text.begin; p < text.end;) {
             const uint8_t* stop = static_cast<size_t>(text.end - p) > chunk_bytes ? p + chunk_bytes : text.end;
             while (stop < text.end && (*stop & 0xC0) == 0x80) stop++;
-            add(std::make_unique<Chunk>(text, p, stop));
+            add(std::make_unique<Chunk<Encoder>>(text, p, stop));
             p = stop;
         }
     }
@@ -277,18 +272,16 @@ class Core {
         constexpr size_t KEPT = 64;
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
-        space->stretch.window.read_later = nullptr;
+        space->stretch.read_later(nullptr);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
     }
 
-    ClassTable classes_;
-    Model model_;
-    StretchEncoder encoder_;
+    std::unique_ptr<const Method> method_;
+    const Encoder& encoder_;
     AddedTokens raw_tokens_, normalized_tokens_;
-    Nfc nfc_;
-    bool normalizes_, add_prefix_space_;
+    bool add_prefix_space_;
     mutable ThreadPool pool_;
     mutable std::mutex store_mutex_;
     mutable std::vector<std::unique_ptr<Workspace>> store_;

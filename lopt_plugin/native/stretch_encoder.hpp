@@ -10,18 +10,17 @@
 #include "model.hpp"
 #include "refine.hpp"
 #include "scanner.hpp"
+#include "text.hpp"
 
 namespace lopt {
-
-// A part of a buffer, with how far behind its end the buffer may be read.
-struct Text {
-    const uint8_t *begin, *end, *readable_end;
-};
 
 class StretchEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace {
+        // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
+        void read_later(const void* const* memory) { window.read_later = memory; }
+
         Window window;
         std::vector<Span> pieces;
     };
