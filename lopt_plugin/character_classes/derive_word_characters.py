@@ -122,7 +122,7 @@ def _changed(normalizer: normalizers.Normalizer) -> dict[int, str]:
     """Scalar values that are not left as they are, with what becomes of them."""
     if normalizer.normalize_str(f"x{_SEPARATOR}y") != f"x{_SEPARATOR}y":
         raise ValueError("the normalizer changes the separator")
-    changed = {}
+    changed: dict[int, str] = {}
     for first in range(0, len(SCALAR_VALUES), _BATCH):
         batch = [c for c in to_text(SCALAR_VALUES[first : first + _BATCH]) if c != _SEPARATOR]
         images = normalizer.normalize_str(_SEPARATOR.join(batch)).split(_SEPARATOR)

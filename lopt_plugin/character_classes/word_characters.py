@@ -21,7 +21,7 @@ import tokenizers
 from tokenizers import normalizers
 
 from .cache_folder import cache_folder
-from .table import CODE_POINTS, PAGES, PAGE_SIZE, STRIP_SPACE, WORD
+from .table import CODE_POINTS, PAGE_SIZE, PAGES, STRIP_SPACE, WORD
 
 # Raised whenever a bit or an array changes its meaning.
 FORMAT = 1
@@ -84,6 +84,16 @@ class WordCharacters:
     def bits(self) -> npt.NDArray[np.uint16]:
         """Class bits of every code point, uint16 [0x110000]."""
         return self.cells.reshape(-1, PAGE_SIZE)[self.pages].reshape(-1)
+
+    def as_bytes(self) -> tuple[bytes, bytes, bytes, bytes, bytes]:
+        """The arrays as the native core wants them, little endian."""
+        return (
+            self.pages.astype("<u2").tobytes(),
+            self.cells.astype("<u2").tobytes(),
+            self.changed.astype("<u4").tobytes(),
+            self.image_ends.astype("<u4").tobytes(),
+            self.images.tobytes(),
+        )
 
 
 def load(options: BertOptions | None, pre_tokenizer: str = "bert") -> WordCharacters:
@@ -152,8 +162,9 @@ def read(path: Path, version: str) -> WordCharacters | None:
         with np.load(path, allow_pickle=False) as file:
             if int(file["format"]) != FORMAT or str(file["tokenizers_version"]) != version:
                 return None
-            names = ("pages", "cells", "changed", "image_ends", "images")
-            characters = WordCharacters(*(file[name] for name in names), tokenizers_version=version)
+            characters = WordCharacters(
+                file["pages"], file["cells"], file["changed"], file["image_ends"], file["images"], version
+            )
     except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
         return None
     return characters if _fits_together(characters) else None

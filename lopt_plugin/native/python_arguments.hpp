@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -65,10 +66,14 @@ inline std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
 // A function of the reference library, which takes and gives a str; none for None.
 inline std::function<std::string(std::string_view)> normalizer(nb::object function) {
     if (function.is_none()) return {};
-    // The reference is dropped with the core, under the lock.
-    return [function = std::move(function)](std::string_view text) {
+    // The reference is dropped under the lock, also where a core's construction fails without it.
+    const auto drop = [](nb::object* object) {
         const InterpreterLocked locked;
-        const nb::object result = function(nb::str(text.data(), text.size()));
+        delete object;
+    };
+    return [function = std::shared_ptr<nb::object>(new nb::object(std::move(function)), drop)](std::string_view text) {
+        const InterpreterLocked locked;
+        const nb::object result = (*function)(nb::str(text.data(), text.size()));
         return std::string(utf8_of(result));
     };
 }

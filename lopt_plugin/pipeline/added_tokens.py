@@ -21,13 +21,13 @@ from typing import Any, Literal
 
 import tokenizers
 
-from .components import AddedToken, Unsupported
+from .components import AddedToken, BertOptions, Unsupported
 
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 
 
 def read_added_tokens(
-    tokenizer: tokenizers.Tokenizer, normalizer: Literal["nfc"] | None
+    tokenizer: tokenizers.Tokenizer, normalizer: Literal["nfc"] | BertOptions | None
 ) -> tuple[AddedToken, ...] | Unsupported:
     """Added tokens in order of their ids."""
     by_id: dict[int, Any] = tokenizer.get_added_tokens_decoder()
@@ -35,10 +35,11 @@ def read_added_tokens(
         flags = set(next(iter(by_id.values())).__getstate__())
         if flags != _FLAGS:
             return Unsupported(f"added tokens have other flags than expected: {', '.join(sorted(flags ^ _FLAGS))}")
-    normalize = tokenizers.normalizers.NFC().normalize_str
     found: dict[tuple[bool, str], AddedToken] = {}
     for number, token in sorted(by_id.items()):
-        content = normalize(token.content) if token.normalized and normalizer == "nfc" else token.content
+        content = token.content
+        if token.normalized and normalizer is not None:
+            content = tokenizer.normalizer.normalize_str(content)
         if (token.normalized, content) in found:
             # One pass cannot tell the two apart: which it finds is an accident of Hugging Face's order.
             return Unsupported(f"two added tokens have the content {content!r} after normalization")

@@ -6,11 +6,11 @@ import tokenizers
 
 from .added_tokens import read_added_tokens
 from .component_state import state_of
-from .components import Pipeline, Unsupported
+from .components import BertOptions, Pipeline, Unsupported
 from .models import read_model
 from .normalizers import read_normalizer
 from .post_processors import read_post_processor
-from .pre_tokenizers import read_pre_tokenizer
+from .pre_tokenizers import read_pre_tokenizer, read_word_pre_tokenizer
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
@@ -21,7 +21,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     `encode_special_tokens`, truncation and padding are set to is not read: that is state of a call.
     """
     kind = type(tokenizer.model).__name__
-    if kind != "BPE":
+    if kind not in ("BPE", "WordPiece"):
         return Unsupported(f"model {kind} is not accelerated yet")
 
     normalizer_state = state_of(tokenizer.normalizer, "normalizer")
@@ -30,11 +30,14 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
     normalizer = read_normalizer(normalizer_state)
     if isinstance(normalizer, Unsupported):
         return normalizer
+    if normalizer is not None and isinstance(normalizer, BertOptions) != (kind == "WordPiece"):
+        name = "BertNormalizer" if isinstance(normalizer, BertOptions) else "NFC"
+        return Unsupported(f"normalizer {name} with a model {kind} is not accelerated yet")
 
     pre_tokenizer_state = state_of(tokenizer.pre_tokenizer, "pre-tokenizer")
     if isinstance(pre_tokenizer_state, Unsupported):
         return pre_tokenizer_state
-    pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
+    pre_tokenizer = (read_pre_tokenizer if kind == "BPE" else read_word_pre_tokenizer)(pre_tokenizer_state)
     if isinstance(pre_tokenizer, Unsupported):
         return pre_tokenizer
 

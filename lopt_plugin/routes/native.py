@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tokenizers.normalizers import NFC
 
-from ..pipeline import Pipeline
+from ..pipeline import BytePairModel, Pipeline, WordPieceModel
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 
@@ -124,38 +124,59 @@ def _build_core(pipeline: Pipeline) -> Any:
         from ..native import _core
     except ImportError as error:
         raise NativeUnavailableError(f"the native core is not installed: {error}") from error
+    try:
+        if isinstance(pipeline.model, WordPieceModel):
+            return _core.WordPieceCore(**_word_piece_arguments(pipeline, pipeline.model))
+        return _core.Core(**_byte_level_arguments(pipeline, pipeline.model))
+    except ValueError as error:
+        raise NativeUnavailableError(str(error)) from error
+
+
+def _byte_level_arguments(pipeline: Pipeline, model: BytePairModel) -> dict[str, Any]:
     from .. import character_classes
 
     classes = character_classes.load()
-    model = pipeline.model
-    normalize = NFC().normalize_str if pipeline.normalizer == "nfc" else None
-    try:
-        return _core.Core(
-            vocabulary=model.vocabulary,
-            merges=model.merges,
-            ignore_merges=model.ignore_merges,
-            class_pages=classes.pages.tobytes(),
-            class_cells=classes.cells.tobytes(),
-            compose_pairs=classes.compose_pairs.astype("<u4").tobytes(),
-            byte_classes=character_classes.byte_classes(),
-            scanner=pipeline.scanner,
-            refinements=[(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
-            add_prefix_space=pipeline.add_prefix_space,
-            dropped_bytes=model.dropped_bytes,
-            normalize=normalize,
-            # Those found in the normalized text are found in their normalized form.
-            added_tokens=[
-                (
-                    normalize(t.content) if t.normalized and normalize is not None else t.content,
-                    t.id,
-                    t.single_word,
-                    t.lstrip,
-                    t.rstrip,
-                    t.normalized,
-                    t.special,
-                )
-                for t in pipeline.added_tokens
-            ],
-        )
-    except ValueError as error:
-        raise NativeUnavailableError(str(error)) from error
+    return {
+        "vocabulary": model.vocabulary,
+        "merges": model.merges,
+        "ignore_merges": model.ignore_merges,
+        "class_pages": classes.pages.tobytes(),
+        "class_cells": classes.cells.tobytes(),
+        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
+        "byte_classes": character_classes.byte_classes(),
+        "scanner": pipeline.scanner,
+        "refinements": [(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
+        "add_prefix_space": pipeline.add_prefix_space,
+        "dropped_bytes": model.dropped_bytes,
+        "normalize": NFC().normalize_str if pipeline.normalizer == "nfc" else None,
+        "added_tokens": _added_tokens(pipeline),
+    }
+
+
+def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str, Any]:
+    """Words are normalized one by one, unless added tokens are looked for in the whole normalized text."""
+    from ..character_classes import word_characters
+
+    options = pipeline.normalizer
+    if options == "nfc":
+        raise NativeUnavailableError("normalizer NFC with a model WordPiece is not accelerated yet")
+    characters = word_characters.load(options, pipeline.scanner)
+    normalizes_text = options is not None and any(token.normalized for token in pipeline.added_tokens)
+    plain = word_characters.load(None, pipeline.scanner) if normalizes_text else characters
+    orders = options is not None and options.strips_accents()
+    return {
+        "vocabulary": model.vocabulary,
+        "unknown_id": model.unknown_id,
+        "continuing_prefix": model.continuing_prefix,
+        "max_characters": model.max_characters,
+        "characters": plain.as_bytes(),
+        "text_characters": characters.as_bytes() if normalizes_text else None,
+        "order": options.reorder().normalize_str if options is not None and orders else None,
+        "added_tokens": _added_tokens(pipeline),
+    }
+
+
+def _added_tokens(pipeline: Pipeline) -> list[tuple[str, int, bool, bool, bool, bool, bool]]:
+    return [
+        (t.content, t.id, t.single_word, t.lstrip, t.rstrip, t.normalized, t.special) for t in pipeline.added_tokens
+    ]
