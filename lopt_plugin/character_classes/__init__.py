@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import tokenizers
 
 from . import table
 from .byte_level import alphabet, byte_classes
+from .cache_folder import cache_folder
 from .table import CharacterClasses
 
 __all__ = ["CharacterClasses", "alphabet", "byte_classes", "load"]
@@ -57,10 +57,6 @@ def find_or_derive(kind: str, derive: Callable[[], CharacterClasses]) -> Charact
 
 
 def _cache_path(version: str, kind: str) -> Path | None:
-    folder = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        root = Path(folder) if os.path.isabs(folder) else Path.home() / ".cache"
-    except RuntimeError:  # no home
-        return None
+    folder = cache_folder()
     name = "character_classes" if kind == "table" else kind
-    return root / "lopt_plugin" / f"{name}_{version}_{table.FORMAT}.npz"
+    return None if folder is None else folder / f"{name}_{version}_{table.FORMAT}.npz"

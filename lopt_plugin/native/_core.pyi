@@ -99,3 +99,52 @@ class Core:
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:
         """Bytes of the tables and of the integer objects; whether words are matched or merged by rank."""
+
+_WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
+
+class WordPieceCore:
+    """Text to ids for one WordPiece pipeline. Immutable; shared by threads; survives fork.
+
+    vocabulary: entry to id, all below 2**20 - 1.
+    unknown_id: of a word that cannot be matched, or has more than `max_characters` characters when normalized.
+    continuing_prefix: of the entries that match behind a word's first piece.
+    characters: `WordCharacters.as_bytes()` of the text that is cut into words: the raw text, which is then normalized
+        word by word, or, with `text_characters`, the normalized text.
+    text_characters: those of the normalizer, for added tokens that are looked for in all the normalized text; or None.
+    order: decomposes, orders and strips a run of characters, as the normalizer does before it lowers case; called for
+        the few runs in which that is no matter of single characters. None where accents stay.
+    added_tokens: as for Core.
+
+    Raises ValueError, with the reason, for what it cannot do exactly.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: dict[str, int],
+        unknown_id: int,
+        continuing_prefix: str,
+        max_characters: int,
+        characters: _WordCharacters,
+        text_characters: _WordCharacters | None,
+        order: Callable[[str], str] | None,
+        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
+    ) -> None: ...
+    def encode(
+        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
+    ) -> list[int]:
+        """As `Core.encode`."""
+
+    def encode_array(
+        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
+    ) -> npt.NDArray[np.int32]:
+        """`encode` as int32 [n]."""
+
+    def encode_batch(
+        self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
+
+    def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
+    def info(self) -> dict[str, int | bool]:
+        """Bytes of the tables and of the integer objects."""

@@ -9,16 +9,20 @@
 
 #include <vector>
 
-#include "stretch_encoder.hpp"
+#include "id_buffer.hpp"
+#include "text.hpp"
 
 namespace lopt {
 
+// Encoder: scan(text, from, stop, space, ids) appends the ids of what starts in [from, stop), `from` being a boundary,
+// and returns the end of the last; next(p, end) is the boundary after p.
+template <class Encoder>
 class Chunk {
   public:
     // Pre-tokens that start in [begin, stop) of the text; `begin` is the start of a character.
     Chunk(const Text& text, const uint8_t* begin, const uint8_t* stop) : text_(text), begin_(begin), stop_(stop), reached_(begin) {}
 
-    void encode(const StretchEncoder& encoder, StretchEncoder::Workspace& space) {
+    void encode(const Encoder& encoder, typename Encoder::Workspace& space) {
         const uint8_t* p = begin_;
         // A pre-token that covers the whole chunk leaves no boundary to meet at; the scan from the left will do it once.
         if (!is_first() && encoder.next(p, text_.end) >= stop_) return;
@@ -31,7 +35,7 @@ class Chunk {
     }
 
     // Appends the chunk's ids to those of the scan from its left, which has reached `position`; returns how far it is now.
-    const uint8_t* join(const StretchEncoder& encoder, StretchEncoder::Workspace& space, const uint8_t* position, IdBuffer& out) const {
+    const uint8_t* join(const Encoder& encoder, typename Encoder::Workspace& space, const uint8_t* position, IdBuffer& out) const {
         size_t k = 0;
         while (position < stop_) {
             while (k < notes_.size() && notes_[k].at < position) k++;

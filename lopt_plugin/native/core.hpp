@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -12,9 +13,8 @@
 #include "blank_signs.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
-#include "model.hpp"
-#include "normalizer.hpp"
-#include "stretch_encoder.hpp"
+#include "offsets.hpp"
+#include "text.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
 
@@ -36,42 +36,48 @@ struct EncodeOptions {
     size_t threads = 1;
     size_t chunk_bytes = 0;      // 0: chosen by the length of the text
     bool split_special = false;  // special added tokens are text like any other
+    bool offsets = false;        // `offsets` is going to be called
 };
 
-struct CoreConfiguration {
-    std::shared_ptr<const ClassTable> classes;
-    std::vector<std::unique_ptr<NormalizerStep>> normalizer;
-    std::string scanner;
-    std::vector<Refinement> refinements;
-    std::array<uint8_t, 256> byte_classes;
-    bool add_prefix_space;
-    std::vector<AddedToken> raw_tokens, normalized_tokens;  // matched before and after the normalizer
-    std::optional<BlankSigns> blank_signs = {};             // instead of a normalizer
-    size_t separate_blanks = 0;                             // see separate_blanks.hpp
-};
-
+// Method: what is done to the text between added tokens. It has
+//   Encoder             stretches of normalized text to ids, as Chunk wants it
+//   encoder()
+//   classes()           the table that added tokens ask
+//   page_marks()        one mark for every 16 code points: zero where none of them makes the normalizer necessary
+//   normalizes_ascii()  whether a text of ASCII may need the normalizer as well
+//   normalize(begin, end, marked, out, edits)   false: [begin, end) stays as it is; else `out` is what it becomes. May
+//                       throw. `marked`: it may hold characters of marked pages. `edits`: null, or what gets the parts
+//                       that were changed; throws OffsetsUnknownError where that cannot be told.
+//   aligner()           where the characters of those parts came from
+//   blank_signs()       for pipelines that spell blanks as signs, instead of a normalizer; null for the others
+//   is_word(text, id)   whether a text that is just that has that id alone
+//   bytes()             of its tables
+template <class Method>
 class Core {
   public:
+    using Encoder = typename Method::Encoder;
+
     // Buffers of one call, kept for the next one.
     struct Workspace {
-        StretchEncoder::Workspace stretch;
+        typename Encoder::Workspace stretch;
         IdBuffer ids;
         std::vector<uint8_t> utf8;
         std::vector<Segment> segments, raw_segments;
         std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
+        // For offsets: the text, and where each segment came from if not all lie in it as they are.
+        Text text{};
+        bool ascii = false;
+        std::vector<Origin> origins;
+        std::vector<Edit> edits;
+        std::deque<Alignment> alignments;
     };
 
-    Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges,
-         UnknownCharacters unknown = {})
-        : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_),
-          model_(vocabulary, merges, ignore_merges, std::move(unknown)),
-          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
-                   configuration.separate_blanks),
-          blank_signs_(configuration.blank_signs), raw_tokens_(std::move(configuration.raw_tokens)),
-          normalized_tokens_(std::move(configuration.normalized_tokens), blank_signs_ && blank_signs_->in_normalizer),
-          normalizer_(std::move(configuration.normalizer)), add_prefix_space_(configuration.add_prefix_space) {
-        if (blank_signs_) sign_page_marks_ = blank_sign_page_marks();
-        if (encoder_.joins()) {
+    // Tokens are matched before and after the normalizer; add_prefix_space: a stretch that begins with no blank gets one.
+    Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
+        : method_(std::move(method)), encoder_(method_->encoder()), blank_signs_(method_->blank_signs()), raw_tokens_(std::move(raw_tokens)),
+          normalized_tokens_(std::move(normalized_tokens), blank_signs_ && blank_signs_->in_normalizer), add_prefix_space_(add_prefix_space) {
+        if constexpr (MAY_JOIN) {
+            if (!encoder_.joins()) return;
             raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
             normalized_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
         }
@@ -87,15 +93,41 @@ class Core {
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
         space.ids.clear();
         space.owned.clear();
-        bool may_change = false;
-        const Text utf8 = to_utf8(text, options, space, may_change);
-        if (blank_signs_) find_stretches_of_blanks(utf8, options, may_change, space);
-        else find_segments(utf8, options, may_change, space);
+        space.origins.clear();
+        space.alignments.clear();
+        bool marked = false;
+        const Text utf8 = to_utf8(text, options, space, marked);
+        space.text = utf8;
+        space.ascii = text.ascii;
+        if constexpr (MAY_JOIN) {
+            if (blank_signs_) find_stretches_of_blanks(utf8, options, marked, space);
+            else find_segments(utf8, options, marked, space);
+        } else {
+            find_segments(utf8, options, marked, space);
+        }
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
         encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
         if (sink) sink(space.ids.data(), space.ids.size());
+    }
+
+    // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
+    // Throws OffsetsUnknownError where the reference library has to be asked.
+    void offsets(const Workspace& space, size_t count, const Trim& trim, Offset* out) const {
+        const auto& shapes = method_->shapes();
+        OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), count, trim, out);
+        for (size_t i = 0; i < space.segments.size() && !walk.done(); i++) {
+            const Segment& segment = space.segments[i];
+            const Origin origin = space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i];
+            if (segment.token != NONE) {
+                walk.token(method_->classes(), segment, origin);
+                continue;
+            }
+            if (shapes.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the vocabulary lacks a byte of the text");
+            walk.stretch(shapes, segment, origin);
+        }
+        if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
     }
 
     // Four chunks a thread: one that is slowed down by others then holds up less.
@@ -116,36 +148,36 @@ class Core {
         std::unique_ptr<Workspace> space_;
     };
 
-    const Normalizer& normalizer() const { return normalizer_; }
-    const StretchEncoder& stretches() const { return encoder_; }
-    const Model& model() const { return model_; }
+    const Method& method() const { return *method_; }
     ThreadPool& pool() const { return pool_; }
-    size_t bytes() const { return model_.bytes() + classes_.memory_bytes(); }
+    size_t bytes() const { return method_->bytes(); }
 
   private:
+    // Whether the encoder may take in several stretches before it resolves them.
+    static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
     static constexpr size_t LEAST_CHUNK = 64 << 10;
     static constexpr size_t READABLE = 64;               // bytes behind a buffer of ours
     static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
     static constexpr size_t KEPT_BYTES = size_t{4} << 20;
 
-    Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& may_change) const {
+    Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
         if (text.ascii) {
             const auto* data = static_cast<const uint8_t*>(text.data);
             return {data, data + text.length, data + text.length};
         }
-        if (text.unit_bytes == 1) return transcoded(static_cast<const uint8_t*>(text.data), text.length, options, space, may_change);
-        if (text.unit_bytes == 2) return transcoded(static_cast<const uint16_t*>(text.data), text.length, options, space, may_change);
-        return transcoded(static_cast<const uint32_t*>(text.data), text.length, options, space, may_change);
+        if (text.unit_bytes == 1) return transcoded(static_cast<const uint8_t*>(text.data), text.length, options, space, marked);
+        if (text.unit_bytes == 2) return transcoded(static_cast<const uint16_t*>(text.data), text.length, options, space, marked);
+        return transcoded(static_cast<const uint32_t*>(text.data), text.length, options, space, marked);
     }
 
     template <class Unit>
-    Text transcoded(const Unit* s, size_t n, const EncodeOptions& options, Workspace& space, bool& may_change) const {
+    Text transcoded(const Unit* s, size_t n, const EncodeOptions& options, Workspace& space, bool& marked) const {
         constexpr size_t PART = 256 << 10;
         if (options.threads < 2 || n < 2 * PART) {
             uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
-            const Transcoded done = transcode(s, n, out, page_marks());
+            const Transcoded done = transcode(s, n, out, method_->page_marks());
             if (done.lone_surrogate) throw LoneSurrogateError();
-            may_change = done.marks != 0;
+            marked = done.marks != 0;
             return {out, out + done.bytes, out + done.bytes + READABLE};
         }
         const size_t parts = (n + PART - 1) / PART;
@@ -155,15 +187,13 @@ class Core {
         for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
         uint8_t* out = room(space.utf8, start[parts]);
         std::vector<Transcoded> done(parts);
-        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], page_marks()); });
+        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], method_->page_marks()); });
         for (const auto& part : done) {
             if (part.lone_surrogate) throw LoneSurrogateError();
-            may_change |= part.marks != 0;
+            marked |= part.marks != 0;
         }
         return {out, out + start[parts], out + start[parts] + READABLE};
     }
-
-    const uint8_t* page_marks() const { return blank_signs_ ? sign_page_marks_.data() : normalizer_.page_marks(); }
 
     static uint8_t* room(std::vector<uint8_t>& buffer, size_t bytes) {
         if (buffer.size() < bytes + READABLE) {
@@ -174,46 +204,55 @@ class Core {
     }
 
     // Added tokens are found in the raw text first, then, between them, in the normalized text. `marked`: the text may
-    // hold characters of pages that the normalizer marks.
+    // hold characters of pages that the method marks.
     void find_segments(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
-        const bool normalize = marked || normalizer_.changes_ascii();
+        const bool normalize = marked || method_->normalizes_ascii();
         auto& segments = space.segments;
         segments.clear();
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(classes_, text.begin, text.end, options.split_special, segments);
+        else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, segments);
         if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
         space.raw_segments.swap(segments);
         segments.clear();
         for (const Segment& raw : space.raw_segments) {
             if (raw.token != NONE) {
                 segments.push_back(raw);
+                if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
                 continue;
             }
             Segment stretch = raw;
+            const Alignment* alignment = nullptr;
             std::string changed;
-            if (normalize && normalizer_.apply(raw.begin, raw.end, marked, changed)) {
+            space.edits.clear();
+            if (normalize && method_->normalize(raw.begin, raw.end, marked, changed, options.offsets ? &space.edits : nullptr)) {
                 if (changed.empty()) continue;
                 stretch = own(space, std::move(changed));
+                if (options.offsets) alignment = &space.alignments.emplace_back(view(raw), view(stretch), space.edits, method_->aligner());
             }
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
-            else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, segments);
-            if (add_prefix_space_)
-                for (size_t i = first; i < segments.size(); i++)
-                    if (segments[i].token == NONE && *segments[i].begin != ' ')
-                        segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
+            else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
+            for (size_t i = first; i < segments.size(); i++) {
+                const bool blank = add_prefix_space_ && segments[i].token == NONE && *segments[i].begin != ' ';
+                if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
+                if (blank) segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
+            }
         }
+    }
+    static std::string_view view(const Segment& segment) {
+        return {reinterpret_cast<const char*>(segment.begin), static_cast<size_t>(segment.end - segment.begin)};
     }
 
     // The same where blanks are spelled as signs. `may_hold_signs`: the text may hold some itself.
     void find_stretches_of_blanks(const Text& text, const EncodeOptions& options, bool may_hold_signs, Workspace& space) const {
+        if (options.offsets) throw OffsetsUnknownError("blanks are spelled as signs");
         auto &segments = space.segments, &raw_segments = space.raw_segments;
         segments.clear();
         raw_segments.clear();
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(classes_, text.begin, text.end, options.split_special, raw_segments);
+        else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, raw_segments);
         const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
         if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
         std::vector<Segment> found;
@@ -234,7 +273,7 @@ class Core {
             }
             found.clear();
             if (normalized_tokens_.empty()) found.push_back(stretch);
-            else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, found);
+            else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, found);
             const uint8_t* const first = raw.begin == text.begin ? stretch.begin : nullptr;
             for (Segment part : found) {
                 if (part.token == NONE) {
@@ -274,8 +313,9 @@ class Core {
         return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE};
     }
 
-    void encode_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
-        if (encoder_.joins()) return join_segments(text, segment, last, space, out);
+    void encode_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
+        if constexpr (MAY_JOIN)
+            if (encoder_.joins()) return join_segments(text, segment, last, space, out);
         for (; segment != last; segment++) {
             if (segment->token != NONE) out.push(segment->token);
             else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
@@ -283,7 +323,7 @@ class Core {
     }
 
     // The same; added tokens that are pieces do not interrupt a window. (In Gemma every newline is an added token.)
-    void join_segments(const Text& text, const Segment* segment, const Segment* last, StretchEncoder::Workspace& space, IdBuffer& out) const {
+    void join_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
         for (; segment != last; segment++) {
             if (segment->token == NONE) {
                 encoder_.join(stretch_text(text, *segment), space, out);
@@ -298,7 +338,7 @@ class Core {
     }
     // An added token is a piece if a text that is just that has its id: it need not be told from one.
     void note_piece(const AddedToken& token) {
-        if (token.lstrip || token.rstrip || !model_.is_word(token.content, token.id)) return;
+        if (token.lstrip || token.rstrip || !method_->is_word(token.content, token.id)) return;
         if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
         is_piece_[token.id] = true;
     }
@@ -307,7 +347,7 @@ class Core {
     void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
         struct Part {
             const Segment *first, *last;    // whole segments, or
-            std::unique_ptr<Chunk> chunk;   // a chunk of one
+            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of one
             IdBuffer ids;
         };
         std::vector<Part> parts;
@@ -317,7 +357,7 @@ class Core {
         for (; segment != end; segment++) {
             const size_t bytes = static_cast<size_t>(segment->end - segment->begin);
             if (segment->token == NONE && bytes > chunk_bytes) {
-                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk> chunk) {
+                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk<Encoder>> chunk) {
                     parts.push_back({nullptr, nullptr, std::move(chunk), {}});
                 });
                 gathered = 0;
@@ -354,7 +394,7 @@ class Core {
         for (const uint8_t* p = text.begin; p < text.end;) {
             const uint8_t* stop = static_cast<size_t>(text.end - p) > chunk_bytes ? p + chunk_bytes : text.end;
             while (stop < text.end && (*stop & 0xC0) == 0x80) stop++;
-            add(std::make_unique<Chunk>(text, p, stop));
+            add(std::make_unique<Chunk<Encoder>>(text, p, stop));
             p = stop;
         }
     }
@@ -375,21 +415,18 @@ class Core {
         constexpr size_t KEPT = 64;
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
-        space->stretch.window.read_later = nullptr;
-        space->stretch.words.release_above(KEPT_BYTES);
+        space->alignments.clear();
+        space->text = {};
+        space->stretch.read_later(nullptr);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
     }
 
-    std::shared_ptr<const ClassTable> shared_classes_;
-    const ClassTable& classes_;
-    Model model_;
-    StretchEncoder encoder_;
-    std::optional<BlankSigns> blank_signs_;
-    std::vector<uint8_t> sign_page_marks_;
+    std::unique_ptr<const Method> method_;
+    const Encoder& encoder_;
+    const BlankSigns* blank_signs_;  // null: none
     AddedTokens raw_tokens_, normalized_tokens_;
-    Normalizer normalizer_;
     bool add_prefix_space_;
     std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;

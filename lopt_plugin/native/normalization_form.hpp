@@ -67,7 +67,13 @@ class NormalizationForm final : public NormalizerStep {
             if (classes_.of(c) & involved_) marks[c >> 4] = 1;
     }
 
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override { return apply_to(begin, end, out, nullptr); }
+    bool apply_noting(const uint8_t* begin, const uint8_t* end, std::string& out, std::vector<Edit>& edits) const override {
+        return apply_to(begin, end, out, &edits);
+    }
+
+  private:
+    bool apply_to(const uint8_t* begin, const uint8_t* end, std::string& out, std::vector<Edit>* edits) const {
         const uint8_t* copied = begin;
         const uint8_t* p = begin;
         bool changed = false;
@@ -77,14 +83,15 @@ class NormalizationForm final : public NormalizerStep {
             if (!changed) out.clear();
             changed = true;
             out.append(copied, stretch.begin);
+            const size_t before = out.size();
             append_normalized({reinterpret_cast<const char*>(stretch.begin), static_cast<size_t>(stretch.end - stretch.begin)}, out);
+            if (edits) edits->push_back({static_cast<size_t>(stretch.begin - begin), static_cast<size_t>(stretch.end - begin), before, out.size()});
             p = copied = stretch.end;
         }
         if (changed) out.append(copied, end);
         return changed;
     }
 
-  private:
     static constexpr size_t PAIR_BITS = size_t{1} << 18;
     static constexpr size_t MEMO_ENTRIES = 1 << 15, MEMO_LONGEST = 64;
 

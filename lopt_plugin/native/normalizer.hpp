@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "alignment.hpp"
 #include "table.hpp"
 
 namespace lopt {
@@ -29,6 +30,10 @@ class NormalizerStep {
 
     // True, with the new text in `out`, when [begin, end) may change; false when it certainly does not.
     virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const = 0;
+    // The same; `edits` gets the parts that were normalized, in order. Throws OffsetsUnknownError where that is not known.
+    virtual bool apply_noting(const uint8_t*, const uint8_t*, std::string&, std::vector<Edit>&) const {
+        throw OffsetsUnknownError("the normalizer does not say what it changed");
+    }
     // Whether a text may change that holds no character of a marked page.
     virtual bool changes_ascii() const = 0;
     // Marks the pages of all characters outside ASCII without which the step changes nothing.
@@ -48,8 +53,10 @@ class Normalizer {
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
 
-    // As NormalizerStep's; `marked`: the text may hold characters of marked pages.
-    bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out) const {
+    // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `edits`: null, or as `apply_noting` has
+    // it, which only a single step can tell.
+    bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, std::vector<Edit>* edits = nullptr) const {
+        if (edits && steps_.size() == 1) return (marked || changes_ascii_) && steps_[0]->apply_noting(begin, end, out, *edits);
         bool changed = false;
         std::string next;
         for (const auto& step : steps_) {
@@ -61,6 +68,7 @@ class Normalizer {
             end = begin + out.size();
             changed = true;
         }
+        if (changed && edits) throw OffsetsUnknownError("the normalizer has several steps");
         return changed;
     }
 

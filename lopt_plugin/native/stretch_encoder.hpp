@@ -1,6 +1,7 @@
 // One stretch of normalized text to ids: pre-tokens from the scanner, cut or refined, resolved a window at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
@@ -12,19 +13,18 @@
 #include "refine.hpp"
 #include "scan_cuts.hpp"
 #include "scanner.hpp"
+#include "text.hpp"
 #include "word_buffer.hpp"
 
 namespace lopt {
-
-// A part of a buffer, with how far behind its end the buffer may be read.
-struct Text {
-    const uint8_t *begin, *end, *readable_end;
-};
 
 class StretchEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace {
+        // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
+        void read_later(const void* const* memory) { window.read_later = memory; }
+
         Window window;
         std::vector<Span> pieces;
         WordBuffer words;
@@ -75,6 +75,12 @@ class StretchEncoder {
 
     // The first place behind p, or the end, that divides the text from p on whatever stands before p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
+
+    // Does every character of a stretch lie in a pre-token?
+    bool keeps_all() const {
+        return !parts_ &&
+               std::none_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
+    }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {

@@ -2,6 +2,7 @@
 
 from .components import (
     AddedToken,
+    BertOptions,
     BlankNormalizer,
     BytePairModel,
     Metaspace,
@@ -10,12 +11,14 @@ from .components import (
     Refinement,
     SentencePieceModel,
     Unsupported,
+    WordPieceModel,
 )
 from .describe import describe
 from .read import read_pipeline
 
 __all__ = [
     "AddedToken",
+    "BertOptions",
     "BlankNormalizer",
     "BytePairModel",
     "Metaspace",
@@ -24,6 +27,7 @@ __all__ = [
     "Refinement",
     "SentencePieceModel",
     "Unsupported",
+    "WordPieceModel",
     "describe",
     "read_pipeline",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..character_classes.word_characters import BertOptions as BertOptions
+
 if TYPE_CHECKING:
     from .normalizers import NormalizerStep
 
@@ -85,6 +87,25 @@ class Metaspace:
 
 
 @dataclass(frozen=True)
+class WordPieceModel:
+    """Longest match first, from the left of a word.
+
+    vocabulary: entry to id.
+    continuing_prefix: what entries begin with that match behind a word's first piece.
+    max_characters: a word with more is unknown, as is one that cannot be matched to its end.
+    """
+
+    vocabulary: dict[str, int]
+    unknown_token: str
+    continuing_prefix: str
+    max_characters: int
+
+    @property
+    def unknown_id(self) -> int:
+        return self.vocabulary[self.unknown_token]
+
+
+@dataclass(frozen=True)
 class AddedToken:
     """A token that is found in the text itself; `added_tokens` says how.
 
@@ -113,17 +134,18 @@ class PostProcessor:
 class Pipeline:
     """From text to ids: normalizer, scanner, refinements, model; added tokens before, post-processor behind.
 
-    scanner: the fused first split steps, one scan of a stretch of text; "whole" leaves it in one piece.
+    scanner: the fused first split steps, one scan of a stretch of text; "whole" leaves it in one piece. The scanners of
+        WordPiece, "bert" and "whitespace_split", drop blanks.
     add_prefix_space: a stretch that does not begin with a blank gets one.
     metaspace: what the pre-tokenizer of that name does before the scanner.
     Truncation and padding are not part of it: they are state of a call.
     """
 
-    normalizer: tuple[NormalizerStep, ...] | BlankNormalizer
+    normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | BertOptions
     scanner: str
     refinements: tuple[Refinement, ...]
     add_prefix_space: bool
-    model: BytePairModel | SentencePieceModel
+    model: BytePairModel | SentencePieceModel | WordPieceModel
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
     metaspace: Metaspace | None = None

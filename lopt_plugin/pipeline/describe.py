@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from .components import BlankNormalizer, BytePairModel, Pipeline, Refinement, SentencePieceModel
+from .components import (
+    BertOptions,
+    BlankNormalizer,
+    BytePairModel,
+    Pipeline,
+    Refinement,
+    SentencePieceModel,
+    WordPieceModel,
+)
 from .normalizers import NormalizerStep, describe_step
 
 
 def describe(pipeline: Pipeline) -> dict[str, str]:
     """One short line for each component; equal pipelines have equal descriptions."""
-    model, post_processor = pipeline.model, pipeline.post_processor
+    post_processor = pipeline.post_processor
     special = sum(token.special for token in pipeline.added_tokens)
     return {
         "normalizer": _describe_normalizer(pipeline.normalizer),
@@ -16,19 +24,36 @@ def describe(pipeline: Pipeline) -> dict[str, str]:
         + (", prefix space" if pipeline.add_prefix_space else "")
         + (f", Metaspace with prepend {pipeline.metaspace.prepend}" if pipeline.metaspace else ""),
         "refinements": ", ".join(map(_describe_refinement, pipeline.refinements)) or "none",
-        "model": _describe_model(model),
+        "model": _describe_model(pipeline.model),
         "added_tokens": f"{len(pipeline.added_tokens):,}, {special:,} special",
         "post_processor": f"{list(post_processor.prefix_ids)} + text + {list(post_processor.suffix_ids)}",
     }
 
 
-def _describe_normalizer(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer) -> str:
+def _describe_normalizer(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | BertOptions) -> str:
     if isinstance(normalizer, BlankNormalizer):
         return "blanks as U+2581" + (", prefix blank" if normalizer.prepends else "")
+    if isinstance(normalizer, BertOptions):
+        return "bert: " + _describe_bert(normalizer)
     return ", ".join(map(describe_step, normalizer)) or "none"
 
 
-def _describe_model(model: BytePairModel | SentencePieceModel) -> str:
+def _describe_bert(options: BertOptions) -> str:
+    steps = {
+        "text cleaned": options.clean_text,
+        "Chinese characters spaced": options.handle_chinese_chars,
+        "accents stripped": options.strips_accents(),
+        "lower case": options.lowercase,
+    }
+    return ", ".join(step for step, done in steps.items() if done) or "nothing"
+
+
+def _describe_model(model: BytePairModel | SentencePieceModel | WordPieceModel) -> str:
+    if isinstance(model, WordPieceModel):
+        return (
+            f"WordPiece, {len(model.vocabulary):,} entries, prefix {model.continuing_prefix!r}, "
+            f"unknown {model.unknown_token!r}, words of up to {model.max_characters:,} characters"
+        )
     size = f"{len(model.vocabulary):,} entries, {len(model.merges):,} merges"
     if isinstance(model, BytePairModel):
         return (

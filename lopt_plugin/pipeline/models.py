@@ -1,4 +1,4 @@
-"""Hugging Face models: BPE over bytes or over characters."""
+"""Hugging Face models: BPE over bytes or over characters, and WordPiece."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import tokenizers
 
 from ..character_classes import alphabet
 from .component_state import unknown_options
-from .components import BytePairModel, SentencePieceModel, Unsupported
+from .components import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
 
+_WORD_PIECE_OPTIONS = {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}
 _OPTIONS = {
     "dropout",
     "unk_token",
@@ -29,6 +30,32 @@ _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
 
 def read_model(
+    tokenizer: tokenizers.Tokenizer, of_characters: bool
+) -> BytePairModel | SentencePieceModel | WordPieceModel | Unsupported:
+    """The model, which must be a WordPiece, or a BPE: over characters if `of_characters`, else byte-level."""
+    if type(tokenizer.model).__name__ == "WordPiece":
+        return _read_word_piece(tokenizer)
+    return _read_byte_pairs(tokenizer, of_characters)
+
+
+def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel | Unsupported:
+    """A word that needs an unknown token is an error where the vocabulary has none; that is left to Hugging Face."""
+    with _garbage_collection_paused():
+        state = json.loads(tokenizer.model.__getstate__())
+    if unsupported := unknown_options(state, _WORD_PIECE_OPTIONS, "model"):
+        return unsupported
+    vocabulary: dict[str, int] = state["vocab"]
+    if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
+        return Unsupported("model WordPiece has two entries with one id")
+    unknown_token = state["unk_token"]
+    if unknown_token not in vocabulary:
+        return Unsupported(f"model WordPiece has the unknown token {unknown_token!r}, which is no entry")
+    return WordPieceModel(
+        vocabulary, unknown_token, state["continuing_subword_prefix"], state["max_input_chars_per_word"]
+    )
+
+
+def _read_byte_pairs(
     tokenizer: tokenizers.Tokenizer, of_characters: bool
 ) -> BytePairModel | SentencePieceModel | Unsupported:
     """The vocabulary and the merges of a BPE model: over characters if `of_characters`, else byte-level.

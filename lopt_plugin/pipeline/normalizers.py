@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from .component_state import State, flattened, unknown_options
-from .components import BlankNormalizer, Unsupported
+from .components import BertOptions, BlankNormalizer, Unsupported
 
 _BLANK_SIGN = "\u2581"
 
@@ -91,6 +91,7 @@ _RUNS: dict[str, tuple[str, int, bool]] = {
     r"\n+": ("\n", 1, False),
     r"\n{2,}": ("\n", 2, False),
 }
+_BERT_OPTIONS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 _OPTIONS = {
     **dict.fromkeys((*get_args(Form), *get_args(SingleCharacters)), frozenset[str]()),
     "Strip": frozenset({"strip_left", "strip_right"}),
@@ -99,10 +100,13 @@ _OPTIONS = {
 }
 
 
-def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | Unsupported:
-    """The steps in order; none where the text stays as it is."""
+def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOptions | Unsupported:
+    """The steps in order; none where the text stays as it is. BertNormalizer must be the only one."""
+    found = list(flattened(state, "normalizers")) if state is not None else []
+    if len(found) == 1 and found[0].get("type") == "BertNormalizer":
+        return _read_bert(found[0])
     steps: list[NormalizerStep] = []
-    for step in flattened(state, "normalizers") if state is not None else ():
+    for step in found:
         kind = str(step.get("type"))
         if kind not in _OPTIONS:
             return Unsupported(f"normalizer {kind} is not accelerated yet")
@@ -123,6 +127,12 @@ def as_blanks(steps: tuple[NormalizerStep, ...]) -> BlankNormalizer | None:
     if steps in ((prepend, replace), (replace, prepend)):  # what is prepended is no blank
         return BlankNormalizer(prepends=True)
     return None
+
+
+def _read_bert(step: State) -> BertOptions | Unsupported:
+    if unsupported := unknown_options(step, set(_BERT_OPTIONS), "normalizer"):
+        return unsupported
+    return BertOptions(**{option: step[option] for option in _BERT_OPTIONS})
 
 
 def _read_step(kind: str, step: State) -> NormalizerStep | Unsupported:
@@ -173,10 +183,12 @@ def _takes_a_character(pattern: str) -> bool:
     return takes
 
 
-def replaced_texts(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer) -> list[str]:
+def replaced_texts(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | BertOptions) -> list[str]:
     """Texts that a check of these steps should not leave out: what is replaced, and by what."""
     if isinstance(normalizer, BlankNormalizer):
         return [" ", _BLANK_SIGN]
+    if isinstance(normalizer, BertOptions):
+        return []
     texts: list[str] = []
     for step in normalizer:
         if isinstance(step, ReplaceText):

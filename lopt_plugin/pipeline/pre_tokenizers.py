@@ -29,6 +29,7 @@ _PREPEND_SCHEMES: dict[str, Literal["never", "first", "always"]] = {
     "first": "first",
     "always": "always",
 }
+_WORD_SCANNERS = {"BertPreTokenizer": "bert", "WhitespaceSplit": "whitespace_split"}
 # Behind ByteLevel a step sees stand-in characters. ASCII digits and punctuation stand for themselves there, and
 # byte_classes knows what the others are taken for.
 _BEHIND_BYTE_LEVEL = {"three_digits", "numeric", "punctuation"}
@@ -130,6 +131,18 @@ def read_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
         splits.append(split)
     scanner, fused = next((name, steps) for name, steps in _FUSED if tuple(splits[: len(steps)]) == steps)
     return PreTokenizer(scanner, tuple(splits[len(fused) :]), bool(byte_level["add_prefix_space"]))
+
+
+def read_word_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
+    """Those of WordPiece: a single step that judges each character by itself."""
+    steps = list(flattened(state, "pretokenizers")) if state is not None else []
+    if len(steps) != 1:
+        return Unsupported(f"a pre-tokenizer of {len(steps)} steps with a model WordPiece is not accelerated yet")
+    (step,) = steps
+    scanner = _WORD_SCANNERS.get(step["type"])
+    if scanner is None:
+        return Unsupported(f"pre-tokenizer {step['type']} with a model WordPiece is not accelerated yet")
+    return unknown_options(step, set(), "pre-tokenizer") or PreTokenizer(scanner, (), False)
 
 
 def _read_split(step: State, after_byte_level: bool) -> Refinement | Unsupported:

@@ -6,11 +6,11 @@ import tokenizers
 
 from .added_tokens import read_added_tokens
 from .component_state import state_of
-from .components import Pipeline, Unsupported
+from .components import BertOptions, BlankNormalizer, Pipeline, Unsupported
 from .models import read_model
-from .normalizers import as_blanks, read_normalizer
+from .normalizers import NormalizerStep, as_blanks, read_normalizer
 from .post_processors import read_post_processor
-from .pre_tokenizers import read_blank_signs, read_pre_tokenizer
+from .pre_tokenizers import PreTokenizer, read_blank_signs, read_pre_tokenizer, read_word_pre_tokenizer
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
@@ -26,25 +26,35 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
             "model Unigram is left to Hugging Face, whole texts at a time: any character may decide how "
             "all the others are divided"
         )
-    if kind != "BPE":
+    if kind not in ("BPE", "WordPiece"):
         return Unsupported(f"model {kind} is not accelerated yet")
 
     normalizer_state = state_of(tokenizer.normalizer, "normalizer")
     if isinstance(normalizer_state, Unsupported):
         return normalizer_state
-    steps = read_normalizer(normalizer_state)
-    if isinstance(steps, Unsupported):
-        return steps
-    normalizer = as_blanks(steps) or steps
+    read = read_normalizer(normalizer_state)
+    if isinstance(read, Unsupported):
+        return read
+    normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | BertOptions = read
+    if normalizer and isinstance(normalizer, BertOptions) != (kind == "WordPiece"):
+        name = "BertNormalizer" if isinstance(normalizer, BertOptions) else "of another kind than BertNormalizer"
+        return Unsupported(f"normalizer {name} with a model {kind} is not accelerated yet")
 
     pre_tokenizer_state = state_of(tokenizer.pre_tokenizer, "pre-tokenizer")
     if isinstance(pre_tokenizer_state, Unsupported):
         return pre_tokenizer_state
-    pre_tokenizer = read_blank_signs(pre_tokenizer_state, normalizer)
-    of_characters = pre_tokenizer is not None
-    if pre_tokenizer is None:
-        normalizer = steps
-        pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
+    of_characters = False
+    pre_tokenizer: PreTokenizer | Unsupported | None
+    if isinstance(read, BertOptions) or kind == "WordPiece":
+        pre_tokenizer = read_word_pre_tokenizer(pre_tokenizer_state)
+    else:
+        blanks = as_blanks(read)
+        pre_tokenizer = read_blank_signs(pre_tokenizer_state, blanks or read)
+        of_characters = pre_tokenizer is not None
+        if of_characters and blanks:
+            normalizer = blanks
+        if pre_tokenizer is None:
+            pre_tokenizer = read_pre_tokenizer(pre_tokenizer_state)
     if isinstance(pre_tokenizer, Unsupported):
         return pre_tokenizer
 

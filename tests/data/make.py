@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,13 +68,15 @@ ADDED_TOKENS = [
     AddedToken("☃", normalized=True),
 ]
 
+WORD_PIECE_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
 
 def main(what: list[str]) -> None:
     if "texts" in what:
         for name, documents in {"books_en": books_en, "zh": zh, "multi": multi, "code": code}.items():
             write_texts(name, documents())
     if "tokenizers" in what:
-        for name, tokenizer in make_tokenizers():
+        for name, tokenizer in (*make_tokenizers(), *make_word_piece_tokenizers()):
             path = HERE / "tokenizers" / f"{name}.json.xz"
             path.write_bytes(lzma.compress(tokenizer.encode(), preset=9 | lzma.PRESET_EXTREME))
             print(f"{path.name}: {path.stat().st_size:,} bytes")
@@ -271,6 +274,48 @@ def train_sentencepiece(pre_tokenizer: pre_tokenizers.PreTokenizer, blanks_first
     model["vocab"] = {name: number for number, name in enumerate(dict.fromkeys(names))}
     state["pre_tokenizer"] = None
     return Tokenizer.from_str(json.dumps(state))
+
+
+def make_word_piece_tokenizers() -> Iterator[tuple[str, str]]:
+    for name, lowercase in (("wordpiece_cased", False), ("wordpiece_uncased", True)):
+        normalizer, pre_tokenizer = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+        words = Counter(
+            word
+            for text in training_texts()
+            for word, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(text))
+        )
+        tokenizer = Tokenizer(models.WordPiece(word_piece_vocabulary(words), unk_token="[UNK]"))
+        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizer
+        tokenizer.decoder = decoders.WordPiece()
+        tokenizer.add_special_tokens(WORD_PIECE_SPECIAL)
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+        )
+        yield name, tokenizer.to_str()
+        if lowercase:
+            tokenizer.add_tokens([*ADDED_TOKENS, AddedToken("New\u4e2dTOKEN", normalized=True)])
+            yield "wordpiece_added", tokenizer.to_str()
+
+
+def word_piece_vocabulary(words: Counter[str]) -> dict[str, int]:
+    """The most frequent characters, beginnings and ends of words, long ones first.
+
+    The library's trainer breaks ties differently every time.
+    """
+    pieces: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for word, count in words.items():
+        for place in range(1, len(word) + 1):
+            pieces[word[:place]] += count * place
+            characters[word[place - 1]] += count
+        for place in range(1, len(word)):
+            pieces["##" + word[place:]] += count * (len(word) - place)
+    common = [character for character, _ in sorted(characters.items(), key=lambda item: (-item[1], item[0]))[:700]]
+    frequent = [piece for piece, _ in sorted(pieces.items(), key=lambda item: (-item[1], item[0]))[:ENTRIES]]
+    names = dict.fromkeys([*WORD_PIECE_SPECIAL, *common, *("##" + c for c in common), *frequent])
+    return {name: number for number, name in enumerate(names)}
 
 
 def with_words_that_no_merge_makes(tokenizer: Tokenizer) -> Tokenizer:

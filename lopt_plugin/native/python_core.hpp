@@ -1,0 +1,137 @@
+// What Python sees of every core: texts in, lists and arrays of ids out.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "id_objects.hpp"
+#include "python_arguments.hpp"
+
+namespace lopt {
+
+template <class Core>
+class PythonCore {
+  public:
+    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id) {}
+    PythonCore(const PythonCore&) = delete;
+    PythonCore& operator=(const PythonCore&) = delete;
+
+    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+        typename Core::Borrowed space(*core_);
+        IdObjects::List list(objects_);
+        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
+        if (options.threads == 1) {
+            space->stretch.read_later(objects_.addresses());
+            run(text, options, *space);
+            list.append(space->ids.data(), space->ids.size());
+        } else {
+            // Part of the list is made while other threads still encode.
+            run(text, options, *space, [&list](const uint32_t* ids, size_t count) {
+                const InterpreterLocked locked;
+                list.append(ids, count);
+            });
+        }
+        return nb::steal(list.finish());
+    }
+    auto encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+        typename Core::Borrowed space(*core_);
+        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
+        return array_of(space->ids.data(), space->ids.size());
+    }
+    nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
+        const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
+        IdBuffer all;
+        auto* offsets = static_cast<int64_t*>(std::malloc((ids.size() + 1) * sizeof(int64_t)));
+        if (!offsets) throw std::bad_alloc();
+        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        offsets[0] = 0;
+        for (size_t i = 0; i < ids.size(); i++) {
+            all.append(ids[i].data(), ids[i].size());
+            offsets[i + 1] = static_cast<int64_t>(all.size());
+        }
+        return nb::make_tuple(array_of(all.data(), all.size()),
+                              nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {ids.size() + 1}, owner));
+    }
+    nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
+        nb::list rows;
+        for (const IdBuffer& ids : encode_rows(texts, threads, split_special)) {
+            IdObjects::List list(objects_);
+            list.append(ids.data(), ids.size());
+            rows.append(nb::steal(list.finish()));
+        }
+        return rows;
+    }
+    size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
+    nb::dict info() const {
+        nb::dict result;
+        result["table_bytes"] = core_->bytes();
+        result["id_object_bytes"] = objects_.bytes();
+        return result;
+    }
+
+    // Adds these methods to a class of Python's.
+    template <class Class>
+    static void define(Class& type) {
+        type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+                 nb::arg("split_special_tokens") = false)
+            .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+                 nb::arg("split_special_tokens") = false)
+            .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+            .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
+                 nb::arg("split_special_tokens") = false)
+            .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"));
+    }
+
+  protected:
+    const Core& core() const { return *core_; }
+    const IdObjects& objects() const { return objects_; }
+
+    // Does the work on the text's characters, without the interpreter lock where the text is long.
+    template <class Work>
+    static void run(nb::handle text, Work&& work) {
+        const Characters characters = characters_of(text);
+        if (characters.length < GIL_FREE_FROM) return work(characters);
+        const InterpreterUnlocked unlocked;
+        work(characters);
+    }
+
+  private:
+    static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
+
+    void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
+        run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
+    }
+    std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
+        std::vector<Characters> rows;
+        rows.reserve(texts.size());
+        for (nb::handle text : texts) {
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("encode_batch: a text is not a str");
+            rows.push_back(characters_of(text));
+        }
+        // The strings must outlive the work even if another thread empties the list meanwhile.
+        const nb::tuple alive(texts);
+        std::vector<IdBuffer> ids(rows.size());
+        const InterpreterUnlocked unlocked;
+        // Rows that need the normalizer, and so Python, wait for the calling thread.
+        std::vector<uint8_t> deferred(rows.size(), 0);
+        const auto encode_row = [&](size_t i) {
+            typename Core::Borrowed space(*core_);
+            core_->encode(rows[i], {1, 0, split_special}, *space);
+            ids[i].append(space->ids.data(), space->ids.size());
+        };
+        core_->pool().run(rows.size(), threads, [&](size_t i) {
+            try {
+                encode_row(i);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        });
+        for (size_t i = 0; i < rows.size(); i++)
+            if (deferred[i]) encode_row(i);
+        return ids;
+    }
+    std::unique_ptr<Core> core_;
+    IdObjects objects_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,97 @@
+// Canonical order, where stripping accents leaves characters that have a combining class: put right by the reference.
+//
+// Only characters marked `reordered` leave something that may change places, and only within a run of these and of
+// removed ones: every other character leaves a starter behind, and those stay where they are. What is removed does not
+// matter, wherever it was moved before. So two of them in one run are a question for the reference; one is not.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "table.hpp"
+#include "word_characters.hpp"
+
+namespace lopt {
+
+class Reordering {
+  public:
+    // Decomposes, orders and strips a run; every character of the result then has its image for itself. May throw.
+    using Order = std::function<std::string(std::string_view)>;
+
+    Reordering(const WordCharacters& characters, Order order)
+        : classes_(characters.classes()), order_(std::move(order)), page_marks_(0x110000 >> 4, 0) {
+        if (!characters.any_reordered()) return;
+        if (!order_) throw std::invalid_argument("word characters may be reordered, and nothing orders them");
+        for (uint32_t c = 0x80; c < 0x110000; c++)
+            if (classes_.of(c) & word_bit::reordered) page_marks_[c >> 4] = 1;
+    }
+
+    // One mark for every 16 code points: zero where none of them may be reordered.
+    const uint8_t* page_marks() const { return page_marks_.data(); }
+
+    // True, with the text in `out`, when something in [begin, end) was put into order.
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
+        const uint8_t *copied = begin, *run = begin;
+        size_t in_run = 0;
+        bool changed = false;
+        const auto finish_run = [&](const uint8_t* stop) {
+            if (in_run < 2) return;
+            if (!changed) out.clear();
+            changed = true;
+            out.append(copied, run);
+            append_ordered({reinterpret_cast<const char*>(run), static_cast<size_t>(stop - run)}, out);
+            copied = stop;
+        };
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length) {
+            const uint16_t bits = classes_.at(p, end, length);
+            if (bits & word_bit::reordered) {
+                in_run++;
+            } else if (!(bits & word_bit::removed)) {
+                finish_run(p);
+                in_run = 0;
+                run = p + length;
+            }
+        }
+        finish_run(end);
+        if (changed) out.append(copied, end);
+        return changed;
+    }
+
+  private:
+    static constexpr size_t MEMO_ENTRIES = 1 << 12, MEMO_LONGEST = 64;
+
+    void append_ordered(std::string_view text, std::string& out) const {
+        if (text.size() > MEMO_LONGEST) {
+            out += order_(text);
+            return;
+        }
+        const std::string key(text);
+        {
+            // After a fork the lock may be held for ever, so nobody waits for it.
+            const std::unique_lock<std::mutex> lock(memo_mutex_, std::try_to_lock);
+            const auto found = lock ? memo_.find(key) : memo_.end();
+            if (lock && found != memo_.end()) {
+                out += found->second;
+                return;
+            }
+        }
+        const std::string ordered = order_(text);
+        out += ordered;
+        const std::unique_lock<std::mutex> lock(memo_mutex_, std::try_to_lock);
+        if (!lock) return;
+        if (memo_.size() >= MEMO_ENTRIES) memo_.clear();
+        memo_.emplace(key, ordered);
+    }
+
+    const ClassTable& classes_;
+    Order order_;
+    Table<uint8_t> page_marks_;
+    mutable std::mutex memo_mutex_;
+    mutable std::unordered_map<std::string, std::string> memo_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,109 @@
+// Characters as a word-piece pipeline sees them: their classes, and what the normalizer makes of each by itself.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "table.hpp"
+#include "unicode.hpp"
+
+namespace lopt {
+
+// Bits of the class table of a word-piece pipeline (character_classes/word_characters.py says more). class_bit::word and
+// class_bit::strip_space are in it too, for added tokens.
+namespace word_bit {
+inline constexpr uint16_t raw_blank = 1u << 0;     // divides raw words and is part of none
+inline constexpr uint16_t raw_isolated = 1u << 1;  // a raw word by itself
+inline constexpr uint16_t removed = 1u << 2;       // becomes nothing
+inline constexpr uint16_t changes = 1u << 3;       // has an image
+inline constexpr uint16_t spaced = 1u << 4;        // the image, or the character, gets a blank on both sides
+inline constexpr uint16_t divides = 1u << 5;       // the image is not a word, or part of one, as a whole
+inline constexpr uint16_t reordered = 1u << 6;     // may change places with its neighbours
+inline constexpr uint16_t blank = 1u << 7;         // removed by the pre-tokenizer
+inline constexpr uint16_t punctuation = 1u << 8;   // isolated by the pre-tokenizer
+}  // namespace word_bit
+
+class WordCharacters {
+  public:
+    struct Image {
+        const uint8_t* data;
+        uint32_t bytes, characters;
+    };
+
+    // changed: code points in order; ends: where the image of each ends in `images`, which is UTF-8.
+    // Throws std::invalid_argument where the parts do not fit together.
+    WordCharacters(ClassTable classes, const std::vector<uint32_t>& changed, const std::vector<uint32_t>& ends, std::vector<uint8_t> images)
+        : classes_(std::move(classes)), images_(std::move(images)), rows_(ClassTable::page_count, NO_ROW) {
+        if (changed.size() != ends.size()) throw std::invalid_argument("word characters: one end for each image expected");
+        uint32_t start = 0;
+        for (size_t i = 0; i < changed.size(); i++) {
+            const uint32_t c = changed[i], end = ends[i];
+            if (c >= 0x110000 || end <= start || end > images_.size()) throw std::invalid_argument("word characters: an image lies outside");
+            uint32_t& row = rows_[c >> 7];
+            if (row == NO_ROW) {
+                row = static_cast<uint32_t>(places_.size());
+                places_.resize(places_.size() + 128, {nullptr, 0, 0});
+            }
+            uint32_t characters = 0;
+            for (uint32_t k = start; k < end; k++) characters += (images_[k] & 0xC0) != 0x80;
+            places_[row + (c & 127)] = {images_.data() + start, end - start, characters};
+            longest_image_ = std::max<size_t>(longest_image_, end - start);
+            start = end;
+        }
+        for (uint32_t c = 0; c < 0x110000; c++) {
+            const uint16_t bits = classes_.of(c);
+            any_divides_ |= (bits & word_bit::divides) != 0;
+            any_reordered_ |= (bits & word_bit::reordered) != 0;
+            if ((bits & word_bit::changes) && !image(c).data) throw std::invalid_argument("word characters: an image is missing");
+        }
+    }
+    WordCharacters(const WordCharacters&) = delete;
+    WordCharacters& operator=(const WordCharacters&) = delete;
+
+    const ClassTable& classes() const { return classes_; }
+    // Of a character that changes.
+    const Image& image(uint32_t code_point) const {
+        static constexpr Image none{nullptr, 0, 0};
+        const uint32_t row = rows_[code_point >> 7];
+        return row == NO_ROW ? none : places_[row + (code_point & 127)];
+    }
+    // Bytes that one character may become, without the blanks around it.
+    size_t longest_image() const { return longest_image_; }
+    bool any_divides() const { return any_divides_; }
+    bool any_reordered() const { return any_reordered_; }
+
+    // Appends the images of the characters in [p, end): the normalized text where nothing is reordered.
+    void append_images(const uint8_t* p, const uint8_t* end, std::string& out) const {
+        int length;
+        for (; p < end; p += length) {
+            const uint16_t bits = classes_.at(p, end, length);
+            if (bits & word_bit::removed) continue;
+            if (bits & word_bit::spaced) out.push_back(' ');
+            if (bits & word_bit::changes) {
+                const Image& made = image(decode_character(p, length));
+                out.append(reinterpret_cast<const char*>(made.data), made.bytes);
+            } else {
+                out.append(reinterpret_cast<const char*>(p), static_cast<size_t>(length));
+            }
+            if (bits & word_bit::spaced) out.push_back(' ');
+        }
+    }
+    size_t memory_bytes() const {
+        return classes_.memory_bytes() + images_.size() + rows_.size() * sizeof(uint32_t) + places_.size() * sizeof(Image);
+    }
+
+  private:
+    static constexpr uint32_t NO_ROW = ~uint32_t{0};
+
+    ClassTable classes_;
+    std::vector<uint8_t> images_;
+    std::vector<uint32_t> rows_;
+    std::vector<Image> places_;
+    size_t longest_image_ = 4;  // of a character that stays
+    bool any_divides_ = false, any_reordered_ = false;
+};
+
+}  // namespace lopt

@@ -1,0 +1,76 @@
+// What a core does for WordPiece: BertNormalizer or nothing, raw words, longest matches.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core.hpp"
+#include "reordering.hpp"
+#include "word_characters.hpp"
+#include "word_piece.hpp"
+#include "word_piece_encoder.hpp"
+
+namespace lopt {
+
+struct WordPieceConfiguration {
+    // Of the text that the encoder gets: the raw text, or, where added tokens are looked for in the normalized text, that.
+    std::unique_ptr<const WordCharacters> words;
+    // Of the raw text, where whole stretches are normalized before added tokens are looked for; else null.
+    std::unique_ptr<const WordCharacters> text;
+    Reordering::Order order;
+    std::string_view prefix;
+    uint32_t unknown_id;
+    size_t most_characters;
+};
+
+class WordPieceMethod {
+  public:
+    using Encoder = WordPieceEncoder;
+
+    WordPieceMethod(WordPieceConfiguration configuration, const std::vector<VocabularyItem>& items)
+        : words_(std::move(configuration.words)), text_(std::move(configuration.text)),
+          model_(items, configuration.prefix, configuration.unknown_id, configuration.most_characters), encoder_(*words_, model_, items),
+          reordering_(text_ ? *text_ : *words_, std::move(configuration.order)) {}
+    WordPieceMethod(const WordPieceMethod&) = delete;
+    WordPieceMethod& operator=(const WordPieceMethod&) = delete;
+
+    const Encoder& encoder() const { return encoder_; }
+    const ClassTable& classes() const { return words_->classes(); }
+    const uint8_t* page_marks() const { return reordering_.page_marks(); }
+    bool normalizes_ascii() const { return text_ != nullptr; }
+    // Both bring the raw text into the form that the encoder wants, also where no character of a marked page is in it.
+    bool normalize(const uint8_t* begin, const uint8_t* end, bool, std::string& out, std::vector<Edit>* edits) const {
+        std::string ordered;
+        const bool reordered = reordering_.apply(begin, end, ordered);
+        if (edits && (text_ || reordered)) throw OffsetsUnknownError("words are normalized one by one");
+        if (!text_) {
+            if (reordered) out = std::move(ordered);
+            return reordered;
+        }
+        if (reordered) {
+            begin = reinterpret_cast<const uint8_t*>(ordered.data());
+            end = begin + ordered.size();
+        }
+        out.clear();
+        out.reserve(static_cast<size_t>(end - begin) + 16);
+        text_->append_images(begin, end, out);
+        return true;
+    }
+    static const BlankSigns* blank_signs() { return nullptr; }
+    const Aligner& aligner() const { return aligner_; }
+    const WordPiece& model() const { return model_; }
+    size_t bytes() const { return words_->memory_bytes() + (text_ ? text_->memory_bytes() : 0) + model_.bytes() + encoder_.bytes(); }
+
+  private:
+    std::unique_ptr<const WordCharacters> words_, text_;
+    WordPiece model_;
+    WordPieceEncoder encoder_;
+    Reordering reordering_;
+    Aligner aligner_;  // asks nobody
+};
+
+using WordPieceCore = Core<WordPieceMethod>;
+
+}  // namespace lopt
