@@ -1,17 +1,20 @@
 // The only file that knows Python: arguments in, lists and arrays out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <tuple>
 
 #include "core.hpp"
 #include "id_objects.hpp"
 #include "interpreter_lock.hpp"
+#include "offset_objects.hpp"
 
 namespace nb = nanobind;
 using namespace lopt;
@@ -80,17 +83,32 @@ Nfc::Normalize normalizer(nb::object function) {
     };
 }
 
+Aligner::Ask aligner(nb::object function) {
+    if (function.is_none()) return {};
+    return [function = std::move(function)](std::string_view text) {
+        const InterpreterLocked locked;
+        const nb::object result = function(nb::str(text.data(), text.size()));
+        std::vector<Offset> offsets;
+        for (nb::handle item : result) {
+            const auto [begin, end] = nb::cast<std::tuple<int32_t, int32_t>>(item);
+            offsets.push_back({begin, end});
+        }
+        return offsets;
+    };
+}
+
 using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
 
 CoreConfiguration configuration_of(nb::bytes class_pages, nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes,
                                    const std::string& scanner, const std::vector<RefinementTuple>& refinements, bool add_prefix_space,
-                                   nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens) {
+                                   nb::object normalize, nb::object align, const std::vector<AddedTokenTuple>& added_tokens) {
     const auto pages = copy_of<uint16_t>(class_pages), cells = copy_of<uint16_t>(class_cells);
     if (byte_classes.size() != 256) throw std::invalid_argument("byte_classes: 256 bytes expected");
     CoreConfiguration configuration{ClassTable(pages.data(), pages.size(), cells.data(), cells.size()),
                                     copy_of<ComposingPair>(compose_pairs),
                                     normalizer(std::move(normalize)),
+                                    aligner(std::move(align)),
                                     scanner,
                                     {},
                                     {},
@@ -116,15 +134,31 @@ nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> array_of(const uint32_t* ids, size_
     return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {count}, owner);
 }
 
+// Offsets of ids [first, last) of a text.
+struct OffsetArray {
+    struct Free {
+        void operator()(Offset* p) const { std::free(p); }
+    };
+    std::unique_ptr<Offset[], Free> data;
+    size_t first = 0, last = 0;
+};
+
+nb::ndarray<nb::numpy, int32_t, nb::ndim<2>> array_of_offsets(OffsetArray offsets) {
+    Offset* data = offsets.data.release();
+    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(data + offsets.first, {offsets.last - offsets.first, 2}, owner);
+}
+
 class PythonCore {
   public:
     PythonCore(nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages, nb::bytes class_cells,
                nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements,
-               bool add_prefix_space, nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes) {
+               bool add_prefix_space, nb::object normalize, const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes,
+               nb::object align) {
         const auto names = vocabulary_items(vocabulary);
         const auto merge_names = merge_items(merges);
         auto configuration = configuration_of(class_pages, class_cells, compose_pairs, byte_classes, scanner, refinements,
-                                              add_prefix_space, std::move(normalize), added_tokens);
+                                              add_prefix_space, std::move(normalize), std::move(align), added_tokens);
         const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
         uint32_t most = 0;
         for (const auto& item : names) most = std::max(most, item.id);
@@ -159,6 +193,22 @@ class PythonCore {
         Core::Borrowed space(*core_);
         run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
         return array_of(space->ids.data(), space->ids.size());
+    }
+    // Ids and offsets, cut to `limit` ids.
+    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
+                                  std::optional<size_t> limit, bool keep_end, bool as_lists) const {
+        Core::Borrowed space(*core_);
+        OffsetArray offsets;
+        run(text, [&](const Characters& characters) {
+            core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
+            offsets = offsets_of(*space, {trim_blanks, spare_first, 0}, limit, keep_end);
+        });
+        const uint32_t* ids = space->ids.data() + offsets.first;
+        const size_t count = offsets.last - offsets.first;
+        if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
+        IdObjects::List list(*objects_);
+        list.append(ids, count);
+        return nb::make_tuple(nb::steal(list.finish()), nb::steal(list_of_offsets(offsets.data.get() + offsets.first, count)));
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         std::vector<Characters> rows;
@@ -235,10 +285,24 @@ class PythonCore {
 
   private:
     void run(nb::handle text, const EncodeOptions& options, Core::Workspace& space, const Core::Sink& sink = {}) const {
+        run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
+    }
+    template <class Work>
+    static void run(nb::handle text, Work&& work) {
         const Characters characters = characters_of(text);
-        if (characters.length < GIL_FREE_FROM) return core_->encode(characters, options, space, sink);
+        if (characters.length < GIL_FREE_FROM) return work(characters);
         const InterpreterUnlocked unlocked;
-        core_->encode(characters, options, space, sink);
+        work(characters);
+    }
+    // Offsets of the ids in `space`, of which [first, last) are kept.
+    OffsetArray offsets_of(const Core::Workspace& space, Trim trim, std::optional<size_t> limit, bool keep_end) const {
+        const size_t count = space.ids.size(), kept = std::min(limit.value_or(count), count);
+        OffsetArray offsets{nullptr, keep_end ? count - kept : 0, keep_end ? count : kept};
+        trim.first = offsets.first;
+        offsets.data.reset(static_cast<Offset*>(std::malloc(offsets.last * sizeof(Offset) + 1)));
+        if (!offsets.data) throw std::bad_alloc();
+        core_->offsets(space, offsets.last, trim, offsets.data.get());
+        return offsets;
     }
 
     std::unique_ptr<Core> core_;
@@ -251,17 +315,21 @@ NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
     module.doc() = "The native core: text to ids for one byte-level BPE pipeline.";
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
+    nb::exception<OffsetsUnknownError>(module, "OffsetsUnknownError", PyExc_ValueError);
     nb::class_<PythonCore>(module, "Core")
         .def(nb::init<nb::dict, nb::list, bool, nb::bytes, nb::bytes, nb::bytes, nb::bytes, const std::string&,
-                      const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&, nb::bytes>(),
+                      const std::vector<RefinementTuple>&, bool, nb::object, const std::vector<AddedTokenTuple>&, nb::bytes, nb::object>(),
              nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"), nb::arg("class_pages"),
              nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"), nb::arg("refinements"),
              nb::arg("add_prefix_space"), nb::arg("normalize").none(), nb::arg("added_tokens"),
-             nb::arg("dropped_bytes") = nb::bytes("", 0))
+             nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("align") = nb::none())
         .def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
         .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
              nb::arg("split_special_tokens") = false)
+        .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+             nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
+             nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
         .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
         .def("pre_tokens", &PythonCore::pre_tokens, nb::arg("text"))
         .def("encode_word", &PythonCore::encode_word, nb::arg("data"), nb::arg("by_rank"))

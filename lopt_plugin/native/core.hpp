@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "id_buffer.hpp"
 #include "model.hpp"
 #include "nfc.hpp"
+#include "offsets.hpp"
 #include "stretch_encoder.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
@@ -35,12 +37,14 @@ struct EncodeOptions {
     size_t threads = 1;
     size_t chunk_bytes = 0;      // 0: chosen by the length of the text
     bool split_special = false;  // special added tokens are text like any other
+    bool offsets = false;        // `offsets` is going to be called
 };
 
 struct CoreConfiguration {
     ClassTable classes;
     std::vector<ComposingPair> composing_pairs;
     Nfc::Normalize normalize;  // empty: no normalizer
+    Aligner::Ask align;        // where the characters of a normalized text came from; empty: nobody knows
     std::string scanner;
     std::vector<Refinement> refinements;
     std::array<uint8_t, 256> byte_classes;
@@ -57,13 +61,20 @@ class Core {
         std::vector<uint8_t> utf8;
         std::vector<Segment> segments, raw_segments;
         std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
+        // For offsets: the text, and where each segment came from if not all lie in it as they are.
+        Text text{};
+        bool ascii = false;
+        std::vector<Origin> origins;
+        std::vector<Edit> edits;
+        std::deque<Alignment> alignments;
     };
 
     Core(CoreConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges)
         : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges),
           encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
           raw_tokens_(std::move(configuration.raw_tokens)), normalized_tokens_(std::move(configuration.normalized_tokens)),
-          nfc_(classes_, configuration.composing_pairs, configuration.normalize), normalizes_(bool(configuration.normalize)),
+          nfc_(classes_, configuration.composing_pairs, configuration.normalize), aligner_(std::move(configuration.align)),
+          shapes_(vocabulary), normalizes_(bool(configuration.normalize)),
           add_prefix_space_(configuration.add_prefix_space) {}
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -76,14 +87,36 @@ class Core {
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
         space.ids.clear();
         space.owned.clear();
+        space.origins.clear();
+        space.alignments.clear();
         bool may_change = false;
         const Text utf8 = to_utf8(text, options, space, may_change);
+        space.text = utf8;
+        space.ascii = text.ascii;
         find_segments(utf8, options, may_change && normalizes_, space);
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
         encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
         if (sink) sink(space.ids.data(), space.ids.size());
+    }
+
+    // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
+    // Throws OffsetsUnknownError where the reference library has to be asked.
+    void offsets(const Workspace& space, size_t count, const Trim& trim, Offset* out) const {
+        if (!encoder_.keeps_all()) throw OffsetsUnknownError("a split step removes characters");
+        OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), count, trim, out);
+        for (size_t i = 0; i < space.segments.size() && !walk.done(); i++) {
+            const Segment& segment = space.segments[i];
+            const Origin origin = space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i];
+            if (segment.token != NONE) {
+                walk.token(classes_, segment, origin);
+                continue;
+            }
+            if (shapes_.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the vocabulary lacks a byte of the text");
+            walk.stretch(shapes_, segment, origin);
+        }
+        if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
     }
 
     // Four chunks a thread: one that is slowed down by others then holds up less.
@@ -107,7 +140,7 @@ class Core {
     const StretchEncoder& stretches() const { return encoder_; }
     const Model& model() const { return model_; }
     ThreadPool& pool() const { return pool_; }
-    size_t bytes() const { return model_.bytes() + classes_.memory_bytes(); }
+    size_t bytes() const { return model_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }
 
   private:
     static constexpr size_t LEAST_CHUNK = 64 << 10;
@@ -171,19 +204,29 @@ class Core {
         for (const Segment& raw : space.raw_segments) {
             if (raw.token != NONE) {
                 segments.push_back(raw);
+                if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
                 continue;
             }
             Segment stretch = raw;
+            const Alignment* alignment = nullptr;
             std::string changed;
-            if (normalize && nfc_.apply(raw.begin, raw.end, changed)) stretch = own(space, std::move(changed));
+            space.edits.clear();
+            if (normalize && nfc_.apply(raw.begin, raw.end, changed, options.offsets ? &space.edits : nullptr)) {
+                stretch = own(space, std::move(changed));
+                if (options.offsets) alignment = &space.alignments.emplace_back(view(raw), view(stretch), space.edits, aligner_);
+            }
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
             else normalized_tokens_.find(classes_, stretch.begin, stretch.end, options.split_special, segments);
-            if (add_prefix_space_)
-                for (size_t i = first; i < segments.size(); i++)
-                    if (segments[i].token == NONE && *segments[i].begin != ' ')
-                        segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
+            for (size_t i = first; i < segments.size(); i++) {
+                const bool blank = add_prefix_space_ && segments[i].token == NONE && *segments[i].begin != ' ';
+                if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
+                if (blank) segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
+            }
         }
+    }
+    static std::string_view view(const Segment& segment) {
+        return {reinterpret_cast<const char*>(segment.begin), static_cast<size_t>(segment.end - segment.begin)};
     }
     static Segment own(Workspace& space, std::string text) {
         const size_t length = text.size();
@@ -277,6 +320,8 @@ class Core {
         constexpr size_t KEPT = 64;
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
+        space->alignments.clear();
+        space->text = {};
         space->stretch.window.read_later = nullptr;
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
@@ -288,6 +333,8 @@ class Core {
     StretchEncoder encoder_;
     AddedTokens raw_tokens_, normalized_tokens_;
     Nfc nfc_;
+    Aligner aligner_;
+    ByteLevelShapes shapes_;
     bool normalizes_, add_prefix_space_;
     mutable ThreadPool pool_;
     mutable std::mutex store_mutex_;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "alignment.hpp"
 #include "hash.hpp"
 #include "table.hpp"
 #include "unicode.hpp"
@@ -34,8 +35,9 @@ class Nfc {
     // One mark for every 16 code points: zero where none of them can take part in a change.
     const uint8_t* page_marks() const { return page_marks_.data(); }
 
-    // True, with the normalized text in `out`, when [begin, end) may change; false when it certainly does not.
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
+    // True, with the normalized text in `out`, when [begin, end) may change; false when it certainly does not. `edits`, if
+    // not null, gets what was normalized, in order.
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, std::vector<Edit>* edits = nullptr) const {
         const uint8_t* copied = begin;
         const uint8_t* p = begin;
         bool changed = false;
@@ -45,7 +47,9 @@ class Nfc {
             if (!changed) out.clear();
             changed = true;
             out.append(copied, stretch.begin);
+            const size_t before = out.size();
             append_normalized({reinterpret_cast<const char*>(stretch.begin), static_cast<size_t>(stretch.end - stretch.begin)}, out);
+            if (edits) edits->push_back({static_cast<size_t>(stretch.begin - begin), static_cast<size_t>(stretch.end - begin), before, out.size()});
             p = copied = stretch.end;
         }
         if (changed) out.append(copied, end);

@@ -1,6 +1,7 @@
 // One stretch of normalized text to ids: pre-tokens from the scanner, cut or refined, resolved a window at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -43,6 +44,11 @@ class StretchEncoder {
     }
     // End of the scanner's pre-token that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return next_(classes_, p, end); }
+
+    // Does every character of a stretch lie in a pre-token?
+    bool keeps_all() const {
+        return std::none_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
+    }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {

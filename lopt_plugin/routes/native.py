@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from tokenizers.normalizers import NFC
+from tokenizers import Tokenizer, models
+from tokenizers.normalizers import NFC, Normalizer
 
 from ..pipeline import Pipeline
 from ..settings import Settings
@@ -143,6 +144,7 @@ def _build_core(pipeline: Pipeline) -> Any:
             add_prefix_space=pipeline.add_prefix_space,
             dropped_bytes=model.dropped_bytes,
             normalize=normalize,
+            align=None if normalize is None else _alignment(NFC()),
             # Those found in the normalized text are found in their normalized form.
             added_tokens=[
                 (
@@ -159,3 +161,16 @@ def _build_core(pipeline: Pipeline) -> Any:
         )
     except ValueError as error:
         raise NativeUnavailableError(str(error)) from error
+
+
+def _alignment(normalizer: Normalizer) -> Callable[[str], list[tuple[int, int]]]:
+    """For a text, the characters of it that each character of its normalized form came from, as the oracle has it."""
+    # A model that knows nothing: every character is a token, and tokens have offsets.
+    by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
+    by_character.normalizer = normalizer
+
+    def align(text: str) -> list[tuple[int, int]]:
+        offsets: list[tuple[int, int]] = by_character.encode(text).offsets
+        return offsets
+
+    return align
