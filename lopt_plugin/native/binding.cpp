@@ -208,7 +208,7 @@ class PythonCore {
         if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
         IdObjects::List list(*objects_);
         list.append(ids, count);
-        return nb::make_tuple(nb::steal(list.finish()), nb::steal(list_of_offsets(offsets.data.get() + offsets.first, count)));
+        return nb::make_tuple(nb::steal(list.finish()), nb::steal(offset_list(offsets)));
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         std::vector<Characters> rows;
@@ -293,6 +293,9 @@ class PythonCore {
         if (characters.length < GIL_FREE_FROM) return work(characters);
         const InterpreterUnlocked unlocked;
         work(characters);
+    }
+    PyObject* offset_list(const OffsetArray& offsets) const {
+        return list_of_offsets(offsets.data.get() + offsets.first, offsets.last - offsets.first, objects_->integers());
     }
     // Offsets of the ids in `space`, of which [first, last) are kept.
     OffsetArray offsets_of(const Core::Workspace& space, Trim trim, std::optional<size_t> limit, bool keep_end) const {

@@ -3,8 +3,9 @@
 
 #include <Python.h>
 
+#include <cstddef>
 #include <new>
-#include <utility>
+#include <vector>
 
 #include "alignment.hpp"
 
@@ -24,39 +25,34 @@ class GarbageCollectionWaits {
     int was_enabled_;
 };
 
-// A new reference to a list of `count` tuples of two ints. Holds the interpreter lock.
-inline PyObject* list_of_offsets(const Offset* offsets, size_t count) {
+// A new reference to a list of `count` tuples of two ints. `known` holds the first integers, which exist already: a
+// reference to one costs less than a new one. Holds the interpreter lock.
+inline PyObject* list_of_offsets(const Offset* offsets, size_t count, const std::vector<PyObject*>& known) {
     const GarbageCollectionWaits waits;
     PyObject* list = PyList_New(static_cast<Py_ssize_t>(count));
     if (!list) throw std::bad_alloc();
-    // Most tokens begin where the one before ends: the two share that integer.
-    int32_t shared_value = 0;
-    PyObject* shared = PyLong_FromLong(0);
-    const auto integer = [&](int32_t value) {
-        if (shared && value == shared_value) return Py_NewRef(shared);
-        return PyLong_FromLong(value);
+    const auto integer = [&known](int32_t value) {
+        return static_cast<size_t>(value) < known.size() ? Py_NewRef(known[static_cast<size_t>(value)]) : PyLong_FromLong(value);
     };
-    for (size_t i = 0; i < count && shared; i++) {
+    PyObject* last = nullptr;  // the end of the token before, where most tokens begin
+    for (size_t i = 0; i < count; i++) {
+        const auto [begin, end] = offsets[i];
         PyObject* tuple = PyTuple_New(2);
-        if (!tuple) break;
-        PyObject* begin = integer(offsets[i].begin);
-        PyTuple_SET_ITEM(tuple, 0, begin);
-        PyObject* end = begin ? PyLong_FromLong(offsets[i].end) : nullptr;
-        PyTuple_SET_ITEM(tuple, 1, end);
+        PyObject* first = i && offsets[i - 1].end == begin ? Py_NewRef(last) : integer(begin);
+        last = integer(end);
+        if (!tuple || !first || !last) {
+            Py_XDECREF(tuple);
+            Py_XDECREF(first);
+            Py_XDECREF(last);
+            Py_DECREF(list);
+            PyErr_Clear();
+            throw std::bad_alloc();
+        }
+        PyTuple_SET_ITEM(tuple, 0, first);
+        PyTuple_SET_ITEM(tuple, 1, last);
         // A tuple of integers takes no part in cycles: the collector would find that out later, one by one.
         PyObject_GC_UnTrack(tuple);
         PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), tuple);
-        if (!end) break;
-        Py_DECREF(shared);
-        shared = Py_NewRef(end);
-        shared_value = offsets[i].end;
-    }
-    const bool failed = PyErr_Occurred() != nullptr;
-    Py_XDECREF(shared);
-    if (failed || !shared) {
-        PyErr_Clear();
-        Py_DECREF(list);
-        throw std::bad_alloc();
     }
     return list;
 }
