@@ -211,36 +211,9 @@ class PythonCore {
         return nb::make_tuple(nb::steal(list.finish()), nb::steal(offset_list(offsets)));
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
-        std::vector<Characters> rows;
-        rows.reserve(texts.size());
-        for (nb::handle text : texts) {
-            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("encode_batch: a text is not a str");
-            rows.push_back(characters_of(text));
-        }
-        // The strings must outlive the work even if another thread empties the list meanwhile.
-        const nb::tuple alive(texts);
-        std::vector<IdBuffer> ids(rows.size());
-        {
-            const InterpreterUnlocked unlocked;
-            // Rows that need the normalizer, and so Python, wait for the calling thread.
-            std::vector<uint8_t> deferred(rows.size(), 0);
-            const auto encode_row = [&](size_t i) {
-                Core::Borrowed space(*core_);
-                core_->encode(rows[i], {1, 0, split_special}, *space);
-                ids[i].append(space->ids.data(), space->ids.size());
-            };
-            core_->pool().run(rows.size(), threads, [&](size_t i) {
-                try {
-                    encode_row(i);
-                } catch (const NotPythonThread&) {
-                    deferred[i] = 1;
-                }
-            });
-            for (size_t i = 0; i < rows.size(); i++)
-                if (deferred[i]) encode_row(i);
-        }
+        const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
         IdBuffer all;
-        auto* offsets = static_cast<int64_t*>(std::malloc((rows.size() + 1) * sizeof(int64_t)));
+        auto* offsets = static_cast<int64_t*>(std::malloc((ids.size() + 1) * sizeof(int64_t)));
         if (!offsets) throw std::bad_alloc();
         nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
         offsets[0] = 0;
@@ -249,7 +222,16 @@ class PythonCore {
             offsets[i + 1] = static_cast<int64_t>(all.size());
         }
         return nb::make_tuple(array_of(all.data(), all.size()),
-                              nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {rows.size() + 1}, owner));
+                              nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {ids.size() + 1}, owner));
+    }
+    nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
+        nb::list rows;
+        for (const IdBuffer& ids : encode_rows(texts, threads, split_special)) {
+            IdObjects::List list(*objects_);
+            list.append(ids.data(), ids.size());
+            rows.append(nb::steal(list.finish()));
+        }
+        return rows;
     }
 
     std::vector<std::tuple<size_t, size_t>> pre_tokens(nb::str text) const {
@@ -294,6 +276,35 @@ class PythonCore {
         const InterpreterUnlocked unlocked;
         work(characters);
     }
+    std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
+        std::vector<Characters> rows;
+        rows.reserve(texts.size());
+        for (nb::handle text : texts) {
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("encode_batch: a text is not a str");
+            rows.push_back(characters_of(text));
+        }
+        // The strings must outlive the work even if another thread empties the list meanwhile.
+        const nb::tuple alive(texts);
+        std::vector<IdBuffer> ids(rows.size());
+        const InterpreterUnlocked unlocked;
+        // Rows that need the normalizer, and so Python, wait for the calling thread.
+        std::vector<uint8_t> deferred(rows.size(), 0);
+        const auto encode_row = [&](size_t i) {
+            Core::Borrowed space(*core_);
+            core_->encode(rows[i], {1, 0, split_special}, *space);
+            ids[i].append(space->ids.data(), space->ids.size());
+        };
+        core_->pool().run(rows.size(), threads, [&](size_t i) {
+            try {
+                encode_row(i);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        });
+        for (size_t i = 0; i < rows.size(); i++)
+            if (deferred[i]) encode_row(i);
+        return ids;
+    }
     PyObject* offset_list(const OffsetArray& offsets) const {
         return list_of_offsets(offsets.data.get() + offsets.first, offsets.last - offsets.first, objects_->integers());
     }
@@ -334,6 +345,8 @@ NB_MODULE(_core, module) {
              nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
              nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
         .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+        .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
+             nb::arg("split_special_tokens") = false)
         .def("pre_tokens", &PythonCore::pre_tokens, nb::arg("text"))
         .def("encode_word", &PythonCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))

@@ -9,8 +9,9 @@ from .component_state import state_of
 from .components import Pipeline, Unsupported
 from .models import read_model
 from .normalizers import read_normalizer
-from .post_processors import read_post_processor
+from .post_processors import read_offset_trim, read_post_processor
 from .pre_tokenizers import read_pre_tokenizer
+from .templates import read_templates
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
@@ -62,4 +63,6 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
         model=model,
         added_tokens=added_tokens,
         post_processor=post_processor,
+        templates=read_templates(tokenizer),
+        offset_trim=read_offset_trim(post_processor_state),
     )
