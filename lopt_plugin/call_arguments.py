@@ -91,7 +91,7 @@ class Wanted:
 
     limit: how many ids of a row are kept (None: all), by the strategy `cut`; max_length is that argument as given.
     width: rows are padded to that length (0: to the longest row's), and to a multiple of `multiple`; None: not at all.
-    columns: which of the optional columns were asked for; token_type_ids and attention_mask None: if the model has them.
+    token_type_ids to length: which columns were asked for; the first two are None where the model decides.
     """
 
     add_special_tokens: bool

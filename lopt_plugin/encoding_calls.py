@@ -225,8 +225,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
     def _lopt_encode(self, rows: list[Row], batched: bool, wanted: Wanted) -> BatchEncoding:
         """`_encode_plus` without HF. Raises NotPlainError where it takes HF."""
         split = self.split_special_tokens if wanted.split_special_tokens is None else wanted.split_special_tokens
-        only_texts = all(isinstance(row, str) for row in rows)
-        if not wanted.plain or not only_texts or wanted.cut == "only_second":
+        if not (wanted.plain and wanted.cut != "only_second" and self._lopt_only_ids(rows, wanted)):
             return self._lopt_encode_rows(rows, batched, split, wanted)
         encode: Any = self._lopt_encode_many if batched else self._lopt_encode_one
         result: BatchEncoding = encode(
@@ -240,6 +239,14 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             wanted.verbose,
         )
         return result
+
+    def _lopt_only_ids(self, rows: list[Row], wanted: Wanted) -> bool:
+        """Whether the type ids follow from the number of ids."""
+        if not all(isinstance(row, str) for row in rows):
+            return False
+        type_ids = "token_type_ids" in self.model_input_names if wanted.token_type_ids is None else wanted.token_type_ids
+        native = self.lopt.snapshot().native
+        return not type_ids or native is None or native.token_type_ids_are_zero
 
     def _lopt_encode_rows(self, rows: list[Row], batched: bool, split: bool, wanted: Wanted) -> BatchEncoding:
         """Pairs, padding, tensors and the columns that do not follow from the number of ids."""
