@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformers import PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
@@ -85,8 +84,7 @@ def limit_of_call(truncation: Any, max_length: Any, model_max_length: Any) -> tu
     return max_length, max_length
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What `_encode_plus` is asked for, apart from its texts.
 
     limit: how many ids of a row are kept (None: all), by the strategy `cut`; max_length is that argument as given.

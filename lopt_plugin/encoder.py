@@ -19,7 +19,7 @@ from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, s
 from .route_choice import Snapshot, choose_route
 from .routes import CannotEncodeError, Ids, Offsets, Route, Row
 from .routes.hf import HfRoute, Truncation
-from .row_encoding import Arrays, Kind, Lists, RowParts, RowRequest, encode_rows
+from .row_encoding import Arrays, Columns, Kind, Lists, RowRequest, encode_rows
 from .settings import Settings
 from .token_batch import TokenBatch
 
@@ -137,11 +137,11 @@ class Encoder:
         reason = self.snapshot().reason
         if isinstance(text, str):
             try:
-                (row,) = self.native_rows(self.snapshot(), [plain(text)], request, Arrays)
+                columns = self.native_rows(self.snapshot(), [plain(text)], request, Arrays)
             except CannotEncodeError as error:
                 reason = str(error)
             else:
-                return row.ids.astype(np.int32), row.offsets.astype(np.int32)
+                return columns.ids[0].astype(np.int32), columns.offsets[0].astype(np.int32)
         self.count_hf_call("encode_with_offsets: " + reason)
         (encoding,) = self.hf.encodings([text], bool(add_special_tokens), split)
         return np.array(encoding.ids, np.int32), np.array(encoding.offsets, np.int32).reshape(-1, 2)
@@ -200,7 +200,7 @@ class Encoder:
             rows.append(ids)
         return rows
 
-    def native_rows(self, snapshot: Snapshot, rows: Sequence[Row], request: RowRequest, kind: Kind) -> list[RowParts]:
+    def native_rows(self, snapshot: Snapshot, rows: Sequence[Row], request: RowRequest, kind: Kind) -> Columns:
         """Rows by the native route. Raises CannotEncodeError, with the reason, where HF must be asked."""
         native = snapshot.native
         if native is None:
@@ -217,9 +217,9 @@ class Encoder:
             self._verify_rows(rows, request, encoded)
         return encoded
 
-    def _verify_rows(self, rows: Sequence[Row], request: RowRequest, encoded: Sequence[RowParts]) -> None:
+    def _verify_rows(self, rows: Sequence[Row], request: RowRequest, encoded: Columns) -> None:
         self.verified_calls += 1
-        found = [_comparable(row) for row in encoded]
+        found = [_comparable(encoded, number) for number in range(len(rows))]
         if found == [_expected(encoding, request) for encoding in hf_encodings(self.hf, rows, request)]:
             return
         # Somebody may have changed the shared backend's truncation without our lock; a private copy cannot be changed.
@@ -240,8 +240,8 @@ class Encoder:
         """
         encodings = hf_encodings(self.hf, rows, request)
         if self.snapshot() is not made_from and made_from.native is not None:
-            given = encode_rows(made_from.native, rows, replace(request, offsets=False), Lists)
-            if [row.ids for row in given] != [encoding.ids for encoding in encodings]:
+            given = encode_rows(made_from.native, rows, request._replace(offsets=False), Lists)
+            if given.ids != [encoding.ids for encoding in encodings]:
                 raise RuntimeError(
                     "the tokenizer was changed after it made this BatchEncoding, and the HF encodings behind it "
                     "were not asked for before; ask for them first or tokenize again"
@@ -399,10 +399,10 @@ def hf_encodings(hf: HfRoute, rows: Sequence[Row], request: RowRequest) -> list[
     return encodings
 
 
-def _comparable(row: RowParts) -> tuple[list[Any], ...]:
-    parts = [row.ids, row.type_ids, row.special, row.attention]
-    offsets = [] if row.offsets is None else [(int(begin), int(end)) for begin, end in row.offsets]
-    return *(list(map(int, part)) for part in parts), offsets
+def _comparable(columns: Columns, row: int) -> tuple[list[Any], ...]:
+    parts = (columns.ids, columns.type_ids, columns.special, columns.attention)
+    offsets = [] if columns.offsets is None else [(int(begin), int(end)) for begin, end in columns.offsets[row]]
+    return *(list(map(int, part[row])) for part in parts), offsets
 
 
 def _expected(encoding: Encoding, request: RowRequest) -> tuple[list[Any], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 from .batch_encoding import LazyBatchEncoding, Source
@@ -225,7 +226,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
     def _lopt_encode(self, rows: list[Row], batched: bool, wanted: Wanted) -> BatchEncoding:
         """`_encode_plus` without HF. Raises NotPlainError where it takes HF."""
         split = self.split_special_tokens if wanted.split_special_tokens is None else wanted.split_special_tokens
-        if not (wanted.plain and wanted.cut != "only_second" and self._lopt_only_ids(rows, wanted)):
+        if not self._lopt_only_ids(rows, wanted):
             return self._lopt_encode_rows(rows, batched, split, wanted)
         encode: Any = self._lopt_encode_many if batched else self._lopt_encode_one
         result: BatchEncoding = encode(
@@ -241,12 +242,14 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         return result
 
     def _lopt_only_ids(self, rows: list[Row], wanted: Wanted) -> bool:
-        """Whether the type ids follow from the number of ids."""
-        if not all(isinstance(row, str) for row in rows):
+        """Whether all other columns follow from the number of ids."""
+        if not wanted.plain or wanted.cut == "only_second" or not all(isinstance(row, str) for row in rows):
             return False
-        type_ids = "token_type_ids" in self.model_input_names if wanted.token_type_ids is None else wanted.token_type_ids
+        asked = wanted.token_type_ids
+        if not ("token_type_ids" in self.model_input_names if asked is None else asked):
+            return True
         native = self.lopt.snapshot().native
-        return not type_ids or native is None or native.token_type_ids_are_zero
+        return native is None or native.token_type_ids_are_zero
 
     def _lopt_encode_rows(self, rows: list[Row], batched: bool, split: bool, wanted: Wanted) -> BatchEncoding:
         """Pairs, padding, tensors and the columns that do not follow from the number of ids."""
@@ -259,7 +262,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         kind = Arrays if from_arrays(wanted.tensors) and (padding or len(rows) == 1) else Lists
         try:
             encoded = encoder.native_rows(snapshot, rows, request, kind)
-            if kind is Arrays and len({len(row.ids) for row in encoded} - {0}) != 1:
+            if kind is Arrays and not (isinstance(encoded.ids, np.ndarray) and encoded.ids.size):
                 kind = Lists
                 encoded = encoder.native_rows(snapshot, rows, request, kind)
         except CannotEncodeError as error:
@@ -267,19 +270,19 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         names = self.model_input_names
         type_ids = "token_type_ids" in names if wanted.token_type_ids is None else wanted.token_type_ids
         attention = "attention_mask" in names if wanted.attention_mask is None else wanted.attention_mask
-        data: dict[str, Any] = {"input_ids": [row.ids for row in encoded]}
+        data: dict[str, Any] = {"input_ids": encoded.ids}
         if type_ids:
-            data["token_type_ids"] = [row.type_ids for row in encoded]
+            data["token_type_ids"] = encoded.type_ids
         if attention:
-            data["attention_mask"] = [row.attention for row in encoded]
+            data["attention_mask"] = encoded.attention
         if wanted.special_tokens_mask:
-            data["special_tokens_mask"] = [row.special for row in encoded]
+            data["special_tokens_mask"] = encoded.special
         if wanted.offsets:
-            data["offset_mapping"] = [row.offsets for row in encoded]
+            data["offset_mapping"] = encoded.offsets
         if wanted.length:
-            data["length"] = [len(row.ids) for row in encoded]
-        for row in encoded:
-            self._eventual_warn_about_too_long_sequence(row.ids, wanted.max_length, wanted.verbose)
+            data["length"] = [len(ids) for ids in encoded.ids]
+        for ids in encoded.ids:
+            self._eventual_warn_about_too_long_sequence(ids, wanted.max_length, wanted.verbose)
         assert snapshot.native is not None
         source = (encoder, snapshot, tuple(rows), request)
         result = LazyBatchEncoding.of(data, source, sequences(snapshot.native, rows[0], request))

@@ -2,26 +2,25 @@
 
 The rules are those of `Tokenizer.post_process` in the reference library: each text is cut first, then the
 post-processor puts its ids around and between, then rows are padded. Rows are made of lists, or of arrays where tensors
-are wanted: `Lists` and `Arrays` are the few operations that differ.
+are wanted: `Lists` and `Arrays` are the few operations that differ; `text_table` makes a whole table of texts at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from .pipeline import Template
-from .routes import CannotEncodeError, Row
+from .routes import CannotEncodeError, Ids, Row, RowOffsets
 from .routes.native import NativeRoute
 
 Cut = Literal["longest_first", "only_first", "only_second"]
 
 
-@dataclass(frozen=True)
-class Padding:
+class Padding(NamedTuple):
     """Fill rows up to `length` ids (None: those of the longest row), or to the next multiple of `multiple`."""
 
     length: int | None
@@ -37,8 +36,7 @@ class Padding:
         return width if self.multiple is None else -(-width // self.multiple) * self.multiple
 
 
-@dataclass(frozen=True)
-class RowRequest:
+class RowRequest(NamedTuple):
     """What is to be made of the rows. limit: how many ids are kept of each, None for all; keep_end: the last ones."""
 
     add_special_tokens: bool
@@ -53,6 +51,17 @@ class RowRequest:
 @dataclass
 class RowParts:
     """One row: ids [n], type ids [n], special tokens mask [n], attention mask [n], offsets [n, 2] or None."""
+
+    ids: Any
+    type_ids: Any
+    special: Any
+    attention: Any
+    offsets: Any
+
+
+@dataclass
+class Columns:
+    """The same of all rows: a list of rows, or one array where rows are arrays of one length; offsets may be None."""
 
     ids: Any
     type_ids: Any
@@ -87,6 +96,11 @@ class Lists:
         return [(0, 0)] * count
 
     @staticmethod
+    def column(rows: list[Any]) -> Any:
+        """The rows of a batch."""
+        return rows
+
+    @staticmethod
     def texts(native: NativeRoute, texts: list[str], split_special_tokens: bool) -> list[Any]:
         """Ids of each text alone."""
         return native.text_lists(texts, split_special_tokens)
@@ -113,6 +127,11 @@ class Arrays:
         return np.zeros((count, 2), dtype=np.int64)
 
     @staticmethod
+    def column(rows: list[Any]) -> Any:
+        """The rows of a batch: one array if they are of one length."""
+        return np.stack(rows) if len({len(row) for row in rows}) == 1 else rows
+
+    @staticmethod
     def texts(native: NativeRoute, texts: list[str], split_special_tokens: bool) -> list[Any]:
         """Ids of each text alone."""
         if len(texts) == 1:
@@ -124,13 +143,22 @@ class Arrays:
 Kind = type[Lists] | type[Arrays]
 
 
-def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, kind: Kind) -> list[RowParts]:
+def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, kind: Kind) -> Columns:
     """Every row as HF makes it. Raises CannotEncodeError where HF must be asked; the message says why."""
     if native.templates is None:
         raise CannotEncodeError("a post-processor whose template is not known")
     if request.offsets and not native.gives_offsets:
         raise CannotEncodeError("offsets are not native for this tokenizer")
     limits = [_limit_of(native, row, request) for row in rows]
+    if kind is Arrays and not request.offsets and request.padding is not None and len(rows) > 1:
+        texts = [row for row in rows if isinstance(row, str)]
+        if len(texts) == len(rows) and request.cut != "only_second":
+            ids, row_offsets = native.encode_batch(texts, False, request.split_special_tokens)
+            table = text_table(
+                ids, row_offsets, _template(native, rows[0], request), limits[0], request.keep_end, request.padding
+            )
+            if table is not None:
+                return table
     texts = [text for row in rows for text in ([row] if isinstance(row, str) else row)]
     if request.offsets:
         tokens = _with_offsets(native, rows, limits, request, kind)
@@ -148,7 +176,56 @@ def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, k
         width = request.padding.width([len(row.ids) for row in encoded])
         for parts_of_row in encoded:
             _pad(parts_of_row, width, request.padding, kind)
-    return encoded
+    return Columns(
+        kind.column([row.ids for row in encoded]),
+        kind.column([row.type_ids for row in encoded]),
+        kind.column([row.special for row in encoded]),
+        kind.column([row.attention for row in encoded]),
+        kind.column([row.offsets for row in encoded]) if request.offsets else None,
+    )
+
+
+def text_table(
+    ids: Ids, row_offsets: RowOffsets, template: Template, limit: int | None, keep_end: bool, padding: Padding
+) -> Columns | None:
+    """`encode_rows` for texts without offsets whose ids are given: tables int64 [rows, width].
+
+    None where a row is longer than it is to be padded to.
+    """
+    lengths = np.diff(row_offsets)
+    kept = lengths if limit is None else np.minimum(lengths, limit)
+    place = next(number for number, piece in enumerate(template.pieces) if piece.text is not None)
+    before, behind = template.pieces[:place], template.pieces[place + 1 :]
+    whole = kept + template.ids_added
+    width = padding.width(whole.tolist())
+    if width < int(whole.max()):
+        return None
+    start = np.zeros_like(whole) if padding.side == "right" else width - whole
+    position = np.arange(width)[None, :] - start[:, None]
+    in_row = (position >= 0) & (position < whole[:, None])
+    in_text = (position >= len(before)) & (position < (len(before) + kept)[:, None])
+    if limit is not None:
+        # The place of each id in its text, and in the part of it that is kept.
+        number = np.arange(len(ids)) - np.repeat(row_offsets[:-1], lengths)
+        first = lengths - kept if keep_end else np.zeros_like(kept)
+        ids = ids[(number >= np.repeat(first, lengths)) & (number < np.repeat(first + kept, lengths))]
+    columns = Columns(
+        np.full(position.shape, padding.id, dtype=np.int64),
+        np.full(position.shape, padding.type_id, dtype=np.int64),
+        (~in_text).astype(np.int64),
+        in_row.astype(np.int64),
+        None,
+    )
+    columns.ids[in_text] = ids
+    columns.type_ids[in_text] = template.pieces[place].type_id
+    row = np.arange(len(whole))
+    for piece, column in [
+        *((piece, start + number) for number, piece in enumerate(before)),
+        *((piece, start + len(before) + kept + number) for number, piece in enumerate(behind)),
+    ]:
+        columns.ids[row, column] = piece.ids[0]
+        columns.type_ids[row, column] = piece.type_id
+    return columns
 
 
 def sequences(native: NativeRoute, row: Row, request: RowRequest) -> int:

@@ -14,13 +14,10 @@ def from_arrays(tensors: Any) -> bool:
 
 
 def tensors_from_arrays(data: dict[str, Any], tensors: Any) -> None:
-    """Replaces each column of `data`, a list of int64 arrays of one shape, by one array or torch tensor.
+    """Makes torch tensors of the arrays among the columns of `data`, if torch tensors are asked for.
 
     Other columns are left for `convert_to_tensors`, as is everything where torch is missing: that says so.
     """
-    for key, rows in data.items():
-        if isinstance(rows[0], np.ndarray):
-            data[key] = np.stack(rows)
     if tensors == TensorType.PYTORCH and is_torch_available():
         import torch
 
