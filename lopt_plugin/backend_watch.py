@@ -89,8 +89,9 @@ class BackendWatch:
             for i, t in sorted(self.backend.get_added_tokens_decoder().items())
         )
 
-    def __del__(self) -> None:
-        for name in (*_CHANGE_ADDED_TOKENS, *_CHANGE_MODEL, _WATCH):
+    # The names are bound here, because the module's are gone when the interpreter ends.
+    def __del__(self, names: tuple[str, ...] = (*_CHANGE_ADDED_TOKENS, *_CHANGE_MODEL, _WATCH)) -> None:
+        for name in names:
             self.backend.__dict__.pop(name, None)
 
 

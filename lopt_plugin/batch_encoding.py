@@ -11,11 +11,14 @@ from transformers.tokenization_utils_base import BatchEncoding
 
 from .encoder import Encoder
 from .route_choice import Snapshot
-from .routes.hf import Truncation
+from .routes import Row
+from .row_encoding import RowRequest
 
-# The call that a result came from: encoder, its state then, texts, add_special_tokens, split_special_tokens, the number
-# of ids kept (None: all) and whether the end of the text was kept. A plain tuple, as every call makes one.
-Source = tuple[Encoder, Snapshot, Sequence[str], bool, bool, int | None, bool]
+# The call that a result came from: encoder, its state then, rows, add_special_tokens, split_special_tokens, the number
+# of ids kept (None: all) and whether the end of the text was kept. A plain tuple, as every call makes one. In place of
+# the last four stands a RowRequest where that does not say it all.
+PlainSource = tuple[Encoder, Snapshot, Sequence[str], bool, bool, "int | None", bool]
+Source = PlainSource | tuple[Encoder, Snapshot, Sequence[Row], RowRequest]
 
 
 class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
@@ -28,10 +31,10 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     _made: list[Encoding] | None
 
     @classmethod
-    def of(cls, data: dict[str, Any], source: Source) -> LazyBatchEncoding:
+    def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
         # Not through __init__, which takes longer than the native core takes for a short text.
         self = cls.__new__(cls)
-        self.__dict__ = {"data": data, "_n_sequences": 1, "_source": source, "_made": None}
+        self.__dict__ = {"data": data, "_n_sequences": sequences, "_source": source, "_made": None}
         return self
 
     @property
@@ -65,14 +68,10 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
         return copied
 
 
-def _encodings_of(
-    encoder: Encoder,
-    snapshot: Snapshot,
-    texts: Sequence[str],
-    add_special_tokens: bool,
-    split_special_tokens: bool,
-    limit: int | None,
-    keep_end: bool,
-) -> list[Encoding]:
-    truncation = None if limit is None else Truncation(limit, "left" if keep_end else "right")
-    return encoder.encodings(snapshot, texts, add_special_tokens, split_special_tokens, truncation)
+def _encodings_of(encoder: Encoder, snapshot: Snapshot, rows: Sequence[Row], *call: Any) -> list[Encoding]:
+    if len(call) == 1:
+        (request,) = call
+    else:
+        add_special_tokens, split_special_tokens, limit, keep_end = call
+        request = RowRequest(add_special_tokens, split_special_tokens, limit, "longest_first", keep_end, None, False)
+    return encoder.encodings(snapshot, rows, request)

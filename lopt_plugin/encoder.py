@@ -17,8 +17,9 @@ from tokenizers import Encoding, Tokenizer
 
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
 from .route_choice import Snapshot, choose_route
-from .routes import CannotEncodeError, Ids, Route
+from .routes import CannotEncodeError, Ids, Offsets, Route, Row
 from .routes.hf import HfRoute, Truncation
+from .row_encoding import Arrays, Columns, Kind, Lists, RowRequest, encode_rows
 from .settings import Settings
 from .token_batch import TokenBatch
 
@@ -123,6 +124,28 @@ class Encoder:
         self.count_hf_call("encode_batch_ids: " + self.snapshot().reason)
         return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
 
+    def encode_with_offsets(
+        self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> tuple[Ids, Offsets]:
+        """Ids of one text, int32 [n], and their offset mapping, int32 [n, 2].
+
+        Offsets are in characters of `text`, as `Encoding.offsets` of the HF tokenizer has them: the text of id i is
+        `text[offsets[i, 0]:offsets[i, 1]]`, and special tokens of the post-processor have (0, 0).
+        """
+        split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        request = RowRequest(bool(add_special_tokens), split, None, "longest_first", False, None, True)
+        reason = self.snapshot().reason
+        if isinstance(text, str):
+            try:
+                columns = self.native_rows(self.snapshot(), [plain(text)], request, Arrays)
+            except CannotEncodeError as error:
+                reason = str(error)
+            else:
+                return columns.ids[0].astype(np.int32), columns.offsets[0].astype(np.int32)
+        self.count_hf_call("encode_with_offsets: " + reason)
+        (encoding,) = self.hf.encodings([text], bool(add_special_tokens), split)
+        return np.array(encoding.ids, np.int32), np.array(encoding.offsets, np.int32).reshape(-1, 2)
+
     def native_list(
         self,
         snapshot: Snapshot,
@@ -158,6 +181,17 @@ class Encoder:
         keep_end: bool,
     ) -> list[list[int]] | None:
         """`native_list` of each text; None if HF must be asked for any of them."""
+        native = snapshot.native
+        if native is None:
+            return None
+        if not self.settings.verify:
+            try:
+                rows = native.text_lists(texts, split_special_tokens)
+            except Exception as error:
+                self._native_failed(error)
+                return None
+            self.native_calls += len(rows)
+            return [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
         rows = []
         for text in texts:
             ids = self.native_list(snapshot, text, add_special_tokens, split_special_tokens, limit, keep_end)
@@ -166,29 +200,52 @@ class Encoder:
             rows.append(ids)
         return rows
 
-    def encodings(
-        self,
-        made_from: Snapshot,
-        texts: Sequence[str],
-        add_special_tokens: bool,
-        split_special_tokens: bool,
-        truncation: Truncation | None,
-    ) -> list[Encoding]:
-        """HF's Encodings for texts whose ids were given out in the state `made_from`.
+    def native_rows(self, snapshot: Snapshot, rows: Sequence[Row], request: RowRequest, kind: Kind) -> Columns:
+        """Rows by the native route. Raises CannotEncodeError, with the reason, where HF must be asked."""
+        native = snapshot.native
+        if native is None:
+            raise CannotEncodeError(snapshot.reason)
+        try:
+            encoded = encode_rows(native, rows, request, kind)
+        except CannotEncodeError:
+            raise
+        except Exception as error:
+            self._native_failed(error)
+            raise CannotEncodeError("the native route failed") from error
+        self.native_calls += len(rows)
+        if self.settings.verify and self._verify_now():
+            self._verify_rows(rows, request, encoded)
+        return encoded
+
+    def _verify_rows(self, rows: Sequence[Row], request: RowRequest, encoded: Columns) -> None:
+        self.verified_calls += 1
+        found = [_comparable(encoded, number) for number in range(len(rows))]
+        if found == [_expected(encoding, request) for encoding in hf_encodings(self.hf, rows, request)]:
+            return
+        # Somebody may have changed the shared backend's truncation without our lock; a private copy cannot be changed.
+        private = self.hf.on_private_copy()
+        expected = [_expected(encoding, request) for encoding in hf_encodings(private, rows, request)]
+        if found != expected and self._snapshot is self.snapshot():
+            digest = hashlib.sha256(repr(rows).encode(errors="replace")).hexdigest()[:16]
+            reason = f"verification found other values than HF's for a batch of {len(rows)}, sha256 {digest}"
+            logger.error("lopt_plugin: %s; HF's are returned, and the HF tokenizer is used from now on", reason)
+            self._force_to_hf(reason)
+        if found != expected:
+            raise CannotEncodeError("verification found other values than HF's")
+
+    def encodings(self, made_from: Snapshot, rows: Sequence[Row], request: RowRequest) -> list[Encoding]:
+        """HF's Encodings for rows whose ids were given out in the state `made_from`.
 
         Raises RuntimeError if the tokenizer has changed since then in a way that changes these ids.
         """
-        encodings = self.hf.encodings(texts, add_special_tokens, split_special_tokens, truncation)
+        encodings = hf_encodings(self.hf, rows, request)
         if self.snapshot() is not made_from and made_from.native is not None:
-            limit = None if truncation is None else truncation.max_length
-            keep_end = truncation is not None and truncation.side == "left"
-            for text, encoding in zip(texts, encodings, strict=True):
-                given = made_from.native.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
-                if given != encoding.ids:
-                    raise RuntimeError(
-                        "the tokenizer was changed after it made this BatchEncoding, and the HF encodings behind it "
-                        "were not asked for before; ask for them first or tokenize again"
-                    )
+            given = encode_rows(made_from.native, rows, request._replace(offsets=False), Lists)
+            if given.ids != [encoding.ids for encoding in encodings]:
+                raise RuntimeError(
+                    "the tokenizer was changed after it made this BatchEncoding, and the HF encodings behind it "
+                    "were not asked for before; ask for them first or tokenize again"
+                )
         return encodings
 
     def snapshot(self) -> Snapshot:
@@ -324,6 +381,33 @@ class Encoder:
                 "chunks": 1 if native is None else native.chunks(len(text)),
             }
         return explained
+
+
+def hf_encodings(hf: HfRoute, rows: Sequence[Row], request: RowRequest) -> list[Encoding]:
+    """What HF makes of the rows, padding included."""
+    truncation = None
+    if request.limit is not None:
+        truncation = Truncation(request.limit, "left" if request.keep_end else "right", request.cut)
+    encodings = hf.encodings(rows, request.add_special_tokens, request.split_special_tokens, truncation)
+    padding = request.padding
+    if padding is not None:
+        width = padding.width([len(encoding.ids) for encoding in encodings])
+        for encoding in encodings:
+            encoding.pad(
+                width, direction=padding.side, pad_id=padding.id, pad_type_id=padding.type_id, pad_token=padding.token
+            )
+    return encodings
+
+
+def _comparable(columns: Columns, row: int) -> tuple[list[Any], ...]:
+    parts = (columns.ids, columns.type_ids, columns.special, columns.attention)
+    offsets = [] if columns.offsets is None else [(int(begin), int(end)) for begin, end in columns.offsets[row]]
+    return *(list(map(int, part[row])) for part in parts), offsets
+
+
+def _expected(encoding: Encoding, request: RowRequest) -> tuple[list[Any], ...]:
+    offsets = encoding.offsets if request.offsets else []
+    return encoding.ids, encoding.type_ids, encoding.special_tokens_mask, encoding.attention_mask, offsets
 
 
 def plain(text: str) -> str:

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 from .batch_encoding import LazyBatchEncoding, Source
-from .call_arguments import TRANSFORMERS_4, NotPlainError, is_batch, limit_of_call, limit_of_encode_plus
-from .encoder import Encoder, plain
+from .call_arguments import (
+    TRANSFORMERS_4,
+    NotPlainError,
+    Wanted,
+    limit_of_call,
+    rows_of_encode_plus,
+    wanted_of_encode_plus,
+)
+from .encoder import Encoder
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
+from .routes import CannotEncodeError, Row
+from .row_encoding import Arrays, Lists, Padding, RowRequest, sequences
 from .settings import Settings
+from .tensors import from_arrays, tensors_from_arrays
 
 if TYPE_CHECKING:
     _Base = PreTrainedTokenizerFast
@@ -199,12 +210,12 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         try:
             if self._lopt_not_direct is not None:
                 raise NotPlainError(self._lopt_not_direct)
-            if text_pair is not None or args:
-                raise NotPlainError("a text pair")
-            batched = is_batch(text)
+            if args:
+                raise NotPlainError("positional arguments")
+            rows, batched = rows_of_encode_plus(text, text_pair)
             if batched and TRANSFORMERS_4:
                 raise NotPlainError("a batch where transformers 4 takes one text")
-            return self._lopt_encode(text, batched, kwargs)
+            return self._lopt_encode(rows, batched, wanted_of_encode_plus(kwargs))
         except NotPlainError as reason:
             encoder = self.lopt
             if not TRANSFORMERS_4:
@@ -212,20 +223,87 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         hf = super()._encode_plus
         return encoder.hf.call(lambda: hf(text, text_pair, *args, **kwargs))
 
-    def _lopt_encode(self, text: Any, batched: bool, kwargs: dict[str, Any]) -> BatchEncoding:
+    def _lopt_encode(self, rows: list[Row], batched: bool, wanted: Wanted) -> BatchEncoding:
         """`_encode_plus` without HF. Raises NotPlainError where it takes HF."""
-        limit = limit_of_encode_plus(kwargs)
-        split = kwargs.get("split_special_tokens")
-        return (self._lopt_encode_many if batched else self._lopt_encode_one)(
-            text if batched else plain(text),
-            kwargs.get("add_special_tokens", True),
-            self.split_special_tokens if split is None else split,
-            limit,
-            kwargs.get("max_length"),
-            kwargs.get("return_token_type_ids"),
-            kwargs.get("return_attention_mask"),
-            kwargs.get("verbose", True),
+        split = self.split_special_tokens if wanted.split_special_tokens is None else wanted.split_special_tokens
+        if not self._lopt_only_ids(rows, wanted):
+            return self._lopt_encode_rows(rows, batched, split, wanted)
+        encode: Any = self._lopt_encode_many if batched else self._lopt_encode_one
+        result: BatchEncoding = encode(
+            rows if batched else rows[0],
+            wanted.add_special_tokens,
+            split,
+            wanted.limit,
+            wanted.max_length,
+            wanted.token_type_ids,
+            wanted.attention_mask,
+            wanted.verbose,
         )
+        return result
+
+    def _lopt_only_ids(self, rows: list[Row], wanted: Wanted) -> bool:
+        """Whether all other columns follow from the number of ids."""
+        if not wanted.plain or wanted.cut == "only_second" or not all(isinstance(row, str) for row in rows):
+            return False
+        asked = wanted.token_type_ids
+        if not ("token_type_ids" in self.model_input_names if asked is None else asked):
+            return True
+        native = self.lopt.snapshot().native
+        return native is None or native.token_type_ids_are_zero
+
+    def _lopt_encode_rows(self, rows: list[Row], batched: bool, split: bool, wanted: Wanted) -> BatchEncoding:
+        """Pairs, padding, tensors and the columns that do not follow from the number of ids."""
+        encoder, snapshot, keep_end = self._lopt_ready(wanted.limit, False)
+        padding = self._lopt_padding(wanted)
+        request = RowRequest(
+            wanted.add_special_tokens, split, wanted.limit, wanted.cut, keep_end, padding, wanted.offsets
+        )
+        # Arrays only if all rows are going to be of one length; HF has its own way with the others.
+        kind = Arrays if from_arrays(wanted.tensors) and (padding or len(rows) == 1) else Lists
+        try:
+            encoded = encoder.native_rows(snapshot, rows, request, kind)
+            if kind is Arrays and not (isinstance(encoded.ids, np.ndarray) and encoded.ids.size):
+                kind = Lists
+                encoded = encoder.native_rows(snapshot, rows, request, kind)
+        except CannotEncodeError as error:
+            raise NotPlainError(str(error)) from error
+        names = self.model_input_names
+        type_ids = "token_type_ids" in names if wanted.token_type_ids is None else wanted.token_type_ids
+        attention = "attention_mask" in names if wanted.attention_mask is None else wanted.attention_mask
+        data: dict[str, Any] = {"input_ids": encoded.ids}
+        if type_ids:
+            data["token_type_ids"] = encoded.type_ids
+        if attention:
+            data["attention_mask"] = encoded.attention
+        if wanted.special_tokens_mask:
+            data["special_tokens_mask"] = encoded.special
+        if wanted.offsets:
+            data["offset_mapping"] = encoded.offsets
+        if wanted.length:
+            data["length"] = [len(ids) for ids in encoded.ids]
+        for ids in encoded.ids:
+            self._eventual_warn_about_too_long_sequence(ids, wanted.max_length, wanted.verbose)
+        assert snapshot.native is not None
+        source = (encoder, snapshot, tuple(rows), request)
+        result = LazyBatchEncoding.of(data, source, sequences(snapshot.native, rows[0], request))
+        if wanted.tensors is not None:
+            if kind is Arrays:
+                tensors_from_arrays(data, wanted.tensors)
+            return result.convert_to_tensors(wanted.tensors)
+        if not batched:
+            result.data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
+        return result
+
+    def _lopt_padding(self, wanted: Wanted) -> Padding | None:
+        if wanted.width is None:
+            return None
+        side = self.padding_side if wanted.padding_side is None else wanted.padding_side
+        token, number, type_id = self.pad_token, self.pad_token_id, self.pad_token_type_id
+        if side not in ("left", "right") or not isinstance(token, str):
+            raise NotPlainError("padding_side or pad_token")
+        if not all(type(value) is int and 0 <= value < 1 << 31 for value in (number, type_id)):
+            raise NotPlainError("pad_token_id or pad_token_type_id is not a usual whole number")
+        return Padding(wanted.width or None, wanted.multiple, side, number, type_id, token)
 
     def _lopt_encode_one(
         self,
@@ -266,7 +344,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         if return_token_type_ids is None:
             return_token_type_ids = "token_type_ids" in names
         encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids)
-        texts = tuple(map(plain, texts))
+        texts = tuple(texts)
         rows = encoder.native_lists(snapshot, texts, add_special_tokens, split_special_tokens, limit, keep_end)
         if rows is None:
             raise NotPlainError("the native route gave no ids")
@@ -324,9 +402,12 @@ class EncodingCalls4(EncodingCalls):
         try:
             if self._lopt_not_direct is not None:
                 raise NotPlainError(self._lopt_not_direct)
-            if args or not is_batch(batch_text_or_text_pairs):
-                raise NotPlainError("text is not a list of str")
-            return self._lopt_encode(batch_text_or_text_pairs, True, kwargs)
+            if args:
+                raise NotPlainError("positional arguments")
+            rows, batched = rows_of_encode_plus(batch_text_or_text_pairs, None)
+            if not batched:
+                raise NotPlainError("text is not a list")
+            return self._lopt_encode(rows, True, wanted_of_encode_plus(kwargs))
         except NotPlainError as reason:
             encoder = self.lopt
             encoder.count_hf_call(str(reason))

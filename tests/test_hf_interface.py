@@ -6,7 +6,6 @@ import copy
 import gc
 import inspect
 import json
-import logging
 import lzma
 import multiprocessing
 import os
@@ -20,6 +19,7 @@ from typing import Any
 import corpus
 import pytest
 import transformers
+from outcomes import comparable, outcome
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, BatchEncoding, PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import TruncationStrategy
@@ -97,47 +97,6 @@ def both(loaded: Any) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]
 @pytest.fixture(scope="session")
 def small() -> PreTrainedTokenizerFast:
     return small_tokenizer()
-
-
-def outcome(function: Callable[[], Any]) -> tuple[str, Any]:
-    """What a call gives, exceptions included, in a form that `==` compares wholly."""
-    handler = logging.Handler()
-    messages: list[str] = []
-    handler.emit = lambda record: messages.append(without_our_prefix(record.getMessage()))  # type: ignore[method-assign]
-    logger = logging.getLogger("transformers")
-    logger.addHandler(handler)
-    try:
-        result = function()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a panic in the Rust library is no Exception
-        return "raised", (type(error), without_our_prefix(str(error)), messages)
-    finally:
-        logger.removeHandler(handler)
-    return "returned", (comparable(result), messages)
-
-
-def without_our_prefix(message: str) -> str:
-    """Some messages of transformers tell the name of the tokenizer's class."""
-    return message.replace("Lopt", "")
-
-
-def comparable(value: Any) -> Any:
-    if isinstance(value, BatchEncoding):
-        return "BatchEncoding", [(key, comparable(item)) for key, item in value.items()], value.is_fast
-    if isinstance(value, list):
-        return [comparable(item) for item in value]
-    if hasattr(value, "dtype"):
-        return str(value.dtype), value.shape, comparable(value.tolist())
-    if hasattr(value, "type_ids"):
-        return {name: comparable(getattr(value, name)) for name in ENCODING_PARTS}
-    return type(value), value
-
-
-ENCODING_PARTS = (
-    "ids", "type_ids", "tokens", "offsets", "attention_mask", "special_tokens_mask", "overflowing", "word_ids",
-    "sequence_ids", "n_sequences",
-)  # fmt: skip
 
 
 class Text(str):
@@ -705,13 +664,13 @@ def test_explain_counts_and_gives_reasons(small: Any) -> None:
     ours(SAMPLE)
     ours(SAMPLE, return_offsets_mapping=True)
     ours(SAMPLE, "pair")
+    ours(SAMPLE, truncation=True, max_length=9, return_overflowing_tokens=True)
+    ours(SAMPLE.split(), is_split_into_words=True)
     explained = ours.lopt.explain()
     assert explained["route"] == "native", explained["reason"]
-    assert explained["calls"]["native"] == 1
+    assert explained["calls"]["native"] == 3
     assert explained["calls"]["hf"] == 2
-    assert explained["hf_calls"]["return_offsets_mapping"] == 1
-    if not TRANSFORMERS_4:
-        assert explained["hf_calls"]["a text pair"] == 1
+    assert explained["hf_calls"]["return_overflowing_tokens"] == 1
 
 
 def test_from_pretrained_takes_settings(folder: Path) -> None:

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ NormalizerStep: TypeAlias = (
 )
 
 class LoneSurrogateError(ValueError): ...
+class OffsetsUnknownError(ValueError): ...
 
 class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
@@ -33,6 +34,8 @@ class Core:
         ("prepend", text);
         ("reference", function): the function is asked about whole stretches.
     form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
+    align: for a text, the characters of it that each character of its normalized form came from; without it, offsets of
+        texts that the normalizer may change raise OffsetsUnknownError.
     added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
@@ -67,6 +70,7 @@ class Core:
         end_of_word_suffix: str = "",
         unknown_characters: tuple[str | None, bool, bool] | None = None,
         blank_signs: tuple[bool, bool, str] | None = None,
+        align: Callable[[str], list[tuple[int, int]]] | None = None,
     ) -> None: ...
     def encode(
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
@@ -86,6 +90,46 @@ class Core:
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
+
+    def encode_batch_lists(
+        self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
+    ) -> list[list[int]]:
+        """`encode` of each text; the rows are shared out among the threads."""
+
+    @overload
+    def encode_with_offsets(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        limit: int | None = None,
+        keep_end: bool = False,
+        as_lists: Literal[False] = False,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    @overload
+    def encode_with_offsets(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        limit: int | None = None,
+        keep_end: bool = False,
+        *,
+        as_lists: Literal[True],
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids [n], and the characters of the text as it was given that each stands for, [n, 2]: begin and end.
+
+        limit: how many ids are kept at most, the last ones if keep_end.
+        trim_blanks: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
+            add_prefix_space.
+        Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
+        """
 
     def pre_tokens(self, text: str) -> list[tuple[int, int]]:
         """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""

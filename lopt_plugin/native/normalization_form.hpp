@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "alignment.hpp"
 #include "hash.hpp"
 #include "normalizer.hpp"
 #include "table.hpp"

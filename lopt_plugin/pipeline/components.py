@@ -131,6 +131,44 @@ class PostProcessor:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A part of what the post-processor makes: the ids of the text number `text`, or, if that is None, `ids`."""
+
+    text: int | None
+    ids: tuple[int, ...]
+    type_id: int
+
+
+@dataclass(frozen=True)
+class Template:
+    """What the post-processor makes of the ids of its texts.
+
+    sequences: what Hugging Face calls `n_sequences` of the result.
+    """
+
+    pieces: tuple[Piece, ...]
+    sequences: int
+
+    @property
+    def ids_added(self) -> int:
+        """How many ids are not those of a text."""
+        return sum(len(piece.ids) for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Templates of one text and of a pair, with special tokens and without."""
+
+    single: Template
+    single_bare: Template
+    pair: Template
+    pair_bare: Template
+
+
+OffsetTrim = Literal["none", "blanks", "blanks, but one in front of the first token"]
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """From text to ids: normalizer, scanner, refinements, model; added tokens before, post-processor behind.
 
@@ -138,6 +176,8 @@ class Pipeline:
         WordPiece, "bert" and "whitespace_split", drop blanks.
     add_prefix_space: a stretch that does not begin with a blank gets one.
     metaspace: what the pre-tokenizer of that name does before the scanner.
+    templates: what the post-processor makes of one text and of two; None where that is left to Hugging Face.
+    offset_trim: what the post-processor takes off the offsets of a token; None where that is left to Hugging Face.
     Truncation and padding are not part of it: they are state of a call.
     """
 
@@ -149,3 +189,5 @@ class Pipeline:
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
     metaspace: Metaspace | None = None
+    templates: Templates | None = None
+    offset_trim: OffsetTrim | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .component_state import State, flattened, unknown_options
-from .components import PostProcessor, Unsupported
+from .components import OffsetTrim, PostProcessor, Unsupported
 
 _OPTIONS = {
     "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
@@ -60,3 +60,14 @@ def _read_template(step: State) -> PostProcessor | Unsupported:
     if texts != 1:
         return Unsupported(f"post-processor TemplateProcessing has the text {texts} times")
     return PostProcessor(tuple(before), tuple(behind), type_ids == {0})
+
+
+def read_offset_trim(state: State | None) -> OffsetTrim | None:
+    """For a post-processor that `read_post_processor` knows; None where two steps trim."""
+    steps = list(flattened(state, "processors")) if state is not None else []
+    trimming = [step for step in steps if step.get("trim_offsets")]
+    if not trimming:
+        return "none"
+    if len(trimming) > 1:
+        return None
+    return "blanks, but one in front of the first token" if trimming[0]["add_prefix_space"] else "blanks"

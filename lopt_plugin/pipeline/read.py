@@ -9,8 +9,9 @@ from .component_state import state_of
 from .components import BertOptions, BlankNormalizer, Pipeline, Unsupported
 from .models import read_model
 from .normalizers import NormalizerStep, as_blanks, read_normalizer
-from .post_processors import read_post_processor
+from .post_processors import read_offset_trim, read_post_processor
 from .pre_tokenizers import PreTokenizer, read_blank_signs, read_pre_tokenizer, read_word_pre_tokenizer
+from .templates import read_templates
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
@@ -83,4 +84,6 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:
         added_tokens=added_tokens,
         post_processor=post_processor,
         metaspace=pre_tokenizer.metaspace,
+        templates=read_templates(tokenizer),
+        offset_trim=read_offset_trim(post_processor_state),
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int32]
 RowOffsets = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int32]
+# What one row of a batch is made of: a text, or two.
+Row: TypeAlias = "str | tuple[str, str]"
 
 
 class CannotEncodeError(ValueError):

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from . import Ids, RowOffsets
+from . import Ids, Row, RowOffsets
 
 _T = TypeVar("_T")
 _LONGEST_WAIT_S = 60.0
@@ -23,10 +23,14 @@ _LONGEST_WAIT_S = 60.0
 
 @dataclass(frozen=True)
 class Truncation:
-    """Keep at most `max_length` ids, special tokens of the post-processor included, cutting at `side`."""
+    """Keep at most `max_length` ids, special tokens of the post-processor included, cutting at `side`.
+
+    strategy: of a pair, which text is cut: "longest_first", "only_first" or "only_second".
+    """
 
     max_length: int
     side: str
+    strategy: str = "longest_first"
 
 
 class HfRoute:
@@ -61,19 +65,23 @@ class HfRoute:
 
     def encodings(
         self,
-        texts: Sequence[str],
+        texts: Sequence[Row],
         add_special_tokens: bool,
         split_special_tokens: bool,
         truncation: Truncation | None = None,
     ) -> list[Encoding]:
-        """One Encoding a text, as HF makes them."""
+        """One Encoding a text or pair of texts, as HF makes them."""
 
         def encode() -> list[Encoding]:
             with self._call_state(split_special_tokens, truncation):
                 # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
-                return [self.backend.encode(text, add_special_tokens=add_special_tokens) for text in texts]
+                return [self._encode(text, add_special_tokens) for text in texts]
 
         return self.call(encode)
+
+    def _encode(self, row: Row, add_special_tokens: bool) -> Encoding:
+        text, pair = row if isinstance(row, tuple) else (row, None)
+        return self.backend.encode(text, pair, add_special_tokens=add_special_tokens)
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         ids: list[int] = self.encodings([text], add_special_tokens, split_special_tokens)[0].ids
@@ -110,7 +118,12 @@ class HfRoute:
             backend,
             None
             if truncation is None
-            else {"max_length": truncation.max_length, "direction": truncation.side, "stride": 0},
+            else {
+                "max_length": truncation.max_length,
+                "direction": truncation.side,
+                "stride": 0,
+                "strategy": truncation.strategy,
+            },
             None,
             split_special_tokens,
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer, models, normalizers
 
 from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, SentencePieceModel, WordPieceModel
+from ..pipeline.normalizers import NormalizationForm, NormalizerStep
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .normalizer_steps import form_table, native_steps
@@ -36,6 +38,10 @@ class NativeRoute:
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
         self.special_tokens_added = len(self._prefix) + len(self._suffix)
         self.token_type_ids_are_zero = pipeline.post_processor.token_type_ids_are_zero
+        self.templates = pipeline.templates
+        self.gives_offsets = pipeline.offset_trim is not None and _tokens_are_of_bytes(pipeline)
+        self._trim_blanks = pipeline.offset_trim != "none"
+        self._spare_first = pipeline.offset_trim == "blanks, but one in front of the first token"
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
@@ -55,6 +61,10 @@ class NativeRoute:
                 ids = self._encode(text, self.settings.threads, self.settings.chunk_chars, split_special_tokens)
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
+        return self.finished(ids, add_special_tokens, limit, keep_end)
+
+    def finished(self, ids: list[int], add_special_tokens: bool, limit: int | None, keep_end: bool) -> list[int]:
+        """The ids of a text, which are changed in place, cut and with special tokens; as for `encode_limited`."""
         if limit is not None:
             kept = limit - self.special_tokens_added if add_special_tokens else limit
             if len(ids) > kept:
@@ -88,6 +98,51 @@ class NativeRoute:
             return self._with_special_tokens(ids, row_offsets)
         return ids, row_offsets
 
+    def text_list(self, text: str, split_special_tokens: bool) -> list[int]:
+        """Ids of the text alone, without those of the post-processor."""
+        return self.encode_limited(text, False, split_special_tokens, None, False)
+
+    def text_array(self, text: str, split_special_tokens: bool) -> Ids:
+        """`text_list` as int32 [n]."""
+        return self.encode_array(text, False, split_special_tokens)
+
+    def text_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
+        """`text_list` of each text. Many are shared out among the threads; a long one is cut into chunks for them."""
+        least = self._parallel_min_chars
+        if least is None or sum(map(len, texts)) < least:
+            return [self.text_list(text, split_special_tokens) for text in texts]
+        together = [text for text in texts if len(text) < least]
+        try:
+            rows = iter(self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens))
+        except ValueError as error:
+            raise CannotEncodeError(str(error)) from error
+        return [next(rows) if len(text) < least else self.text_list(text, split_special_tokens) for text in texts]
+
+    def text_with_offsets(
+        self, text: str, split_special_tokens: bool, limit: int | None, keep_end: bool, *, as_lists: bool
+    ) -> tuple[Any, Any]:
+        """Ids of the text alone and their offsets, of which at most `limit` are kept; the text's end if `keep_end`.
+
+        Arrays int32 [n] and [n, 2], or a list and a list of tuples. Only where `gives_offsets`. Raises
+        CannotEncodeError as `encode_limited`, and where the core cannot tell the offsets of this text.
+        """
+        threads, chunk_chars = self._threads_and_chunk(len(text))
+        try:
+            both: tuple[Any, Any] = self.core.encode_with_offsets(
+                text,
+                threads,
+                chunk_chars,
+                split_special_tokens,
+                self._trim_blanks,
+                self._spare_first,
+                limit,
+                keep_end,
+                as_lists,
+            )
+        except ValueError as error:
+            raise CannotEncodeError(str(error)) from error
+        return both
+
     def info(self) -> dict[str, Any]:
         return dict(self.core.info())
 
@@ -117,6 +172,11 @@ class NativeRoute:
             is_text[shifted[1:] - after + k] = False
         result[is_text] = ids
         return result, shifted
+
+
+def _tokens_are_of_bytes(pipeline: Pipeline) -> bool:
+    """Whether the bytes of the ids follow one another as those of the text do: the core then tells their offsets."""
+    return isinstance(pipeline.model, BytePairModel) and not pipeline.model.end_of_word_suffix
 
 
 def _build_core(pipeline: Pipeline) -> Any:
@@ -158,6 +218,7 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
         "normalizer": native_steps(steps),
         "form_pages": form_pages,
         "form_cells": form_cells,
+        "align": _alignment(steps),
         "added_tokens": _added_tokens(pipeline),
     }
 
@@ -207,3 +268,18 @@ def _added_tokens(pipeline: Pipeline) -> list[tuple[str, int, bool, bool, bool, 
         )
         for t in pipeline.added_tokens
     ]
+
+
+def _alignment(steps: tuple[NormalizerStep, ...]) -> Callable[[str], list[tuple[int, int]]] | None:
+    """For a text, the characters of it that each character of its normalized form came from, as the oracle has it."""
+    if len(steps) != 1 or not isinstance(steps[0], NormalizationForm):
+        return None
+    # A model that knows nothing: every character is a token, and tokens have offsets.
+    by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
+    by_character.normalizer = getattr(normalizers, steps[0].form)()
+
+    def align(text: str) -> list[tuple[int, int]]:
+        offsets: list[tuple[int, int]] = by_character.encode(text).offsets
+        return offsets
+
+    return align

@@ -1,0 +1,297 @@
+"""Offsets of the native core against those of the reference library, for every byte-level tokenizer."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import itertools
+import random
+from typing import Any
+
+import corpus
+import native_cores
+import numpy as np
+import pytest
+import representatives
+import strategies
+from hypothesis import HealthCheck, given, settings
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+import lopt_plugin
+from lopt_plugin.encoder import Encoder
+from lopt_plugin.native import _core
+from lopt_plugin.pipeline import read_pipeline
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.settings import Settings
+
+Both = tuple[list[int], list[tuple[int, int]]]
+
+
+def expected(reference: Tokenizer, text: str) -> Both:
+    encoding = reference.encode(text, add_special_tokens=False)
+    return encoding.ids, encoding.offsets
+
+
+def found(core: Any, text: str, **options: Any) -> Both | None:
+    """None where the core says that the reference has to be asked."""
+    try:
+        ids, offsets = core.encode_with_offsets(text, **options)
+    except _core.OffsetsUnknownError:
+        return None
+    assert ids.dtype == offsets.dtype == np.int32
+    assert offsets.shape == (len(ids), 2)
+    return ids.tolist(), [tuple(row) for row in offsets.tolist()]
+
+
+@functools.lru_cache(maxsize=2)
+def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
+    """Without the post-processor, which may trim offsets."""
+    core, reference = native_cores.core_and_reference(name)
+    reference = Tokenizer.from_str(reference.to_str())
+    reference.post_processor = processors.Sequence([])
+    return core, reference
+
+
+def drops_bytes(name: str) -> bool:
+    return "falcon" in name
+
+
+def assert_same(name: str, texts: Any, **options: Any) -> int:
+    """Compares all texts and returns how many the core had to leave."""
+    core, reference = core_and_reference(name)
+    left = 0
+    for text in texts:
+        given_out = found(core, text, **options)
+        if given_out is None and drops_bytes(name):
+            left += 1
+            continue
+        assert given_out == expected(reference, text), text
+        assert core.encode_with_offsets(text, as_lists=True, **options) == given_out
+    return left
+
+
+@pytest.mark.parametrize("family", corpus.conformance_families())
+@pytest.mark.parametrize("name", native_cores.ALL)
+def test_conformance(name: str, family: str) -> None:
+    texts = [text for text in corpus.conformance(family, seed=3)[:80] if len(text) < 20_000]
+    assert_same(name, texts)
+
+
+@pytest.mark.parametrize("name", native_cores.ALL)
+def test_corpora(name: str) -> None:
+    for kind in corpus.corpora():
+        texts = corpus.texts(kind, 60_000)
+        left = assert_same(name, texts)
+        assert left <= len(texts) // 2
+
+
+@pytest.mark.parametrize("name", ["tiny_roberta", "tiny_falcon", "qwen3"])
+def test_every_code_point(name: str) -> None:
+    if name not in native_cores.ALL:
+        pytest.skip(f"{name} is not beside the checkout")
+    points = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    contexts = ["{}", "a{}b", " {} {}\u0301", "e\u0301{}中"]
+    step = 61
+    texts = (
+        "".join(contexts[(at // step) % 4].replace("{}", chr(c)) for c in points[at : at + step])
+        for at in range(0, len(points), step)
+    )
+    core, reference = core_and_reference(name)
+    for batch in iter(lambda: list(itertools.islice(texts, 500)), []):
+        for text, encoding in zip(batch, reference.encode_batch(batch, add_special_tokens=False), strict=True):
+            given_out = found(core, text)
+            if given_out is None and drops_bytes(name):
+                continue
+            assert given_out == (encoding.ids, encoding.offsets), text
+
+
+@pytest.mark.parametrize("name", native_cores.ALL)
+def test_threads_and_chunks(name: str) -> None:
+    core, _ = core_and_reference(name)
+    rng = random.Random(5)
+    texts = ["".join(rng.choices([*representatives.SNIPPETS, " the", "中文字", "e\u0301"], k=300)) for _ in range(4)]
+    for text in texts:
+        whole = found(core, text)
+        for threads, chunk_bytes in ((1, 1), (1, 7), (2, 64), (3, 100), (8, 33)):
+            assert found(core, text, threads=threads, chunk_bytes=chunk_bytes) == whole
+
+
+@pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_roberta", "qwen3"])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(text=strategies.texts())
+def test_any_text(name: str, text: str) -> None:
+    if name not in native_cores.ALL:
+        pytest.skip(f"{name} is not beside the checkout")
+    assert_same(name, [text])
+
+
+def byte_level(
+    *,
+    added: tuple[AddedToken, ...] = (),
+    normalizer: normalizers.Normalizer | None = None,
+    add_prefix_space: bool = False,
+    post_processor: processors.PostProcessor | None = None,
+) -> Tokenizer:
+    reference = corpus.load_tokenizer("tiny_qwen2")
+    merged = Tokenizer(reference.model)
+    if normalizer is not None:
+        merged.normalizer = normalizer
+    merged.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    if post_processor is not None:
+        merged.post_processor = post_processor
+    merged.add_tokens([*added])
+    return merged
+
+
+ADDED = (
+    AddedToken("<mask>", lstrip=True, special=True),
+    AddedToken("<|right|>", rstrip=True),
+    AddedToken("<|both|>", lstrip=True, rstrip=True, normalized=False),
+    AddedToken("word", single_word=True),
+    AddedToken("Cafe\u0301", normalized=True),
+    AddedToken("Caf\u00e9!", normalized=False),
+    AddedToken("a", single_word=True, lstrip=True),
+    AddedToken("\u2003x", normalized=False),
+    AddedToken("Ġy ", normalized=False),
+    AddedToken("  ", normalized=False, rstrip=True),
+)
+PIECES = [
+    *[token.content for token in ADDED],
+    *[" ", "  ", "\n", "\u2003", "\u00a0", "Ġ", "x", "a", "word", "Caf\u00e9", "Cafe\u0301", "e\u0301", "\u0301"],
+    *["中", "👍🏽", "\u1100\u1161\u11a8", "the", " the", "\u0344", "q\u0307\u0323", "\u212b"],
+]
+
+
+@pytest.mark.parametrize("trim", [None, False, True])
+@pytest.mark.parametrize("add_prefix_space", [False, True])
+@pytest.mark.parametrize("nfc", [False, True])
+def test_added_tokens_normalizer_and_trimming(nfc: bool, add_prefix_space: bool, trim: bool | None) -> None:
+    """trim: None for none, else the post-processor's add_prefix_space."""
+    reference = byte_level(
+        added=ADDED,
+        normalizer=normalizers.NFC() if nfc else None,
+        add_prefix_space=add_prefix_space,
+        post_processor=None if trim is None else processors.ByteLevel(add_prefix_space=trim, trim_offsets=True),
+    )
+    pipeline = read_pipeline(reference)
+    native = NativeRoute(pipeline, Settings.read({}, threads=1))  # type: ignore[arg-type]
+    rng = random.Random(f"{nfc} {add_prefix_space} {trim}")
+    for number in range(1500):
+        text = "".join(rng.choices(PIECES, k=rng.randint(0, 9)))
+        split = number % 7 == 0
+        reference.encode_special_tokens = split
+        whole = reference.encode(text)
+        assert native.text_with_offsets(text, split, None, False, as_lists=True) == (whole.ids, whole.offsets), text
+        limit, keep_end = rng.randint(1, 6), number % 2 == 0
+        reference.enable_truncation(limit, direction="left" if keep_end else "right")
+        cut = reference.encode(text)
+        reference.no_truncation()
+        assert native.text_with_offsets(text, split, limit, keep_end, as_lists=True) == (cut.ids, cut.offsets), text
+
+
+def test_trimming_at_the_end_of_a_text() -> None:
+    """Where blanks alone make a token, what is left of it is empty."""
+    reference = byte_level(post_processor=processors.ByteLevel(add_prefix_space=True, trim_offsets=True))
+    encoder = Encoder(reference, Settings.read({}, threads=1))
+    for text in (" ", "  ", "a ", "a  ", " a", "\n a", "a\u00a0", " \u3000 ", "   a   b   "):
+        ids, offsets = encoder.encode_with_offsets(text)
+        encoding = reference.encode(text)
+        assert (ids.tolist(), list(map(tuple, offsets.tolist()))) == (encoding.ids, encoding.offsets)
+    assert encoder.explain()["calls"]["hf"] == 0
+
+
+def test_long_text_on_several_threads() -> None:
+    reference = byte_level(added=ADDED, normalizer=normalizers.NFC())
+    encoder = Encoder(reference, Settings.read({}, threads=3, parallel_min_chars=1000))
+    rng = random.Random(11)
+    ascii_only = [piece for piece in PIECES if piece.isascii()]
+    for pieces in (PIECES, ascii_only, ["中文字", "👍🏽"], ["x "]):
+        text = "".join(rng.choices(pieces, k=60_000))
+        ids, offsets = encoder.encode_with_offsets(text)
+        encoding = reference.encode(text)
+        assert ids.tolist() == encoding.ids
+        assert list(map(tuple, offsets.tolist())) == encoding.offsets
+
+
+def test_encode_with_offsets() -> None:
+    tokenizer = corpus.load_tokenizer("roberta_base")
+    encoder = Encoder(tokenizer)
+    text = " Hello wörld <mask>, the end"
+    for special in (True, False):
+        ids, offsets = encoder.encode_with_offsets(text, special)
+        encoding = tokenizer.encode(text, add_special_tokens=special)
+        assert ids.tolist() == encoding.ids
+        assert offsets.tolist() == [list(offset) for offset in encoding.offsets]
+        assert ids.dtype == offsets.dtype == np.int32
+    assert encoder.encode_with_offsets("", False)[1].shape == (0, 2)
+    assert encoder.explain()["calls"] == {"native": 3, "hf": 0, "verified": 0}
+    with pytest.raises(TypeError):
+        encoder.encode_with_offsets(None)  # type: ignore[arg-type]
+
+
+def test_what_the_core_leaves_to_the_reference() -> None:
+    """Characters that a split step removes, and bytes that the vocabulary lacks, stand in no token."""
+    removing = byte_level()
+    removing.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(), pre_tokenizers.Punctuation("removed"), pre_tokenizers.ByteLevel(False)]
+    )
+    for reference, text in ((removing, "a,b 12"), (corpus.load_tokenizer("tiny_falcon"), "a\U00050000b")):
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=copy.deepcopy(reference))
+        ours = lopt_plugin.accelerate(tokenizer)
+        before = ours.lopt.explain()
+        assert before["route"] == "native", before["reason"]
+        assert ours(text, return_offsets_mapping=True) == tokenizer(text, return_offsets_mapping=True)
+        assert ours(text) == tokenizer(text)
+        after = ours.lopt.explain()
+        assert after["route"] == "native"
+        assert after["calls"]["hf"] == 1, after["hf_calls"]
+
+
+def test_alignment_that_makes_no_sense_is_refused() -> None:
+    for answer in ([], [(0, 1)], [(0, 1), (1, 9)], [(-1, 1), (0, 1)], [(1, 1), (0, 1)]):
+        core = native_cores.make_core(
+            _byte_vocabulary(), [], normalize=normalizers.NFC().normalize_str, align=lambda text, a=answer: a
+        )
+        assert found(core, "x\u0344") is None
+        assert core.encode("x\u0344") == list("x\u0308\u0301".encode())
+    core = native_cores.make_core(_byte_vocabulary(), [], normalize=normalizers.NFC().normalize_str)
+    assert found(core, "x\u0344") is None
+    assert found(core, "xyz") == ([120, 121, 122], [(0, 1), (1, 2), (2, 3)])
+
+
+def test_error_of_the_alignment_comes_through() -> None:
+    def align(text: str) -> list[tuple[int, int]]:
+        raise KeyError(text)
+
+    core = native_cores.make_core(_byte_vocabulary(), [], normalize=normalizers.NFC().normalize_str, align=align)
+    with pytest.raises(KeyError):
+        core.encode_with_offsets("x\u0344" * 3000)
+    with pytest.raises(_core.LoneSurrogateError):
+        core.encode_with_offsets("\ud800")
+
+
+def _byte_vocabulary() -> dict[str, int]:
+    from random_models import STAND_INS
+
+    return {stand_in: byte for byte, stand_in in enumerate(STAND_INS)}
+
+
+def test_random_models() -> None:
+    import random_models
+
+    rng = random.Random(23)
+    for _ in range(40):
+        model = random_models.random_model(rng)
+        reference = model.reference()
+        core = native_cores.make_core(model.vocabulary, [list(merge) for merge in model.merges])
+        for word in random_models.random_words(rng, model, 20):
+            assert found(core, word) == expected(reference, word), (model, word)
+
+
+def test_unknown_model_keeps_the_hf_route() -> None:
+    backend = Tokenizer(models.WordLevel({"a": 0, "u": 1}, unk_token="u"))
+    backend.pre_tokenizer = pre_tokenizers.Whitespace()
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    ids, offsets = encoder.encode_with_offsets(" a b")
+    assert (ids.tolist(), offsets.tolist()) == ([0, 1], [[1, 2], [3, 4]])
