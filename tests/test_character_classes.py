@@ -14,6 +14,7 @@ from tokenizers.models import WordLevel
 
 from lopt_plugin import character_classes
 from lopt_plugin.character_classes import CharacterClasses, byte_level, oracle, table
+from lopt_plugin.character_classes import normalizers as normalizer_sets
 from lopt_plugin.character_classes.derive import _CHARACTER_SETS, derive
 
 NFC, NFD = normalizers.NFC(), normalizers.NFD()
@@ -212,6 +213,14 @@ class TestLoadOfAnUnknownVersion:
         assert [r.levelname for r in caplog.records] == ["INFO"]
         assert "0.0.0" in caplog.text
         assert [p.name for p in self.cache_file.parent.iterdir()] == [self.cache_file.name]
+
+    def test_the_table_of_normalizers_is_kept_beside_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(normalizer_sets, "derive", character_classes.derive.derive)
+        load = normalizer_sets.load.__wrapped__
+        first = load()
+        assert load().equals(first)
+        assert self.derivations == 1
+        assert [p.name for p in self.cache_file.parent.iterdir()] == [f"normalizers_0.0.0_{table.FORMAT}.npz"]
 
     def test_cache_folder_that_cannot_be_written(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         file = tmp_path / "file"

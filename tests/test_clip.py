@@ -148,7 +148,7 @@ def test_every_code_point(name: str) -> None:
         pre_tokenizers.Sequence([pre_tokenizers.Digits(True), CLIP_SPLIT, TO_BYTES]),
     ],
 )
-@pytest.mark.parametrize("name", ["tiny_clip", "tiny_qwen2"])
+@pytest.mark.parametrize("name", ["tiny_clip", "tiny_qwen2", "tiny_cl100k"])
 def test_suffix_and_scanner_do_without_each_other(name: str, pre_tokenizer: pre_tokenizers.PreTokenizer) -> None:
     """Words with a suffix by other splits, and CLIP's splits for words without one."""
     for normalizer in (None, normalizers.Lowercase()):

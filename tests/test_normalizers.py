@@ -224,6 +224,30 @@ def test_ids_of_rich_texts(variant: str) -> None:
         assert native_cores.different(core, splitting, texts, split_special_tokens=True) == []
 
 
+@pytest.mark.parametrize("variant", ALL)
+def test_ids_of_very_short_texts(variant: str) -> None:
+    """Some of which a step makes empty, or begins anew."""
+    short = ["", *" e\u00e9aA\n\u3000\u0301\u0345\x00\x85", "  ", "aa", "aba", "\n\n", "e\u0301", " \u0301", "e ", " e"]
+    texts = [*short, *(f"{a}<|end|>{b}" for a in short for b in short), *involved()[::200]]
+    for name in ("tiny_qwen2", "tiny_roberta", "tiny_clip"):
+        core, reference = core_and_reference(variant, name)
+        assert native_cores.different(core, reference, texts) == []
+
+
+def test_marked_characters_in_one_part_of_a_long_text() -> None:
+    """Long texts are transcoded in parts, and whether anything must be normalized is found out part by part."""
+    for variant in ("NFKC", "Lowercase", "StripAccents", "replace beyond ASCII", "clip"):
+        core, _ = core_and_reference(variant)
+        for mark in ("\ufb01", "e\u0301", "\u00c9\u00e9", "\u0130"):
+            for place in (0, 300_000, 899_990):
+                text = ("word \u4e2d " * 112_500)[:900_000]
+                text = text[:place] + mark + text[place:]
+                ids = core.encode_array(text)
+                assert (core.encode_array(text, 4) == ids).all()
+                around = text[max(0, place - 60) : place + 60]
+                assert core.normalize(around) == ALL[variant]().normalize_str(around)
+
+
 @pytest.mark.parametrize("variant", WITH_IDS)
 def test_ids_of_documents(variant: str) -> None:
     core, reference = core_and_reference(variant)

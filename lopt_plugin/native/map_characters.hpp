@@ -41,8 +41,10 @@ class MapCharacters final : public NormalizerStep {
 
     bool changes_ascii() const override { return changes_ascii_; }
     void mark_pages(PageMarks& marks) const override {
-        for (uint32_t c = 0x80; c < 0x110000; c++)
-            if (cells_[rows_[c / ROW] + c % ROW]) marks[c >> 4] = 1;
+        for (uint32_t c = 0x80; c < 0x110000; c++) {
+            if (rows_[c / ROW] == 0) c |= ROW - 1;  // a row without changes
+            else if (cells_[rows_[c / ROW] + c % ROW]) marks[c >> 4] = 1;
+        }
     }
 
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {

@@ -216,7 +216,8 @@ class StretchEncoder {
         };
         const auto add = [&](const uint8_t* from, size_t length) {
             const uint8_t* word = words.copy(window, from, length, text.readable_end);
-            add_cut({word, word, words.readable_end()}, word, word + length, window, out, end_words);
+            if (may_be_cut(word, length)) add_cut({word, word, words.readable_end()}, word, word + length, window, out, end_words);
+            else window.add(word + length + end_words);
         };
         words.start(window);
         while (p < stop) {
@@ -270,10 +271,11 @@ class StretchEncoder {
         }
         return leads & 0x8080808080808080u;
     }
+    static bool may_be_cut(const uint8_t* p, size_t length) { return *p >= 0xE0 || (length > 1 && p[1] >= 0xE0); }
     // Adds a pre-token. Characters of three bytes and more mean scripts without spaces, whose words fall into pieces.
     // No cut is made before the `behind` bytes that stand behind it.
     void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out, size_t behind = 0) const {
-        if (*p >= 0xE0 || (end - p > 1 && p[1] >= 0xE0)) {
+        if (may_be_cut(p, static_cast<size_t>(end - p))) {
             if (window.full()) {
                 model_.words().resolve(window, text.readable_end, out);
                 window.start(p);

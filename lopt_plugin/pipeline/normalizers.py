@@ -214,6 +214,8 @@ def describe_step(step: NormalizerStep) -> str:
     if isinstance(step, ReplaceText):
         return f"Replace {step.text!r} by {step.content!r}"
     if isinstance(step, ReplaceRuns):
-        what = f"each of {step.of!r}" if step.each else f"runs of {step.least} or more {step.of!r}"
-        return f"Replace {what} by {step.content!r}"
+        of = step.of if step.of == "blanks" else repr(step.of)
+        if step.each:
+            return f"Replace each of {of} by {step.content!r}"
+        return f"Replace runs of {f'{step.least} or more ' if step.least > 1 else ''}{of} by {step.content!r}"
     return f"{step.kind} (by Hugging Face, whole stretches)"
