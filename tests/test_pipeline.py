@@ -15,11 +15,13 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 from lopt_plugin.character_classes import alphabet, oracle
 from lopt_plugin.pipeline import (
+    BertOptions,
     BlankNormalizer,
     Pipeline,
     PostProcessor,
     Refinement,
     Unsupported,
+    WordPieceModel,
     describe,
     read_pipeline,
 )
@@ -67,10 +69,17 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "tiny_metaspace": ("vocabulary_cuts_and_blanks", (), (), False, None, (), ()),
     "tiny_metaspace_first": ("vocabulary_cuts", (), (), False, None, (), ()),
 }
+UNCASED, CASED = BertOptions(True, True, None, True), BertOptions(True, True, None, False)
+# normalizer, prefix and suffix ids
+WORD_PIECE: dict[str, tuple[Any, ...]] = {
+    "bert_base_uncased": (UNCASED, (101,), (102,)),
+    "bert_base_cased": (CASED, (101,), (102,)),
+    "bert_multilingual_cased": (CASED, (101,), (102,)),
+    "wordpiece_added": (UNCASED, (2,), (3,)),
+    "wordpiece_cased": (CASED, (2,), (3,)),
+    "wordpiece_uncased": (UNCASED, (2,), (3,)),
+}
 UNSUPPORTED = {
-    "bert_base_cased": "model WordPiece",
-    "bert_base_uncased": "model WordPiece",
-    "bert_multilingual_cased": "model WordPiece",
     "t5_small": "model Unigram",
 }
 
@@ -108,19 +117,24 @@ def test_every_tokenizer_of_the_collection(name: str) -> None:
         assert reason_of(tokenizer).startswith(UNSUPPORTED[name])
         return
     pipeline = pipeline_of(tokenizer)
-    assert SUPPORTED[name] == (
-        pipeline.scanner,
-        pipeline.refinements,
-        pipeline.normalizer,
-        pipeline.add_prefix_space,
-        getattr(pipeline.model, "ignore_merges", None),
-        pipeline.post_processor.prefix_ids,
-        pipeline.post_processor.suffix_ids,
-    )
     file = json.loads(corpus.tokenizer_json(name))
+    around = (pipeline.post_processor.prefix_ids, pipeline.post_processor.suffix_ids)
     assert pipeline.model.vocabulary == file["model"]["vocab"]
-    pairs = [merge if isinstance(merge, str) else " ".join(merge) for merge in file["model"]["merges"]]
-    assert pipeline.model.merges == pairs
+    if isinstance(pipeline.model, WordPieceModel):
+        assert WORD_PIECE[name] == (pipeline.normalizer, *around)
+        assert (pipeline.scanner, pipeline.refinements, pipeline.add_prefix_space) == ("bert", (), False)
+        assert (pipeline.model.unknown_token, pipeline.model.continuing_prefix) == ("[UNK]", "##")
+    else:
+        assert SUPPORTED[name] == (
+            pipeline.scanner,
+            pipeline.refinements,
+            pipeline.normalizer,
+            pipeline.add_prefix_space,
+            getattr(pipeline.model, "ignore_merges", None),
+            *around,
+        )
+        pairs = [merge if isinstance(merge, str) else " ".join(merge) for merge in file["model"]["merges"]]
+        assert pipeline.model.merges == pairs
     assert [vars(token) for token in pipeline.added_tokens] == expected_added_tokens(file, tokenizer.normalizer)
     assert set(map(type, describe(pipeline).values())) == {str}
     assert_ids_around_the_text(tokenizer, pipeline)
@@ -185,7 +199,8 @@ TO_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     ("reason", "components"),
     [
         ("model WordLevel is", {"model": models.WordLevel({"a": 0}, unk_token="a")}),
-        ("model WordPiece is", {"model": models.WordPiece({"a": 0}, unk_token="a")}),
+        ("ByteLevel with a model WordPiece is", {"model": models.WordPiece({"a": 0}, unk_token="a")}),
+        ("BertNormalizer with a model BPE is", {"normalizer": normalizers.BertNormalizer()}),
         ("model Unigram is", {"model": models.Unigram([("a", 0.0)])}),
         ("model BPE with dropout", {"model": byte_level_model(dropout=0.1)}),
         ("continuing_subword_prefix '##'", {"model": models.BPE({"a": 0}, [], continuing_subword_prefix="##")}),
@@ -311,7 +326,7 @@ def test_added_tokens() -> None:
     tokenizer.add_tokens([*cafes, AddedToken("<x>", lstrip=True, normalized=False)])
     tokenizer.add_special_tokens([AddedToken("<y>", single_word=True, rstrip=True)])
     found = pipeline_of(tokenizer).added_tokens
-    assert [vars(token) for token in found] == expected_added_tokens(json.loads(tokenizer.to_str()))
+    assert [vars(token) for token in found] == expected_added_tokens(tokenizer, json.loads(tokenizer.to_str()))
     assert [token.content for token in found] == ["Caf\u00e9", "cafe\u0301", "<x>", "<y>"]
 
 

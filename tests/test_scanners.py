@@ -14,7 +14,7 @@ import representatives
 from tokenizers import pre_tokenizers
 
 from lopt_plugin import character_classes
-from lopt_plugin.pipeline import Unsupported, read_pipeline
+from lopt_plugin.pipeline import BytePairModel, Unsupported, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
@@ -35,6 +35,8 @@ def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]
     if isinstance(pipeline, Unsupported):
         assert not name.startswith("tiny_"), pipeline.reason
         pytest.skip(pipeline.reason)
+    if not isinstance(pipeline.model, BytePairModel):
+        pytest.skip("not byte-level")
     if pipeline.add_prefix_space:
         pytest.skip("a blank is put before the text")
     return NativeRoute(pipeline, Settings.read()).core.pre_tokens, tokenizer.pre_tokenizer
