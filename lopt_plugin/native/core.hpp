@@ -120,7 +120,7 @@ class Core {
     const StretchEncoder& stretches() const { return encoder_; }
     const Model& model() const { return model_; }
     ThreadPool& pool() const { return pool_; }
-    size_t bytes() const { return model_.bytes() + classes_.memory_bytes(); }
+    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes(); }
 
   private:
     static constexpr size_t LEAST_CHUNK = 64 << 10;
@@ -293,7 +293,7 @@ class Core {
     }
     // An added token is a piece if a text that is just that has its id: it need not be told from one.
     void note_piece(const AddedToken& token) {
-        if (token.lstrip || token.rstrip || !model_.is_word(token.content, token.id)) return;
+        if (token.lstrip || token.rstrip || model_.word_id(token.content) != token.id) return;
         if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
         is_piece_[token.id] = true;
     }

@@ -65,6 +65,12 @@ class CutScanner {
         return found & text & ~uint64_t{1};
     }
 
+    // Is the place between these neighbours a cut?
+    bool between(uint32_t left, uint32_t right) const {
+        if ((left | right) < 0x80) return ascii_[right << 7 | left] != 0;
+        return beyond_ascii(left, right);
+    }
+
   private:
     // Classes of ASCII characters; most pairs of classes are all cuts, or none.
     enum : unsigned { lower, upper, digit, blank, other, CLASSES };
@@ -96,10 +102,6 @@ class CutScanner {
             }
     }
 
-    bool between(uint32_t left, uint32_t right) const {
-        if ((left | right) < 0x80) return ascii_[right << 7 | left] != 0;
-        return beyond_ascii(left, right);
-    }
     bool beyond_ascii(uint32_t left, uint32_t right) const {
         if (fuses_ && unknown_.are_fused(left, right)) return false;
         return cuts_.between_characters(left, right) | (before_blanks_ & (right == ' '));
