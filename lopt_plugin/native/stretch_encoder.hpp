@@ -52,8 +52,10 @@ class StretchEncoder {
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
     }
-    // Whether short stretches are better given to `join`: many of them are resolved together.
+    // Whether stretches may be given to `join`, which resolves many short ones together.
     bool joins() const { return cut_scanner_.has_value(); }
+    // To be called first: a call that ended in an exception may have left something.
+    void begin(Workspace& space) const { space.window.start(nullptr); }
     // Takes in a whole stretch; its ids, and those of all before, are appended by `finish` at the latest.
     void join(const Text& stretch, Workspace& space, IdBuffer& out) const {
         continue_at(stretch, space, out);
