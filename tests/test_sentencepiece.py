@@ -197,6 +197,25 @@ def test_pieces_are_encoded_by_themselves(name: str) -> None:
         assert joined == [token.id for token in tokenize(stretch.decode().replace(" ", SIGN))]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_of_characters_of_three_bytes(name: str) -> None:
+    """Long ones take another way: known and unknown characters, ends of each kind, places that are no cut."""
+    core, reference = native_cores.core_and_reference(name)
+    rng = random.Random(name)
+    known = [c for c in reference.get_vocab() if len(c) == 1 and 0x800 <= ord(c) < 0x10000 and c != SIGN]
+    alphabets = [known, "\u9f98\u9f97\u4e02\ufffd", "\u1200\u1201\uac01", "".join(map(chr, range(0x4E00, 0x4E80)))]
+    around = ["", " ", "a", "\u00e9", "\U0001f600", "\n", SIGN, "1"]
+    texts = []
+    for _ in range(600):
+        runs = ["".join(rng.choices(rng.choice(alphabets), k=rng.choice([1, 7, 8, 9, 10, 30, 300]))) for _ in range(4)]
+        texts.append("".join(rng.choice(around) + run for run in runs) + rng.choice(around))
+    for text, ids in zip(texts, expected(reference, texts), strict=True):
+        chunk = rng.choice([1, 3, 50, 1000])
+        assert (text, core.encode(text), core.encode(text, 2, chunk)) == (text, ids, ids)
+    long = "".join(rng.choices([*alphabets[3], *alphabets[1]], k=5_000))
+    assert different(core, reference, [long, long[:1025], long[:1024] + "a"]) == []
+
+
 VOCABULARY = {name: number for number, name in enumerate(["<unk>", "a", "b", SIGN, "ab", f"{SIGN}a", *BYTE_TOKENS])}
 MERGES = [("a", "b"), (SIGN, "a")]
 

@@ -53,7 +53,7 @@ class BytePair {
     }
     const BlankSigns* blank_signs() const { return blank_signs_ ? &*blank_signs_ : nullptr; }
     const Aligner& aligner() const { return aligner_; }
-    bool is_word(std::string_view text, uint32_t id) const { return model_.is_word(text, id); }
+    bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
     // Throws OffsetsUnknownError where ids do not tell the offsets.
     const ByteLevelShapes& shapes() const {
         if (!shapes_) throw OffsetsUnknownError("tokens do not follow one another without a gap");
@@ -61,7 +61,7 @@ class BytePair {
     }
     const Normalizer& normalizer() const { return normalizer_; }
     const Model& model() const { return model_; }
-    size_t bytes() const { return model_.bytes() + classes_.memory_bytes() + (shapes_ ? shapes_->bytes() : 0); }
+    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + (shapes_ ? shapes_->bytes() : 0); }
 
   private:
     std::shared_ptr<const ClassTable> shared_classes_;

@@ -324,6 +324,7 @@ class Core {
 
     // The same; added tokens that are pieces do not interrupt a window. (In Gemma every newline is an added token.)
     void join_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
+        encoder_.begin(space);
         for (; segment != last; segment++) {
             if (segment->token == NONE) {
                 encoder_.join(stretch_text(text, *segment), space, out);

@@ -46,11 +46,12 @@ class Model {
     const MergeTable& merges() const { return merges_; }
     bool ends_words() const { return ends_words_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
-    // Is the text an entry that BPE makes of it, short enough to be found as a whole?
-    bool is_word(std::string_view text, uint32_t id) const {
-        if (text.empty() || !fits_key({text, id})) return false;
-        const WordTable::Item word = item({text, id});
-        return words_.find(word.key, word.key.hash()) == id;
+    // The id of an entry that BPE makes of the text, short enough to be found as a whole; NONE if it is no such entry.
+    uint32_t word_id(std::string_view text) const {
+        if (text.empty() || !fits_key({text, 0})) return NONE;
+        const WordTable::Item word = item({text, 0});
+        const uint32_t id = words_.find(word.key, word.key.hash());
+        return id < WHOLE_ONLY ? id : NONE;
     }
     // Is the byte an entry, or one that is dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }

@@ -60,9 +60,15 @@ class CutScanner {
     uint64_t starts(const uint8_t* p, uint64_t text) const {
         const AsciiMasks m = VectorMasks::of(p);
         uint64_t found = starts_in_ascii(p, m);
-        if (m.high & text) found |= starts_beyond_ascii(p, m.high & text);
+        if (m.high & text) found |= starts_beyond_ascii(p, m.high, text);
         if (separate_blanks_) found |= ends_of_separate_blanks(m.blank, found | 1);
         return found & text & ~uint64_t{1};
+    }
+
+    // Is the place between these neighbours a cut?
+    bool between(uint32_t left, uint32_t right) const {
+        if ((left | right) < 0x80) return ascii_[right << 7 | left] != 0;
+        return beyond_ascii(left, right);
     }
 
   private:
@@ -92,14 +98,11 @@ class CutScanner {
                             any |= ascii_[right << 7 | left] != 0;
                         }
                 always_[b][a] = all ? ~uint64_t{0} : 0;
-                sometimes_[b][a] = any && !all ? ~uint64_t{0} : 0;
+                mixed_[b][a] = any && !all ? ~uint64_t{0} : 0;
+                has_mixed_[b] |= any && !all;
             }
     }
 
-    bool between(uint32_t left, uint32_t right) const {
-        if ((left | right) < 0x80) return ascii_[right << 7 | left] != 0;
-        return beyond_ascii(left, right);
-    }
     bool beyond_ascii(uint32_t left, uint32_t right) const {
         if (fuses_ && unknown_.are_fused(left, right)) return false;
         return cuts_.between_characters(left, right) | (before_blanks_ & (right == ' '));
@@ -110,13 +113,13 @@ class CutScanner {
         const uint64_t of_class[CLASSES] = {m.letter & ~m.upper, m.upper, m.digit, m.blank, ~(m.letter | m.digit | m.blank | m.high)};
         uint64_t found = 0, open = 0;
         for (unsigned b = 0; b < CLASSES; b++) {
-            uint64_t always = 0, sometimes = 0;
-            for (unsigned a = 0; a < CLASSES; a++) {
-                always |= of_class[a] & always_[b][a];
-                sometimes |= of_class[a] & sometimes_[b][a];
-            }
+            uint64_t always = 0;
+            for (unsigned a = 0; a < CLASSES; a++) always |= of_class[a] & always_[b][a];
             found |= always << 1 & of_class[b];
-            open |= sometimes << 1 & of_class[b];
+            if (!has_mixed_[b]) continue;
+            uint64_t mixed = 0;
+            for (unsigned a = 0; a < CLASSES; a++) mixed |= of_class[a] & mixed_[b][a];
+            open |= mixed << 1 & of_class[b];
         }
         for (; open; open &= open - 1) {
             const int at = __builtin_ctzll(open);
@@ -139,8 +142,8 @@ class CutScanner {
     }
 
     // The places where one of the two characters is not ASCII.
-    [[gnu::noinline]] uint64_t starts_beyond_ascii(const uint8_t* p, uint64_t high) const {
-        uint64_t open = (high | high << 1) & ~VectorMasks::continuation(p) & ~uint64_t{1}, found = 0;
+    [[gnu::noinline]] uint64_t starts_beyond_ascii(const uint8_t* p, uint64_t high, uint64_t text) const {
+        uint64_t open = (high | high << 1) & ~VectorMasks::continuation(p) & text & ~uint64_t{1}, found = 0;
         int length;
         uint32_t last = decode_character(p, length);  // the last character before the place that is not ASCII
         for (; open; open &= open - 1) {
@@ -157,7 +160,8 @@ class CutScanner {
     bool before_blanks_, fuses_;
     int separate_blanks_;
     // By class of the right and of the left character: all or no bits.
-    std::array<std::array<uint64_t, CLASSES>, CLASSES> always_{}, sometimes_{};
+    std::array<std::array<uint64_t, CLASSES>, CLASSES> always_{}, mixed_{};
+    std::array<bool, CLASSES> has_mixed_{};
     std::array<uint8_t, 0x80 * 0x80> ascii_{};
 };
 

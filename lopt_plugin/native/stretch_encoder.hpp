@@ -13,6 +13,7 @@
 #include "refine.hpp"
 #include "scan_cuts.hpp"
 #include "scanner.hpp"
+#include "single_characters.hpp"
 #include "text.hpp"
 #include "word_buffer.hpp"
 
@@ -36,6 +37,7 @@ class StretchEncoder {
         : classes_(classes), model_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
         if (scanner == CutScanner::name || scanner == CutScanner::name_with_blanks) {
             cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_with_blanks, separate_blanks);
+            if (model.unknown_characters().become_bytes()) singles_.emplace(*cut_scanner_, model);
             next_ = &StretchEncoder::next_cut;
             scan_ = &StretchEncoder::scan_at_cuts;
             return;
@@ -54,8 +56,10 @@ class StretchEncoder {
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
     }
-    // Whether short stretches are better given to `join`: many of them are resolved together.
+    // Whether stretches may be given to `join`, which resolves many short ones together.
     bool joins() const { return cut_scanner_.has_value(); }
+    // To be called first: a call that ended in an exception may have left something.
+    void begin(Workspace& space) const { space.window.start(nullptr); }
     // Takes in a whole stretch; its ids, and those of all before, are appended by `finish` at the latest.
     void join(const Text& stretch, Workspace& space, IdBuffer& out) const {
         continue_at(stretch, space, out);
@@ -81,6 +85,7 @@ class StretchEncoder {
         return !parts_ &&
                std::none_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
     }
+    size_t bytes() const { return (cut_scanner_ ? sizeof *cut_scanner_ : 0) + (singles_ ? singles_->bytes() : 0); }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -111,8 +116,18 @@ class StretchEncoder {
     }
     // Adds the pieces that start in [p, stop) to the window, and resolves it where it is full; returns the end of the last.
     const uint8_t* add_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
+        constexpr ptrdiff_t TRY_AGAIN = 256;
+        const uint8_t* try_singles = p;
         while (p < stop) {
             make_room(text, window, out);
+            if (singles_ && p >= try_singles && *p >= 0xE0) {
+                if (singles_->begins(p, text.end)) {
+                    flush(text, window, out);
+                    p = add_singles(text, p, stop, window, out);
+                    continue;
+                }
+                try_singles = p + (text.end - p < TRY_AGAIN ? text.end - p : TRY_AGAIN);
+            }
             if (stop - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});
                 if (starts) {
@@ -128,6 +143,17 @@ class StretchEncoder {
             p = cut_scanner_->next(p, text.end);
             window.add(p);
         }
+        return p;
+    }
+    const uint8_t* add_singles(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
+        constexpr size_t AT_ONCE = 1024;
+        uint32_t* const begin = out.reserve(3 * AT_ONCE);
+        uint32_t* end = begin;
+        p = singles_->encode(p, stop, text.end, AT_ONCE, end);
+        out.set_end(end);
+        if (window.read_later)
+            for (const uint32_t* id = begin; id < end; id++) __builtin_prefetch(window.read_later[*id], 1);
+        window.start(p);
         return p;
     }
     void continue_at(const Text& stretch, Workspace& space, IdBuffer& out) const {
@@ -330,6 +356,7 @@ class StretchEncoder {
     std::array<uint8_t, 256> byte_classes_;
     std::optional<CutScanner> cut_scanner_;
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
+    std::optional<SingleCharacters> singles_;
     const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
 };
