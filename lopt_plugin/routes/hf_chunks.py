@@ -19,10 +19,10 @@ from ..pipeline import Unsupported
 from ..pipeline.chunking import read_chunking
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
-from .chunks.division import Lengths, divide, encode
+from .chunks.division import Lengths, Tokenize, divide, encode
 from .chunks.places import AddedTokens, Places
 from .chunks.vocabulary import VocabularyCuts
-from .chunks.workers import KnownWord, ProcessWorkers, ThreadWorkers, Workers
+from .chunks.workers import KnownWord, PieceTokenizer, Processes, on_threads
 from .hf import HfRoute
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 16_384, 65_536
@@ -39,11 +39,13 @@ class HfChunksRoute:
     The chunks are tokenized by a tokenizer of the route's own, that shares the model, the normalizer and the
     pre-tokenizer, and has neither post-processor nor truncation nor padding: nobody can change its state, so that
     threads need no lock. Raises CannotChunkError.
+
+    before: a route of a tokenizer with the same vocabulary, of which what was read off it is taken over.
     """
 
     name = "hf_chunks"
 
-    def __init__(self, hf: HfRoute, settings: Settings) -> None:
+    def __init__(self, hf: HfRoute, settings: Settings, before: HfChunksRoute | None = None) -> None:
         chunkable = read_chunking(hf.backend)
         if isinstance(chunkable, Unsupported):
             raise CannotChunkError(chunkable.reason)
@@ -52,17 +54,19 @@ class HfChunksRoute:
         self.chunkable = chunkable
         self._tokenizers = {split: _without_state(hf.backend, split) for split in (False, True)}
         added_tokens = list(hf.backend.get_added_tokens_decoder().values())
-        cuts, known = None, KnownWord()
+        cuts: VocabularyCuts | None = None if before is None else before._cuts
+        known = KnownWord()
         if chunkable.how == "vocabulary":
-            cuts = VocabularyCuts(hf.backend.get_vocab(with_added_tokens=False), chunkable.replaced)
+            if cuts is None:
+                cuts = VocabularyCuts(hf.backend.get_vocab(with_added_tokens=False), chunkable.replaced)
             if chunkable.prepends:
                 known = self._known_word(cuts.foreign_character(token.content for token in added_tokens))
         normalizer = self._tokenizers[False].normalizer
         self.places = Places(chunkable, AddedTokens(added_tokens, normalizer, chunkable.literals), cuts)
         self._overlaps = chunkable.how == "pattern"
-        self._workers: Workers = (ProcessWorkers if settings.processes else ThreadWorkers)(
-            self._tokenizers, known, settings.threads
-        )
+        self._cuts: VocabularyCuts | None = cuts
+        self._known = known
+        self._processes = Processes(settings.threads, known) if settings.processes else None
         post_processor = chunkable.post_processor
         self._prefix, self._suffix = list(post_processor.prefix_ids), list(post_processor.suffix_ids)
         self.special_tokens_added = len(self._prefix) + len(self._suffix)
@@ -81,7 +85,7 @@ class HfChunksRoute:
     def encode_limited(
         self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
     ) -> list[int]:
-        """See NativeRoute.encode_limited; divides a text of any length."""
+        """See AcceleratedRoute; divides a text of any length."""
         ids = self.encode_divided(text, self.lengths(len(text)), split_special_tokens)
         if limit is not None:
             kept = limit - self.special_tokens_added if add_special_tokens else limit
@@ -93,16 +97,35 @@ class HfChunksRoute:
         return ids
 
     def encode_divided(
-        self, text: str, lengths: Lengths, split_special_tokens: bool = False, *, use_cuts: bool = True
+        self,
+        text: str,
+        lengths: Lengths,
+        split_special_tokens: bool = False,
+        *,
+        use_cuts: bool = True,
+        alone: bool = False,
     ) -> list[int]:
-        """Ids without special tokens. With `use_cuts` false, chunks are joined by matching only, as in the paper."""
+        """Ids without special tokens. With `use_cuts` false, chunks are joined by matching only, as in the paper.
+
+        With `alone` true, the calling thread does everything, and nothing is counted.
+        """
         chunks = divide(text, self.places, lengths, use_cuts or not self._overlaps, self._overlaps)
         try:
-            ids, counts = encode(text, chunks, lengths, lambda p: self._workers.tokenize(p, split_special_tokens))
+            ids, counts = encode(text, chunks, lengths, self._tokenize(split_special_tokens, alone))
         except (TypeError, UnicodeError) as error:  # lone surrogates
             raise CannotEncodeError(str(error)) from error
-        self.counts.update(vars(counts), texts=1)
+        if not alone:
+            self.counts.update(vars(counts), texts=1)
         return ids
+
+    def _tokenize(self, split_special_tokens: bool, alone: bool) -> Tokenize:
+        tokenizer = self._tokenizers[split_special_tokens]
+        processes = self._processes
+        if alone:
+            return lambda pieces: list(map(PieceTokenizer(tokenizer, self._known, holding_gil=True), pieces))
+        if processes is not None:
+            return lambda pieces: processes.tokenize(tokenizer, pieces, split_special_tokens)
+        return lambda pieces: on_threads(PieceTokenizer(tokenizer, self._known), pieces, self.settings.threads)
 
     def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
         return np.array(self.encode_list(text, add_special_tokens, split_special_tokens), dtype=np.int32)
@@ -146,7 +169,7 @@ class HfChunksRoute:
 
     def over(self, hf: HfRoute) -> HfChunksRoute:
         """The same for a copy of the tokenizer."""
-        return HfChunksRoute(hf, self.settings)
+        return HfChunksRoute(hf, self.settings, self)
 
     def _known_word(self, character: str | None) -> KnownWord:
         if character is None:

@@ -122,6 +122,8 @@ class NativeRoute:
 def _build_core(pipeline: Pipeline) -> Any:
     try:
         from ..native import _core
+    except ModuleNotFoundError as error:
+        raise NativeUnavailableError("installed without the native core (LOPT_PURE)") from error
     except ImportError as error:
         raise NativeUnavailableError(f"the native core is not installed: {error}") from error
     from .. import character_classes
