@@ -57,7 +57,9 @@ def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, be
     what is still true of it is taken over. The caller holds `hf.lock`.
     """
     chosen = _choose(watch, hf, settings, before)
-    if chosen.native is None and watch is not None and settings.route in ("auto", "hf_chunks"):
+    # Where the native route gave other ids, something about this tokenizer is not what we think: nothing is divided.
+    divides = settings.route in ("auto", "hf_chunks") and chosen.checked is None
+    if watch is not None and divides and chosen.native is None:
         chosen = _with_chunks(chosen, watch, hf, settings)
     checked = chosen.checked
     if chosen.native is not None and checked is not None:
