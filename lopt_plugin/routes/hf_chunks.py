@@ -159,6 +159,11 @@ class HfChunksRoute:
         """Into how many chunks a text of that length is cut, where there is a place for each."""
         return max(1, -(-chars // self.lengths(chars).chunk)) if self.takes(chars) else 1
 
+    def close(self) -> None:
+        """Ends other processes, if there are any."""
+        if self._processes is not None:
+            self._processes.close()
+
     def info(self) -> dict[str, Any]:
         return {
             "how": self.chunkable.how,

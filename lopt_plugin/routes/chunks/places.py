@@ -65,11 +65,12 @@ class AddedTokens:
         if not self._contents:
             return True
         left, right = place, place
-        while left and text[left - 1].isspace():
+        first, last = max(0, place - _LONGEST_BLANK_RUN), min(len(text), place + _LONGEST_BLANK_RUN)
+        while left > first and text[left - 1].isspace():
             left -= 1
-        while right < len(text) and text[right].isspace():
+        while right < last and text[right].isspace():
             right += 1
-        if right - left > _LONGEST_BLANK_RUN:
+        if place - left == _LONGEST_BLANK_RUN or right - place == _LONGEST_BLANK_RUN:
             return False
         for start in range(max(0, left - self._longest), min(right + 1, len(text))):
             for length in self._lengths.get(text[start], ()):
