@@ -40,7 +40,7 @@ EXAMPLES = {
     "contractions with a long s": ("'ſſſſſ'ſ'''ſſ'''''ſ'ſſſſ", 1, 10, 1),
     "contractions in a row": ("'LL'LL'LL'LL'LLʰʰ'LLʰǅǅǅǅǅ", 1, 14, 2),
     "newlines before a word": ("<|ENDOFTEXT|>\u3000BB\n\nBB\u3000\r\n\r\n\r\n\r\n\r\nB\r\n\r\n\r\n\r\n\r\n", 2, 12, 2),
-    "newlines and blanks": ("\u30001212" + "\r\n" * 5 + " \n12121212121212\u3000\u3000" + "\r\n" * 5 + " \n" * 4, 3, 11, 2),
+    "newlines and blanks": ("\u30001212" + "\r\n" * 5 + " \n12121212121212\u3000" + "\r\n" * 5 + " \n" * 4, 3, 11, 2),
     "a literal in capitals": ("!!<|ENDOFTEXT|>!!?? <|ENDOFTEXT|>!!..", 12, 9, 1),
     "capitals behind an ideograph": ("x's中AVBKQXZWVHHGc", 2, 9, 1),
     "one word, much longer than chunks": ("a" * 300 + " b", 20, 10, 2),
