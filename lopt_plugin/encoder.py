@@ -17,8 +17,9 @@ from tokenizers import Encoding, Tokenizer
 
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
 from .route_choice import Snapshot, choose_route
-from .routes import CannotEncodeError, Ids, Offsets, Route, Row
+from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
 from .routes.hf import HfRoute, Truncation
+from .routes.native import NativeRoute
 from .row_encoding import Arrays, Columns, Kind, Lists, RowRequest, encode_rows
 from .settings import Settings
 from .token_batch import TokenBatch
@@ -42,6 +43,7 @@ class Encoder:
         self.split_special_tokens = False
         self.hf = HfRoute(backend)
         self.native_calls = 0
+        self.chunked_calls = 0
         self.hf_calls: Counter[str] = Counter()
         self.verified_calls = 0
         self._verify_due = 0.0
@@ -65,6 +67,9 @@ class Encoder:
             if not same or copied._watch.added_tokens() != snapshot.added_tokens:
                 return copied
             snapshot = replace(snapshot, fingerprint=fingerprint)
+            if snapshot.hf_chunks is not None:
+                # Its tokenizers share the components of this backend, which may change without the copy's notice.
+                snapshot = replace(snapshot, hf_chunks=snapshot.hf_chunks.over(copied.hf))
         copied._snapshot = snapshot
         return copied
 
@@ -73,16 +78,16 @@ class Encoder:
     ) -> Ids:
         """Ids of one text, int32 [n]. What is not encodable raises the HF tokenizer's own TypeError."""
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
-        native = self.snapshot().native
-        if native is not None and isinstance(text, str):
+        route = self.snapshot().route_for(len(text)) if isinstance(text, str) else None
+        if route is not None:
             if self.settings.verify:
                 return np.array(self.encode_list(text, add_special_tokens, split_special_tokens=split), dtype=np.int32)
             try:
-                ids = native.encode_array(plain(text), add_special_tokens, split)
+                ids = route.encode_array(plain(text), add_special_tokens, split)
             except Exception as error:
-                self._native_failed(error)
+                self._failed(route, error)
             else:
-                self.native_calls += 1
+                self._count(route)
                 return ids
         self.count_hf_call("encode_ids: " + self.snapshot().reason)
         return self.hf.encode_array(text, add_special_tokens, split)
@@ -112,14 +117,16 @@ class Encoder:
             raise ValueError(f"device={device!r}: batches on a device do not exist yet in this version")
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         texts = list(texts)
-        native = self.snapshot().native
-        if native is not None and all(isinstance(text, str) for text in texts):
+        route = None
+        if all(isinstance(text, str) for text in texts):
+            route = self.snapshot().route_for(max(map(len, texts), default=0))
+        if route is not None:
             try:
-                batch = TokenBatch(*native.encode_batch(list(map(plain, texts)), add_special_tokens, split))
+                batch = TokenBatch(*route.encode_batch(list(map(plain, texts)), add_special_tokens, split))
             except Exception as error:
-                self._native_failed(error)
+                self._failed(route, error)
             else:
-                self.native_calls += 1
+                self._count(route)
                 return self._verified_batch(texts, batch, add_special_tokens, split)
         self.count_hf_call("encode_batch_ids: " + self.snapshot().reason)
         return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
@@ -155,16 +162,16 @@ class Encoder:
         limit: int | None,
         keep_end: bool,
     ) -> list[int] | None:
-        """Ids by the native route, cut to `limit` (see NativeRoute.encode_limited); None if HF must be asked."""
-        native = snapshot.native
-        if native is None:
+        """Ids by an accelerated route, cut to `limit` (see AcceleratedRoute); None if HF must be asked."""
+        route = snapshot.route_for(len(text))
+        if route is None:
             return None
         try:
-            ids = native.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
+            ids = route.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
         except Exception as error:
-            self._native_failed(error)
+            self._failed(route, error)
             return None
-        self.native_calls += 1
+        self._count(route)
         if self.settings.verify and self._verify_now():
             side = "left" if keep_end else "right"
             truncation = None if limit is None else Truncation(limit, side)
@@ -182,13 +189,11 @@ class Encoder:
     ) -> list[list[int]] | None:
         """`native_list` of each text; None if HF must be asked for any of them."""
         native = snapshot.native
-        if native is None:
-            return None
-        if not self.settings.verify:
+        if native is not None and not self.settings.verify:
             try:
                 rows = native.text_lists(texts, split_special_tokens)
             except Exception as error:
-                self._native_failed(error)
+                self._failed(native, error)
                 return None
             self.native_calls += len(rows)
             return [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
@@ -210,7 +215,7 @@ class Encoder:
         except CannotEncodeError:
             raise
         except Exception as error:
-            self._native_failed(error)
+            self._failed(native, error)
             raise CannotEncodeError("the native route failed") from error
         self.native_calls += len(rows)
         if self.settings.verify and self._verify_now():
@@ -239,9 +244,14 @@ class Encoder:
         Raises RuntimeError if the tokenizer has changed since then in a way that changes these ids.
         """
         encodings = hf_encodings(self.hf, rows, request)
-        if self.snapshot() is not made_from and made_from.native is not None:
-            given = encode_rows(made_from.native, rows, request._replace(offsets=False), Lists)
-            if given.ids != [encoding.ids for encoding in encodings]:
+        made_by = made_from.longest_route
+        if self.snapshot() is not made_from and made_by is not None:
+            if isinstance(made_by, NativeRoute):
+                given = encode_rows(made_by, rows, request._replace(offsets=False), Lists).ids
+            else:
+                asked = request.add_special_tokens, request.split_special_tokens, request.limit, request.keep_end
+                given = [made_by.encode_limited(row, *asked) for row in rows if isinstance(row, str)]
+            if given != [encoding.ids for encoding in encodings]:
                 raise RuntimeError(
                     "the tokenizer was changed after it made this BatchEncoding, and the HF encodings behind it "
                     "were not asked for before; ask for them first or tokenize again"
@@ -259,9 +269,8 @@ class Encoder:
 
     @property
     def route(self) -> Route:
-        """The route that texts take now."""
-        native = self.snapshot().native
-        return self.hf if native is None else native
+        """The route that texts take now, or those that are long enough for it."""
+        return self.snapshot().longest_route or self.hf
 
     def _stale(self, snapshot: Snapshot) -> bool:
         if self._watch is None:
@@ -313,11 +322,19 @@ class Encoder:
                 checked=None if before is None else before.checked,
             )
 
-    def _native_failed(self, error: Exception) -> None:
+    def _failed(self, route: AcceleratedRoute, error: Exception) -> None:
         if isinstance(error, CannotEncodeError):
             return
-        logger.error("lopt_plugin: the native route failed; the HF tokenizer is used from now on", exc_info=error)
-        self._force_to_hf(f"the native route failed: {type(error).__name__}: {error}")
+        logger.error(
+            "lopt_plugin: the %s route failed; the HF tokenizer is used from now on", route.name, exc_info=error
+        )
+        self._force_to_hf(f"the {route.name} route failed: {type(error).__name__}: {error}")
+
+    def _count(self, route: AcceleratedRoute) -> None:
+        if route.name == "native":
+            self.native_calls += 1
+        else:
+            self.chunked_calls += 1
 
     def _verify_now(self) -> bool:
         self._verify_due += self.settings.verify
@@ -359,9 +376,9 @@ class Encoder:
     def explain(self, text: str | None = None) -> dict[str, Any]:
         """What is active and why; for a text, the route it takes and in how many chunks (None: the core's choice)."""
         snapshot = self.snapshot()
-        native = snapshot.native
+        native, hf_chunks = snapshot.native, snapshot.hf_chunks
         explained: dict[str, Any] = {
-            "route": "hf" if native is None else native.name,
+            "route": (snapshot.longest_route or self.hf).name,
             "reason": snapshot.reason,
             "pipeline": snapshot.description,
             "threads": self.settings.threads,
@@ -370,15 +387,22 @@ class Encoder:
             "verify": self.settings.verify,
             "versions": _versions(native is not None),
             "self_check": None if snapshot.checked is None else vars(snapshot.checked).copy(),
-            "calls": {"native": self.native_calls, "hf": self.hf_calls.total(), "verified": self.verified_calls},
+            "calls": {
+                "native": self.native_calls,
+                "hf_chunks": self.chunked_calls,
+                "hf": self.hf_calls.total(),
+                "verified": self.verified_calls,
+            },
             "hf_calls": dict(self.hf_calls),
             "core": None if native is None else native.info(),
+            "hf_chunks": None if hf_chunks is None else hf_chunks.info(),
         }
         if text is not None:
+            route = snapshot.route_for(len(text))
             explained["text"] = {
                 "characters": len(text),
-                "route": explained["route"],
-                "chunks": 1 if native is None else native.chunks(len(text)),
+                "route": (route or self.hf).name,
+                "chunks": 1 if route is None else route.chunks(len(text)),
             }
         return explained
 

@@ -253,7 +253,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
 
     def _lopt_encode_rows(self, rows: list[Row], batched: bool, split: bool, wanted: Wanted) -> BatchEncoding:
         """Pairs, padding, tensors and the columns that do not follow from the number of ids."""
-        encoder, snapshot, keep_end = self._lopt_ready(wanted.limit, False)
+        encoder, snapshot, keep_end = self._lopt_ready(wanted.limit, False, 0)
         padding = self._lopt_padding(wanted)
         request = RowRequest(
             wanted.add_special_tokens, split, wanted.limit, wanted.cut, keep_end, padding, wanted.offsets
@@ -343,8 +343,9 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         names = self.model_input_names
         if return_token_type_ids is None:
             return_token_type_ids = "token_type_ids" in names
-        encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids)
         texts = tuple(texts)
+        chars = min(map(len, texts), default=0)
+        encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids, chars)
         rows = encoder.native_lists(snapshot, texts, add_special_tokens, split_special_tokens, limit, keep_end)
         if rows is None:
             raise NotPlainError("the native route gave no ids")
@@ -367,26 +368,31 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         limit: int | None,
         return_token_type_ids: bool | None,
     ) -> tuple[list[int], Source]:
-        encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids)
+        encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids, len(text))
         ids = encoder.native_list(snapshot, text, add_special_tokens, split_special_tokens, limit, keep_end)
         if ids is None:
             raise NotPlainError("the native route gave no ids")
         return ids, (encoder, snapshot, (text,), add_special_tokens, split_special_tokens, limit, keep_end)
 
-    def _lopt_ready(self, limit: int | None, return_token_type_ids: bool | None) -> tuple[Encoder, Snapshot, bool]:
-        """The encoder, its state and whether the end is kept. Raises NotPlainError if the call is not for it."""
+    def _lopt_ready(
+        self, limit: int | None, return_token_type_ids: bool | None, chars: int
+    ) -> tuple[Encoder, Snapshot, bool]:
+        """The encoder, its state and whether the end is kept. Raises NotPlainError if the call is not for it.
+
+        chars: length of the shortest text.
+        """
         encoder = self._lopt_encoder
         if encoder is None or encoder.backend is not self._tokenizer:
             encoder = self._lopt_bind()
         snapshot = encoder.snapshot()
-        native = snapshot.native
-        if native is None:
+        route = snapshot.route_for(chars)
+        if route is None:
             raise NotPlainError(snapshot.reason)
-        if return_token_type_ids and not native.token_type_ids_are_zero:
+        if return_token_type_ids and not route.token_type_ids_are_zero:
             raise NotPlainError("token type ids that are not all 0")
         if limit is None:
             return encoder, snapshot, False
-        if limit <= native.special_tokens_added:
+        if limit <= route.special_tokens_added:
             raise NotPlainError("max_length leaves no room for the text")
         if self.truncation_side not in ("left", "right"):
             raise NotPlainError("truncation_side")

@@ -1,17 +1,22 @@
-"""Which route a tokenizer takes: the native one where it is exact and proves it on hard texts, else HF, and why."""
+"""Which route a tokenizer takes, and why: the native one where it is exact and proves it on hard texts, else HF.
+
+Long texts that the native route cannot have are divided into chunks for HF where that is proven.
+"""
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .backend_watch import POST_PROCESSOR, BackendWatch, Fingerprint, differ_only_in
 from .pipeline import Unsupported, describe, read_pipeline
 from .pipeline.normalizers import replaced_texts
+from .routes import AcceleratedRoute
 from .routes.hf import HfRoute
+from .routes.hf_chunks import CannotChunkError, HfChunksRoute
 from .routes.native import NativeRoute, NativeUnavailableError
-from .self_check import SelfCheck, self_check
+from .self_check import SelfCheck, chunks_check, self_check
 from .settings import Settings
 
 logger = logging.getLogger("lopt_plugin")
@@ -20,6 +25,8 @@ logger = logging.getLogger("lopt_plugin")
 @dataclass(frozen=True)
 class Snapshot:
     """What was found out about the backend in one state of it. `native` is None where HF does the work, for `reason`.
+
+    `hf_chunks` is not None where HF does it, and long texts are divided.
 
     `fingerprint` is None where the snapshot stays valid whatever happens to the backend.
     """
@@ -30,6 +37,18 @@ class Snapshot:
     added_tokens: tuple[Any, ...] = ()
     description: dict[str, str] | None = None
     checked: SelfCheck | None = None
+    hf_chunks: HfChunksRoute | None = None
+
+    def route_for(self, chars: int) -> AcceleratedRoute | None:
+        """The route for a text of that length; None where HF encodes it as it is."""
+        if self.native is not None:
+            return self.native
+        return self.hf_chunks if self.hf_chunks is not None and self.hf_chunks.takes(chars) else None
+
+    @property
+    def longest_route(self) -> AcceleratedRoute | None:
+        """The route for a text of any length, were it long enough."""
+        return self.hf_chunks if self.native is None else self.native
 
 
 def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
@@ -39,11 +58,24 @@ def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, be
     what is still true of it is taken over. The caller holds `hf.lock`.
     """
     chosen = _choose(watch, hf, settings, before)
+    # Where the native route gave other ids, something about this tokenizer is not what we think: nothing is divided.
+    divides = settings.route in ("auto", "hf_chunks") and chosen.checked is None
+    if watch is not None and divides and chosen.native is None:
+        chosen = _with_chunks(chosen, watch, hf, settings)
     checked = chosen.checked
     if chosen.native is not None and checked is not None:
         logger.info(
             "lopt_plugin: native route, up to %d threads; self-check of %d texts passed in %.0f ms",
             settings.threads,
+            checked.texts,
+            1000 * checked.seconds,
+        )
+    elif chosen.hf_chunks is not None and checked is not None:
+        level = logging.INFO if settings.route == "hf_chunks" else logging.WARNING
+        logger.log(
+            level,
+            "lopt_plugin: the HF tokenizer does the work: %s; self-check of %d texts passed in %.0f ms",
+            chosen.reason,
             checked.texts,
             1000 * checked.seconds,
         )
@@ -56,6 +88,8 @@ def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, be
 def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
     if settings.route == "hf":
         return Snapshot(None, "route is set to 'hf'")
+    if settings.route == "hf_chunks":
+        return Snapshot(None, "route is set to 'hf_chunks'")
     if watch is None:
         kind = f"{type(hf.backend).__module__}.{type(hf.backend).__qualname__}"
         return Snapshot(None, f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer")
@@ -85,6 +119,37 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
         logger.error("lopt_plugin: %s; the HF tokenizer is used. Please report this tokenizer", reason)
         return Snapshot(None, reason, description=description, checked=checked)
     return Snapshot(native, "the whole pipeline is supported", fingerprint, added_tokens, description, checked)
+
+
+def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: Settings) -> Snapshot:
+    """`chosen`, for which HF does the work, with the route that divides long texts, if that is proven and passes."""
+    if settings.threads == 1:
+        return replace(chosen, reason=f"{chosen.reason}; one thread, so long texts are not divided either")
+    try:
+        fingerprint, added_tokens = watch.fingerprint(), watch.added_tokens()
+        route = HfChunksRoute(hf, settings)
+        checked = chunks_check(route, hf, [token[1] for token in added_tokens])
+    except CannotChunkError as error:
+        return replace(chosen, reason=f"{chosen.reason}; long texts are not divided: {error}")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in the Rust library is no Exception
+        logger.exception("lopt_plugin: the self-check of chunks failed; long texts are not divided")
+        return replace(
+            chosen, reason=f"{chosen.reason}; the self-check of chunks failed: {type(error).__name__}: {error}"
+        )
+    if checked.mismatch is not None:
+        reason = f"{chosen.reason}; the self-check of chunks found other ids than HF's in {checked.mismatch}"
+        logger.error("lopt_plugin: %s; long texts are not divided. Please report this tokenizer", reason)
+        return replace(chosen, reason=reason)
+    return replace(
+        chosen,
+        reason=f"{chosen.reason}; texts from {settings.parallel_min_chars:,} characters on are divided into chunks",
+        fingerprint=fingerprint,
+        added_tokens=added_tokens,
+        checked=checked,
+        hf_chunks=route,
+    )
 
 
 def _core_to_keep(before: Snapshot | None, fingerprint: Fingerprint) -> Any:

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .routes import Route
+from .routes.chunks.division import Lengths
+from .routes.hf_chunks import HfChunksRoute
 
 # One string for each class that split patterns and normalizers treat apart.
 _CLASSES = {
@@ -43,6 +45,7 @@ _RUNS = "aA é中1 .\n=-'\u0301"
 _CONTEXTS = ("{}", "a{}b", " {} ", "\n{}\n", "中{}1", "{}{}", ".{} x")
 _EVERY_CONTEXT_UP_TO = 40
 _TOKENS_A_TEXT = 8
+_CHECKED_LENGTHS = Lengths(chunk=307, overlap=64)
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,19 @@ def self_check(route: Route, oracle: Route, added_tokens: Sequence[str]) -> Self
             mismatch = f"hard text {number} ({len(text)} characters, sha256 {digest})"
             break
     return SelfCheck(len(texts), time.perf_counter() - start, mismatch)
+
+
+def chunks_check(route: HfChunksRoute, oracle: Route, added_tokens: Sequence[str]) -> SelfCheck:
+    """The hard texts in a row as one text, divided in two ways. Starts no threads: a program may want to fork yet."""
+    start = time.perf_counter()
+    text = " word, ".join(hard_texts(added_tokens[:_EVERY_CONTEXT_UP_TO]))
+    expected = oracle.encode_list(text, False, False)
+    mismatch = None
+    for use_cuts in (True, False):
+        if route.encode_divided(text, _CHECKED_LENGTHS, use_cuts=use_cuts, alone=True) != expected:
+            mismatch = f"the hard texts in a row, {'with' if use_cuts else 'without'} cuts"
+            break
+    return SelfCheck(2, time.perf_counter() - start, mismatch)
 
 
 def hard_texts(added_tokens: Sequence[str]) -> list[str]:

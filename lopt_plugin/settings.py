@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-ROUTES = ("auto", "native", "hf")
-LATER_ROUTES = ("hf_chunks", "gpu")
+ROUTES = ("auto", "native", "hf_chunks", "hf")
+LATER_ROUTES = ("gpu",)
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,11 @@ class Settings:
     """Settings of one tokenizer; `Settings.read` fills them in.
 
     threads             most threads for one call (LOPT_THREADS; default: the CPUs this process may run on)
-    route               "auto", "native" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes to "hf" anyway
-    chunk_chars         characters a chunk of a long text (LOPT_CHUNK_CHARS; 0: the core's own choice)
+    route               "auto", "native", "hf_chunks" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes to "hf"
+                        anyway. "auto" is "native" where that is exact, else "hf_chunks" for long texts
+    chunk_chars         characters a chunk of a long text (LOPT_CHUNK_CHARS; 0: the route's own choice)
+    overlap_chars       characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS)
+    processes           whether chunks of "hf_chunks" go to other processes, not to threads (LOPT_PROCESSES: 0 or 1)
     parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
     gpu_min_bytes       smaller batches stay off the GPU (LOPT_GPU_MIN_BYTES; no effect yet)
     verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
@@ -26,6 +29,8 @@ class Settings:
     threads: int
     route: str = "auto"
     chunk_chars: int = 0
+    overlap_chars: int = 256
+    processes: int = 0
     parallel_min_chars: int = 262_144
     gpu_min_bytes: int = 1 << 20
     verify: float = 0.0
@@ -65,7 +70,11 @@ def _parse(name: str, value: Any, source: str) -> int | float | str:
         return _route(value, source)
     if name == "verify":
         return _share(value, source)
-    return _whole_number(value, source, at_least=1 if name == "threads" else 0)
+    if name == "processes":
+        value = int(value) if isinstance(value, bool) else value
+        if _whole_number(value, source, at_least=0) > 1:
+            raise ValueError(f"{source} must be 0 or 1, got {value!r}")
+    return _whole_number(value, source, at_least=1 if name in ("threads", "overlap_chars") else 0)
 
 
 def _route(value: Any, source: str) -> str:

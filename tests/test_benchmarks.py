@@ -50,6 +50,24 @@ def test_two_engines_on_a_small_text(tmp_path: Path) -> None:
     assert "ids differ" not in output
 
 
+def test_lopt_table(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    what = ["--tokenizers", "tiny_cl100k", "--corpora", "zh", "--prompts", "2", "--prompt-chars", "8000"]
+    ended = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "lopt_table.py"), *what, "--json", str(results)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0
+    rows = {row["method"]: row for row in json.loads(results.read_text())["results"]}
+    ours = ["hf_chunks, overlaps only", "hf_chunks"]
+    assert all(rows[method]["equal"] == [True, True] and not rows[method]["lossy"] for method in ours)
+    lossy = ["cut at space", "cut at comma", "cut at period", "longest common ids", "LoPT as published"]
+    assert all(rows[method]["lossy"] and f"{method} (lossy)" in ended.stdout for method in lossy)
+    assert all(len(row["seconds"]) == 2 for row in rows.values() if not row["problem"])
+
+
 def test_no_number_where_ids_differ(tmp_path: Path) -> None:
     (tmp_path / "wrong_engine.py").write_text(WRONG_ENGINE)
     status, output, rows = speed(tmp_path, "hf,wrong_engine:LastIdWrong")

@@ -40,3 +40,24 @@ class Route(Protocol):
 
     def info(self) -> dict[str, Any]:
         """What `explain` shows of this route."""
+
+
+class AcceleratedRoute(Route, Protocol):
+    """A route that is not HF's own tokenizer at its own pace.
+
+    special_tokens_added: how many ids the post-processor adds to one text.
+    """
+
+    special_tokens_added: int
+    token_type_ids_are_zero: bool
+
+    def encode_limited(
+        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+    ) -> list[int]:
+        """`encode_list` of which at most `limit` ids are kept, special tokens included; the text's end if `keep_end`.
+
+        `limit` must be more than `special_tokens_added`. Raises CannotEncodeError where HF must be asked.
+        """
+
+    def chunks(self, chars: int) -> int:
+        """Into how many chunks a text of that length is cut."""

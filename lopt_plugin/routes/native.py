@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -183,6 +184,8 @@ def _build_core(pipeline: Pipeline) -> Any:
     try:
         from ..native import _core
     except ImportError as error:
+        if importlib.util.find_spec("lopt_plugin.native._core") is None:
+            raise NativeUnavailableError("installed without the native core (LOPT_PURE)") from error
         raise NativeUnavailableError(f"the native core is not installed: {error}") from error
     try:
         if isinstance(pipeline.model, WordPieceModel):
