@@ -201,7 +201,7 @@ class PythonCore {
         OffsetArray offsets;
         run(text, [&](const Characters& characters) {
             core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
-            offsets = offsets_of(*space, {trim_blanks, spare_first, 0}, limit, keep_end);
+            offsets = offsets_of(*space, threads, {trim_blanks, spare_first, 0}, limit, keep_end);
         });
         const uint32_t* ids = space->ids.data() + offsets.first;
         const size_t count = offsets.last - offsets.first;
@@ -309,13 +309,13 @@ class PythonCore {
         return list_of_offsets(offsets.data.get() + offsets.first, offsets.last - offsets.first, objects_->integers());
     }
     // Offsets of the ids in `space`, of which [first, last) are kept.
-    OffsetArray offsets_of(const Core::Workspace& space, Trim trim, std::optional<size_t> limit, bool keep_end) const {
+    OffsetArray offsets_of(const Core::Workspace& space, size_t threads, Trim trim, std::optional<size_t> limit, bool keep_end) const {
         const size_t count = space.ids.size(), kept = std::min(limit.value_or(count), count);
         OffsetArray offsets{nullptr, keep_end ? count - kept : 0, keep_end ? count : kept};
         trim.first = offsets.first;
         offsets.data.reset(static_cast<Offset*>(std::malloc(offsets.last * sizeof(Offset) + 1)));
         if (!offsets.data) throw std::bad_alloc();
-        core_->offsets(space, offsets.last, trim, offsets.data.get());
+        core_->offsets(space, threads, offsets.last, trim, offsets.data.get());
         return offsets;
     }
 
