@@ -126,7 +126,7 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
         OffsetArray offsets;
         run(text, [&](const Characters& characters) {
             core().encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
-            offsets = offsets_of(*space, {trim_blanks, spare_first, 0}, limit, keep_end);
+            offsets = offsets_of(*space, threads, {trim_blanks, spare_first, 0}, limit, keep_end);
         });
         const uint32_t* ids = space->ids.data() + offsets.first;
         const size_t count = offsets.last - offsets.first;
@@ -188,13 +188,13 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
         return list_of_offsets(offsets.data.get() + offsets.first, offsets.last - offsets.first, objects().integers());
     }
     // Offsets of the ids in `space`, of which [first, last) are kept.
-    OffsetArray offsets_of(const BytePairCore::Workspace& space, Trim trim, std::optional<size_t> limit, bool keep_end) const {
+    OffsetArray offsets_of(const BytePairCore::Workspace& space, size_t threads, Trim trim, std::optional<size_t> limit, bool keep_end) const {
         const size_t count = space.ids.size(), kept = std::min(limit.value_or(count), count);
         OffsetArray offsets{nullptr, keep_end ? count - kept : 0, keep_end ? count : kept};
         trim.first = offsets.first;
         offsets.data.reset(static_cast<Offset*>(std::malloc(offsets.last * sizeof(Offset) + 1)));
         if (!offsets.data) throw std::bad_alloc();
-        core().offsets(space, offsets.last, trim, offsets.data.get());
+        core().offsets(space, threads, offsets.last, trim, offsets.data.get());
         return offsets;
     }
 };

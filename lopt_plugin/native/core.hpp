@@ -64,6 +64,12 @@ class Core {
         std::vector<uint8_t> utf8;
         std::vector<Segment> segments, raw_segments;
         std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
+        // How far the ids up to some place reach: to `at` in a segment (null: to its beginning).
+        struct Mark {
+            size_t ids, segment;
+            const uint8_t* at;
+        };
+        std::vector<Mark> marks;  // where texts in chunks were joined
         // For offsets: the text, and where each segment came from if not all lie in it as they are.
         Text text{};
         bool ascii = false;
@@ -93,6 +99,7 @@ class Core {
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
         space.ids.clear();
         space.owned.clear();
+        space.marks.clear();
         space.origins.clear();
         space.alignments.clear();
         bool marked = false;
@@ -114,18 +121,13 @@ class Core {
 
     // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
     // Throws OffsetsUnknownError where the reference library has to be asked.
-    void offsets(const Workspace& space, size_t count, const Trim& trim, Offset* out) const {
-        const auto& shapes = method_->shapes();
-        OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), count, trim, out);
+    void offsets(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
+        method_->shapes();
+        if (threads > 1 && !space.marks.empty() && space.origins.empty()) return offsets_in_parts(space, threads, count, trim, out);
+        OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), 0, count, trim, out);
         for (size_t i = 0; i < space.segments.size() && !walk.done(); i++) {
             const Segment& segment = space.segments[i];
-            const Origin origin = space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i];
-            if (segment.token != NONE) {
-                walk.token(method_->classes(), segment, origin);
-                continue;
-            }
-            if (shapes.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the vocabulary lacks a byte of the text");
-            walk.stretch(shapes, segment, origin);
+            walk_segment(walk, segment, space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i]);
         }
         if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
     }
@@ -344,11 +346,46 @@ class Core {
         is_piece_[token.id] = true;
     }
 
+    void walk_segment(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
+        if (segment.token != NONE) return walk.token(method_->classes(), segment, origin);
+        const auto& shapes = method_->shapes();
+        if (shapes.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the vocabulary lacks a byte of the text");
+        walk.stretch(shapes, segment, origin);
+    }
+    // The same from mark to mark side by side, where every segment lies in the text.
+    void offsets_in_parts(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
+        std::vector<Workspace::Mark> marks{{0, 0, nullptr}};
+        marks.insert(marks.end(), space.marks.begin(), space.marks.end());
+        const size_t parts = space.marks.size();
+        const auto place = [&](const Workspace::Mark& mark) {
+            if (mark.at) return mark.at;
+            return mark.segment < space.segments.size() ? space.segments[mark.segment].begin : space.text.end;
+        };
+        std::vector<size_t> characters(parts + 1, 0);  // before each mark
+        if (!space.ascii) {
+            pool_.run(parts, threads, [&](size_t i) { characters[i + 1] = count_characters(place(marks[i]), place(marks[i + 1])); });
+            for (size_t i = 0; i < parts; i++) characters[i + 1] += characters[i];
+        }
+        pool_.run(parts, threads, [&](size_t i) {
+            const auto &from = marks[i], &to = marks[i + 1];
+            if (from.ids >= count) return;
+            OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), from.ids, std::min(to.ids, count), trim, out);
+            walk.start(place(from), static_cast<int32_t>(characters[i]));
+            for (size_t k = from.segment; k < space.segments.size() && !walk.done(); k++) {
+                Segment segment = space.segments[k];
+                if (k == from.segment && from.at) segment.begin = from.at;
+                if (k == to.segment && to.at) segment.end = to.at;
+                walk_segment(walk, segment, {segment.begin, nullptr, false});
+            }
+            if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+        });
+    }
+
     // Long stretches are cut into chunks, short ones gathered, and all of them encoded side by side.
     void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
         struct Part {
-            const Segment *first, *last;    // whole segments, or
-            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of one
+            const Segment *first, *last;            // segments
+            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of the only one; null: all of them
             IdBuffer ids;
         };
         std::vector<Part> parts;
@@ -359,7 +396,7 @@ class Core {
             const size_t bytes = static_cast<size_t>(segment->end - segment->begin);
             if (segment->token == NONE && bytes > chunk_bytes) {
                 add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk<Encoder>> chunk) {
-                    parts.push_back({nullptr, nullptr, std::move(chunk), {}});
+                    parts.push_back({segment, segment + 1, std::move(chunk), {}});
                 });
                 gathered = 0;
                 continue;
@@ -379,12 +416,16 @@ class Core {
         const uint8_t* position = nullptr;
         const auto join = [&](size_t i) {
             const size_t before = space.ids.size();
+            const Segment* reached = parts[i].last;
             if (!parts[i].chunk) {
                 space.ids.append(parts[i].ids.data(), parts[i].ids.size());
             } else {
                 if (parts[i].chunk->is_first()) position = parts[i].chunk->begin();
                 position = parts[i].chunk->join(encoder_, space.stretch, position, space.ids);
+                if (position < parts[i].first->end) reached = parts[i].first;
             }
+            const bool inside = reached != parts[i].last;
+            space.marks.push_back({space.ids.size(), static_cast<size_t>(reached - space.segments.data()), inside ? position : nullptr});
             parts[i] = {};
             if (sink) sink(space.ids.data() + before, space.ids.size() - before);
         };

@@ -36,9 +36,10 @@ struct Trim {
 // Offsets of one text, segment after segment.
 class OffsetWalk {
   public:
-    // `out` has room for `count` offsets. `ascii`: all texts are.
-    OffsetWalk(const uint8_t* text, bool ascii, const uint32_t* ids, size_t count, const Trim& trim, Offset* out)
-        : text_(text), at_(text), ascii_(ascii), id_(ids), first_(ids + trim.first), last_(ids + count), trim_(trim), out_(out) {}
+    // Of the ids of a text, those at [begin, end) are walked, and their offsets written to the same places of `out`.
+    // `ascii`: all texts are.
+    OffsetWalk(const uint8_t* text, bool ascii, const uint32_t* ids, size_t begin, size_t end, const Trim& trim, Offset* out)
+        : text_(text), at_(text), ascii_(ascii), id_(ids + begin), first_(ids + trim.first), last_(ids + end), trim_(trim), out_(out + begin) {}
 
     bool done() const { return id_ == last_; }
 
