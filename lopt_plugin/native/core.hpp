@@ -354,10 +354,10 @@ class Core {
     }
     // The same from mark to mark side by side, where every segment lies in the text.
     void offsets_in_parts(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
-        std::vector<Workspace::Mark> marks{{0, 0, nullptr}};
+        std::vector<typename Workspace::Mark> marks{{0, 0, nullptr}};
         marks.insert(marks.end(), space.marks.begin(), space.marks.end());
         const size_t parts = space.marks.size();
-        const auto place = [&](const Workspace::Mark& mark) {
+        const auto place = [&](const typename Workspace::Mark& mark) {
             if (mark.at) return mark.at;
             return mark.segment < space.segments.size() ? space.segments[mark.segment].begin : space.text.end;
         };
