@@ -61,6 +61,7 @@ class WordPieceEncoder {
             p = scanner_.step(p, stop, text.end, words);
         }
         if (words.count) resolve(space, text.readable_end, out);
+        if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
         return p;
     }
     // End of the unit that starts at p.
@@ -72,6 +73,7 @@ class WordPieceEncoder {
     // Words that are looked up together: enough for their cache misses to overlap, few enough for the L1 cache.
     static constexpr uint32_t BLOCK = 256;
     static constexpr size_t CACHE_SLOTS = 1 << 15;
+    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // memory that one long word needed is not kept for ever
     static constexpr uint32_t LONE_CHARACTERS = 0x10000;
 
     // Text of which every character is a word needs no words cut out: ids by code point. Are the characters from p on
