@@ -27,7 +27,7 @@ def _tokenizer_files() -> dict[str, Path]:
 
 
 def tokenizer_names() -> list[str]:
-    """All tokenizers; those of a fresh clone begin with "tiny_", or are qwen3 and roberta_base."""
+    """All tokenizers; those of a fresh clone are in tests/data/tokenizers, and its README says what they are."""
     return sorted(_tokenizer_files())
 
 

@@ -20,7 +20,6 @@ from word_pieces import ALL_OPTIONS, DEFAULT, SlowWordPiece, different, of_chara
 
 from lopt_plugin.character_classes import word_characters as words
 from lopt_plugin.encoder import Encoder
-from lopt_plugin.native import _core
 from lopt_plugin.pipeline import BertOptions, Unsupported, describe, read_pipeline
 from lopt_plugin.settings import Settings
 
@@ -408,77 +407,6 @@ class TestTablesOfCharacters:
             file.write_bytes(damaged)
             with pytest.raises(TypeError):
                 words.load(rare)
-
-
-ARGUMENTS: dict[str, Any] = {
-    "vocabulary": {"[UNK]": 0, "a": 1, "##a": 2, "a\u0301": 3},
-    "unknown_id": 0,
-    "continuing_prefix": "##",
-    "max_characters": 100,
-    "text_characters": None,
-    "order": None,
-    "added_tokens": [],
-}
-
-
-def make_core(**changes: Any) -> Any:
-    return _core.WordPieceCore(**{**ARGUMENTS, "characters": words.load(None).as_bytes(), **changes})
-
-
-def test_a_core_of_few_arguments() -> None:
-    core = make_core()
-    assert core.encode("aa b a\u0301") == [1, 2, 0, 3]
-    assert core.encode("") == core.encode("", 4, 1) == core.encode_array("").tolist() == []
-    assert core.info()["table_bytes"] > 0
-    for text in (chr(0xD800), "a" * 100 + chr(0xDFFF)):
-        for call in (core.encode, core.encode_array):
-            with pytest.raises(_core.LoneSurrogateError):
-                call(text, 2)
-    for bad in (None, b"a", 3):
-        with pytest.raises(TypeError):
-            core.encode(bad)
-    with pytest.raises(TypeError):
-        core.encode_batch(["a", 3])
-
-
-PAGES, CELLS, CHANGED, ENDS, IMAGES = words.load(DEFAULT).as_bytes()
-
-
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"vocabulary": {"a": (1 << 20) - 1}}, "above"),
-        ({"unknown_id": 1 << 20}, "above"),
-        ({"added_tokens": [("", 1, False, False, False, False, False)]}, "empty"),
-        ({"added_tokens": [("x", 1 << 20, False, False, False, False, False)]}, "above"),
-        ({"characters": (b"\0\0", CELLS, CHANGED, ENDS, IMAGES)}, "pages expected"),
-        ({"characters": (PAGES, b"", CHANGED, ENDS, IMAGES)}, "behind the cells"),
-        ({"characters": (PAGES, CELLS, CHANGED[:-4], ENDS, IMAGES)}, "one end"),
-        ({"characters": (PAGES, CELLS, CHANGED, ENDS, IMAGES[:-1])}, "outside"),
-        ({"characters": (PAGES, CELLS, b"\xff" * len(CHANGED), ENDS, IMAGES)}, "outside"),
-        ({"characters": (PAGES, CELLS, CHANGED, b"\0" * len(ENDS), IMAGES)}, "outside"),
-        ({"characters": (PAGES, CELLS, b"", b"", b"")}, "missing"),
-        ({"characters": (PAGES, CELLS, CHANGED, ENDS, IMAGES)}, "nothing orders"),
-    ],
-)
-def test_what_a_core_cannot_be_made_of(changes: dict[str, Any], reason: str) -> None:
-    for _ in range(2):
-        with pytest.raises(ValueError, match=reason):
-            make_core(**changes)
-
-
-def test_an_order_that_fails() -> None:
-    def order(text: str) -> str:
-        raise RuntimeError("no order")
-
-    core = make_core(characters=words.load(DEFAULT).as_bytes(), order=order)
-    assert core.encode("aA a\U0001d165") == [1, 2, 0]
-    for threads in (1, 3):
-        with pytest.raises(RuntimeError, match="no order"):
-            core.encode("aaa \U0001d165\u1b44" * 100, threads, 10)
-        with pytest.raises(RuntimeError, match="no order"):
-            core.encode_batch(["a", "\U0001d165\u1b44"], threads)
-    assert core.encode("aa") == [1, 2]
 
 
 class TestPipeline:

@@ -25,7 +25,8 @@ class Chunk {
     void encode(const Encoder& encoder, typename Encoder::Workspace& space) {
         const uint8_t* p = begin_;
         // A pre-token that covers the whole chunk leaves no boundary to meet at; the scan from the left will do it once.
-        if (!is_first() && encoder.next(p, text_.end) >= stop_) return;
+        // What lies behind the chunk is not looked at: a pre-token over many chunks would be read by all of them.
+        if (!is_first() && encoder.next(p, stop_) >= stop_) return;
         while (p < stop_ && notes_.size() < NOTES) {
             notes_.push_back({p, ids_.size()});
             p = encoder.scan(text_, p, p + 1, space, ids_);

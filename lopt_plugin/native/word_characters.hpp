@@ -29,19 +29,23 @@ inline constexpr uint16_t punctuation = 1u << 8;   // isolated by the pre-tokeni
 class WordCharacters {
   public:
     struct Image {
-        const uint8_t* data;
+        const uint8_t* data;  // COPIED bytes may be read
         uint32_t bytes, characters;
     };
+    // Most images are copied with this many bytes, whatever their length.
+    static constexpr size_t COPIED = 8;
 
     // changed: code points in order; ends: where the image of each ends in `images`, which is UTF-8.
     // Throws std::invalid_argument where the parts do not fit together.
     WordCharacters(ClassTable classes, const std::vector<uint32_t>& changed, const std::vector<uint32_t>& ends, std::vector<uint8_t> images)
         : classes_(std::move(classes)), images_(std::move(images)), rows_(ClassTable::page_count, NO_ROW) {
         if (changed.size() != ends.size()) throw std::invalid_argument("word characters: one end for each image expected");
+        const size_t total = images_.size();
+        images_.resize(total + COPIED);
         uint32_t start = 0;
         for (size_t i = 0; i < changed.size(); i++) {
             const uint32_t c = changed[i], end = ends[i];
-            if (c >= 0x110000 || end <= start || end > images_.size()) throw std::invalid_argument("word characters: an image lies outside");
+            if (c >= 0x110000 || end <= start || end > total) throw std::invalid_argument("word characters: an image lies outside");
             uint32_t& row = rows_[c >> 7];
             if (row == NO_ROW) {
                 row = static_cast<uint32_t>(places_.size());
@@ -59,6 +63,12 @@ class WordCharacters {
             any_reordered_ |= (bits & word_bit::reordered) != 0;
             if ((bits & word_bit::changes) && !image(c).data) throw std::invalid_argument("word characters: an image is missing");
         }
+        for (uint32_t c = 0; c < 0x80; c++) {
+            const uint16_t bits = classes_.of(c);
+            if (bits & (word_bit::removed | word_bit::divides)) continue;
+            if (!(bits & word_bit::changes)) ascii_images_[c] = static_cast<uint8_t>(c);
+            else if (image(c).bytes == 1) ascii_images_[c] = image(c).data[0];
+        }
     }
     WordCharacters(const WordCharacters&) = delete;
     WordCharacters& operator=(const WordCharacters&) = delete;
@@ -70,8 +80,23 @@ class WordCharacters {
         const uint32_t row = rows_[code_point >> 7];
         return row == NO_ROW ? none : places_[row + (code_point & 127)];
     }
-    // Bytes that one character may become, without the blanks around it.
-    size_t longest_image() const { return longest_image_; }
+    // The one byte that a byte of ASCII becomes, without the blanks around it; 0 for other bytes and where it is not one.
+    uint8_t ascii_image(uint8_t byte) const { return ascii_images_[byte]; }
+    // Copies what the character at p, of `length` bytes, becomes, without the blanks around it, to `out`, which has room
+    // for `room_for_image` bytes. It is not one that is removed. Returns the end, and counts the characters.
+    uint8_t* copy_image(const uint8_t* p, int length, uint16_t bits, uint8_t* out, size_t& characters) const {
+        if (!(bits & word_bit::changes)) {
+            characters++;
+            for (int i = 0; i < length; i++) out[i] = p[i];
+            return out + length;
+        }
+        const Image& made = image(decode_character(p, length));
+        characters += made.characters;
+        if (made.bytes <= COPIED) std::memcpy(out, made.data, COPIED);
+        else std::memcpy(out, made.data, made.bytes);
+        return out + made.bytes;
+    }
+    size_t room_for_image() const { return longest_image_; }
     bool any_divides() const { return any_divides_; }
     bool any_reordered() const { return any_reordered_; }
 
@@ -100,9 +125,10 @@ class WordCharacters {
 
     ClassTable classes_;
     std::vector<uint8_t> images_;
+    std::array<uint8_t, 256> ascii_images_{};
     std::vector<uint32_t> rows_;
     std::vector<Image> places_;
-    size_t longest_image_ = 4;  // of a character that stays
+    size_t longest_image_ = COPIED;
     bool any_divides_ = false, any_reordered_ = false;
 };
 

@@ -37,7 +37,9 @@ class WordPieceEncoder {
 
     // items: the vocabulary, names in UTF-8.
     WordPieceEncoder(const WordCharacters& characters, const WordPiece& model, const std::vector<VocabularyItem>& items)
-        : characters_(characters), model_(model), scanner_(characters), table_(whole_words(items)), cache_(CACHE_SLOTS) {}
+        : characters_(characters), model_(model), scanner_(characters), table_(whole_words(items)), cache_(CACHE_SLOTS), lone_(LONE_CHARACTERS, NONE) {
+        find_lone_characters();
+    }
 
     // Appends the ids of all raw words that start in [from, stop), `from` being the start of a unit; returns the end of
     // the last unit. Reads the text up to its end.
@@ -50,20 +52,51 @@ class WordPieceEncoder {
                 resolve(space, text.readable_end, out);
                 words.start(p);
             }
+            if (begins_row(p, stop)) {
+                if (words.count) resolve(space, text.readable_end, out);
+                p = add_row(p, stop, space.later, out);
+                words.start(p);
+                continue;
+            }
             p = scanner_.step(p, stop, text.end, words);
         }
         if (words.count) resolve(space, text.readable_end, out);
+        if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
         return p;
     }
     // End of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
-    size_t bytes() const { return table_.bytes() + cache_.bytes(); }
+    size_t bytes() const { return table_.bytes() + cache_.bytes() + lone_.bytes(); }
 
   private:
     // Words that are looked up together: enough for their cache misses to overlap, few enough for the L1 cache.
     static constexpr uint32_t BLOCK = 256;
     static constexpr size_t CACHE_SLOTS = 1 << 15;
+    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // memory that one long word needed is not kept for ever
+    static constexpr uint32_t LONE_CHARACTERS = 0x10000;
+
+    // Text of which every character is a word needs no words cut out: ids by code point. Are the characters from p on
+    // likely to be such, and several?
+    bool begins_row(const uint8_t* p, const uint8_t* stop) const {
+        const auto is_likely = [](uint8_t byte) { return byte >= 0xE3 && byte <= 0xE9; };
+        if (!is_likely(*p) || stop - p < 16 || !is_likely(p[3]) || !is_likely(p[6]) || !is_likely(p[9])) return false;
+        int length;
+        return lone_[decode_character(p, length)] != NONE;
+    }
+    // Appends the ids of characters that stand alone, of three bytes each, as far as there are such; returns their end.
+    const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, const void* const* later, IdBuffer& out) const {
+        uint32_t* o = out.reserve(static_cast<size_t>(stop - p) / 3 + 1);
+        int length;
+        for (; p < stop && *p >= 0xE0 && *p < 0xF0; p += length) {
+            const uint32_t id = lone_[decode_character(p, length)];
+            if (id == NONE) break;
+            if (later) __builtin_prefetch(later[id], 1);
+            *o++ = id;
+        }
+        out.set_end(o);
+        return p;
+    }
 
     void resolve(Workspace& space, const uint8_t* readable_end, IdBuffer& out) const {
         const RawWords& words = space.words;
@@ -147,24 +180,24 @@ class WordPieceEncoder {
     // Normalizes and matches [p, end); `normalized` is working space.
     void encode_raw_word(const uint8_t* p, const uint8_t* end, std::vector<uint8_t>& normalized, IdBuffer& out) const {
         const ClassTable& classes = characters_.classes();
-        const size_t step = characters_.longest_image();
+        const size_t step = characters_.room_for_image();
         size_t bytes = 0, characters = 0;
         bool divides = false;
         int length;
         for (; p < end; p += length) {
             if (normalized.size() < bytes + step) normalized.resize(2 * normalized.size() + 256 + step);
+            if (const uint8_t image = characters_.ascii_image(*p)) {
+                normalized[bytes++] = image;
+                characters++;
+                length = 1;
+                if (characters > model_.most_characters() && !characters_.any_divides()) break;
+                continue;
+            }
             const uint16_t bits = classes.at(p, end, length);
             divides |= (bits & word_bit::divides) != 0;
             if (bits & word_bit::removed) continue;
-            if (bits & word_bit::changes) {
-                const WordCharacters::Image& image = characters_.image(decode_character(p, length));
-                std::memcpy(normalized.data() + bytes, image.data, image.bytes);
-                bytes += image.bytes;
-                characters += image.characters;
-            } else {
-                for (int i = 0; i < length; i++) normalized[bytes++] = p[i];
-                characters++;
-            }
+            uint8_t* const at = normalized.data() + bytes;
+            bytes += static_cast<size_t>(characters_.copy_image(p, length, bits, at, characters) - at);
             // The rest of a word that is too long does not matter, unless it may turn out to be several.
             if (characters > model_.most_characters() && !characters_.any_divides()) break;
         }
@@ -194,6 +227,16 @@ class WordPieceEncoder {
         out.set_end(model_.encode(p, end, characters, out.reserve(room + 1)));
     }
 
+    void find_lone_characters() {
+        std::vector<uint8_t> normalized;
+        for (uint32_t c = 0x800; c < LONE_CHARACTERS; c++) {
+            if (!(characters_.classes().of(c) & word_bit::raw_isolated)) continue;
+            const uint8_t utf8[3] = {static_cast<uint8_t>(0xE0 | c >> 12), static_cast<uint8_t>(0x80 | (c >> 6 & 63)), static_cast<uint8_t>(0x80 | (c & 63))};
+            IdBuffer ids;
+            encode_raw_word(utf8, utf8 + 3, normalized, ids);
+            if (ids.size() == 1) lone_[c] = ids.data()[0];
+        }
+    }
     // Every entry that is a raw word with one id, and its capitalized form if that is one too.
     std::vector<WordTable::Item> whole_words(const std::vector<VocabularyItem>& items) const {
         std::vector<WordTable::Item> found;
@@ -232,6 +275,7 @@ class WordPieceEncoder {
     KeyMasks masks_;
     WordTable table_;
     mutable WordCache cache_;
+    Table<uint32_t> lone_;  // the id of each character of three bytes that stands alone and has one; else NONE
 };
 
 }  // namespace lopt
