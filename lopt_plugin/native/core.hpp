@@ -79,8 +79,10 @@ class Core {
         : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges),
           encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes),
           raw_tokens_(std::move(configuration.raw_tokens)), normalized_tokens_(std::move(configuration.normalized_tokens)),
-          nfc_(classes_, configuration.composing_pairs, configuration.normalize), aligner_(std::move(configuration.align)),
-          shapes_(vocabulary), normalizes_(bool(configuration.normalize)),
+          normalizes_(bool(configuration.normalize)),
+          // Moved, as copies may belong to Python, whose lock is not held here.
+          nfc_(classes_, configuration.composing_pairs, std::move(configuration.normalize)), aligner_(std::move(configuration.align)),
+          shapes_(vocabulary),
           add_prefix_space_(configuration.add_prefix_space) {}
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -372,10 +374,11 @@ class Core {
     Model model_;
     StretchEncoder encoder_;
     AddedTokens raw_tokens_, normalized_tokens_;
+    bool normalizes_;
     Nfc nfc_;
     Aligner aligner_;
     ByteLevelShapes shapes_;
-    bool normalizes_, add_prefix_space_;
+    bool add_prefix_space_;
     mutable ThreadPool pool_;
     mutable std::mutex store_mutex_;
     mutable std::vector<std::unique_ptr<Workspace>> store_;
