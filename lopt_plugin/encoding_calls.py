@@ -1,4 +1,4 @@
-"""The calls of an accelerated tokenizer: to the Encoder where they ask for plain ids, to transformers otherwise."""
+"""The calls of an accelerated tokenizer: to the Encoder where it gives what they ask for, to transformers otherwise."""
 
 from __future__ import annotations
 

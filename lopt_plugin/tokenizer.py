@@ -1,7 +1,8 @@
 """Accelerated transformers tokenizers: subclasses of the tokenizer's own class that ask the Encoder for ids.
 
-Results, warnings and exceptions are those of the class they come from. What the Encoder does not do (pairs, padding,
-tensors, offsets, ...) goes to that class, under a lock, so that threads do not meet in the state of the Rust tokenizer.
+Results, warnings and exceptions are those of the class they come from. What the Encoder does not do (texts in words,
+overflowing tokens, ...) goes to that class, under a lock, so that threads do not meet in the state of the Rust
+tokenizer.
 
 Two things differ, and only for who looks at `_tokenizer` directly: a call that the Encoder answers leaves the
 truncation, padding and `encode_special_tokens` of the Rust tokenizer as they are, where HF leaves its own settings

@@ -315,6 +315,7 @@ def test_batches_on_several_threads(verify: float) -> None:
     ours = lopt_plugin.accelerate(hf, threads=3, parallel_min_chars=200, chunk_chars=50, verify=verify)
     rng = random.Random(7)
     texts = ["".join(rng.choices(SAMPLE, k=rng.choice([0, 3, 40, 150, 199, 200, 201, 700]))) for _ in range(60)]
+    few_long = ["", SAMPLE * 9, "the end", SAMPLE * 5, " "]
     for arguments in (
         {},
         {"truncation": True, "max_length": 30},
@@ -323,7 +324,10 @@ def test_batches_on_several_threads(verify: float) -> None:
     ):
         assert comparable(ours(texts, **arguments)) == comparable(hf(texts, **arguments))
         assert comparable(ours(texts, texts[::-1], **arguments)) == comparable(hf(texts, texts[::-1], **arguments))
+        assert comparable(ours(few_long, **arguments)) == comparable(hf(few_long, **arguments))
     assert ours.lopt.explain()["calls"]["hf"] == 0
+    batch = ours.lopt.encode_batch_ids(few_long)
+    assert [batch.row(row).tolist() for row in range(len(batch))] == hf(few_long)["input_ids"]
 
 
 def test_verification_finds_wrong_rows(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

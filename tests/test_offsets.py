@@ -89,7 +89,7 @@ def test_corpora(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny_roberta", "tiny_falcon", "qwen3"])
-def test_every_code_point(name: str) -> None:
+def test_each_code_point_in_context(name: str) -> None:
     if name not in TELLING:
         pytest.skip(f"{name} is not beside the checkout")
     points = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]

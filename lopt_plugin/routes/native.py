@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -90,11 +91,20 @@ class NativeRoute:
     def encode_batch(
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
     ) -> tuple[Ids, RowOffsets]:
-        threads, _ = self._threads_and_chunk(sum(map(len, texts)))
+        alone_from = self._alone_from(texts)
+        together = [text for text in texts if len(text) < alone_from]
+        threads, _ = self._threads_and_chunk(sum(map(len, together)))
         try:
-            ids, row_offsets = self.core.encode_batch(list(texts), threads, split_special_tokens)
+            ids, row_offsets = self.core.encode_batch(together, threads, split_special_tokens)
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
+        if len(together) < len(texts):
+            rows = iter([ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(together))])
+            parts = [
+                next(rows) if len(text) < alone_from else self.text_array(text, split_special_tokens) for text in texts
+            ]
+            ids = np.concatenate(parts)
+            row_offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
         if add_special_tokens and self.special_tokens_added:
             return self._with_special_tokens(ids, row_offsets)
         return ids, row_offsets
@@ -112,12 +122,13 @@ class NativeRoute:
         least = self._parallel_min_chars
         if least is None or sum(map(len, texts)) < least:
             return [self.text_list(text, split_special_tokens) for text in texts]
-        together = [text for text in texts if len(text) < least]
+        alone_from = self._alone_from(texts)
+        together = [text for text in texts if len(text) < alone_from]
         try:
             rows = iter(self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens))
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
-        return [next(rows) if len(text) < least else self.text_list(text, split_special_tokens) for text in texts]
+        return [next(rows) if len(text) < alone_from else self.text_list(text, split_special_tokens) for text in texts]
 
     def text_with_offsets(
         self, text: str, split_special_tokens: bool, limit: int | None, keep_end: bool, *, as_lists: bool
@@ -158,6 +169,13 @@ class NativeRoute:
         if self._parallel_min_chars is None or chars < self._parallel_min_chars:
             return 1, 0
         return self.settings.threads, self.settings.chunk_chars
+
+    def _alone_from(self, texts: Sequence[str]) -> float:
+        """The length from which a text of a batch is cut into chunks, where there are too few such for all threads."""
+        if self._parallel_min_chars is None:
+            return math.inf
+        long = sum(len(text) >= self._parallel_min_chars for text in texts)
+        return self._parallel_min_chars if 0 < long < self.settings.threads else math.inf
 
     def _with_special_tokens(self, ids: Ids, row_offsets: RowOffsets) -> tuple[Ids, RowOffsets]:
         rows = len(row_offsets) - 1
