@@ -235,7 +235,8 @@ def test_merges_that_mistake_text_for_the_suffix_are_refused(merge: tuple[str, s
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[merge], end_of_word_suffix=SUFFIX))
     tokenizer.pre_tokenizer = TO_BYTES
     explained = Encoder(tokenizer, Settings.read({}, threads=1)).explain()
-    assert (explained["route"], explained["reason"]) == ("hf", "a merge takes text for the end-of-word suffix")
+    assert explained["route"] == "hf"
+    assert explained["reason"].startswith("a merge takes text for the end-of-word suffix")
 
 
 def test_models_that_are_not_supported_say_so() -> None:

@@ -208,7 +208,7 @@ TO_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         ("lacks 242 bytes", {"model": models.BPE({"a": 0}, [], unk_token="a")}),
         ("lacks 242 bytes", {"model": models.BPE({"a": 0}, [], byte_fallback=True)}),
         ("lacks 242 bytes", {"model": models.BPE({"a": 0}, [], ignore_merges=True)}),
-        ("normalizer BertNormalizer is", {"normalizer": normalizers.BertNormalizer()}),
+        ("normalizer BertNormalizer with a model BPE is", {"normalizer": normalizers.BertNormalizer()}),
         ("normalizer ByteLevel is", {"normalizer": normalizers.ByteLevel()}),
         ("no ByteLevel step", {"pre_tokenizer": None}),
         ("no ByteLevel step", {"pre_tokenizer": pre_tokenizers.Digits()}),
@@ -326,7 +326,7 @@ def test_added_tokens() -> None:
     tokenizer.add_tokens([*cafes, AddedToken("<x>", lstrip=True, normalized=False)])
     tokenizer.add_special_tokens([AddedToken("<y>", single_word=True, rstrip=True)])
     found = pipeline_of(tokenizer).added_tokens
-    assert [vars(token) for token in found] == expected_added_tokens(tokenizer, json.loads(tokenizer.to_str()))
+    assert [vars(token) for token in found] == expected_added_tokens(json.loads(tokenizer.to_str()), tokenizer.normalizer)
     assert [token.content for token in found] == ["Caf\u00e9", "cafe\u0301", "<x>", "<y>"]
 
 
