@@ -161,6 +161,7 @@ class Core {
     static constexpr size_t READABLE = 64;               // bytes behind a buffer of ours
     static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
     static constexpr size_t KEPT_BYTES = size_t{4} << 20;
+    static constexpr size_t KEPT_EDITS = size_t{1} << 16;
 
     Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
         if (text.ascii) {
@@ -458,6 +459,10 @@ class Core {
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
         space->alignments.clear();
+        if (space->edits.capacity() + space->origins.capacity() > KEPT_EDITS) {
+            std::vector<Edit>().swap(space->edits);
+            std::vector<Origin>().swap(space->origins);
+        }
         space->text = {};
         space->stretch.read_later(nullptr);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
