@@ -46,7 +46,7 @@ demo:
 
 bench: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
-	for what in speed threads worst_case load; do .venv/bin/python benchmarks/$$what.py; done
+	for what in speed threads worst_case load lopt_table; do .venv/bin/python benchmarks/$$what.py; done
 
 lint: environment
 	.venv/bin/ruff check .

@@ -163,7 +163,7 @@ class Encoder:
         keep_end: bool,
     ) -> list[int] | None:
         """Ids by an accelerated route, cut to `limit` (see AcceleratedRoute); None if HF must be asked."""
-        route = snapshot.route_for(len(text))
+        route = snapshot.native or snapshot.route_for(len(text))
         if route is None:
             return None
         try:

@@ -385,7 +385,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         if encoder is None or encoder.backend is not self._tokenizer:
             encoder = self._lopt_bind()
         snapshot = encoder.snapshot()
-        route = snapshot.route_for(chars)
+        route = snapshot.native or snapshot.route_for(chars)
         if route is None:
             raise NotPlainError(snapshot.reason)
         if return_token_type_ids and not route.token_type_ids_are_zero:

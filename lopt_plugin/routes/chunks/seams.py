@@ -13,7 +13,7 @@ Then the left chunk is true up to p, and the right one, which reads the true tex
 patterns look for behind a word's end, and so behind p: the end of a run of blanks (`\s+(?!\S)`, `\s*[\r\n]+`); a
 contraction, which is an apostrophe and letters; the end of a run of letters and marks (the patterns of o200k give back
 upper-case letters until they find lower-case ones); `<|endoftext|>` in CLIP's, whose last character stands behind a
-stop. DESIGN's three characters and a non-blank do not suffice for o200k: a run of any length decides.
+stop. Three characters and a non-blank do not suffice for o200k's pattern, as a run of any length decides.
 """
 
 from __future__ import annotations
