@@ -26,10 +26,14 @@ _BUILT_IN_CHARS = 12_000_000
 
 @ends_well(on_error=CANNOT_LOAD)
 def bench(
-    model: Annotated[str, typer.Argument(help="Folder with a tokenizer, tokenizer.json, or name on the hub.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Folder with a tokenizer, tokenizer.json, or name on the hub.")
+    ],
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="Text, JSON lines or Parquet, also .gz, .zst. Default: Python's standard library."),
+        typer.Argument(
+            metavar="[FILE]...", help="Text, JSON lines or Parquet, also .gz, .zst. Default: Python's standard library."
+        ),
     ] = None,
     peers: Annotated[
         str | None,

@@ -26,10 +26,14 @@ _PROSE_CHARS = 1_000_000
 
 @ends_well(on_error=CANNOT_LOAD)
 def check(
-    model: Annotated[str, typer.Argument(help="Folder with a tokenizer, tokenizer.json, or name on the hub.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Folder with a tokenizer, tokenizer.json, or name on the hub.")
+    ],
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="Text, JSON lines or Parquet, also .gz, .zst. Default: built-in hard texts and prose."),
+        typer.Argument(
+            metavar="[FILE]...", help="Text, JSON lines or Parquet, also .gz, .zst. Default: built-in hard texts and prose."
+        ),
     ] = None,
     field: Annotated[str, typer.Option(help="Field of the JSON lines or column of the Parquet files.")] = "text",
     offsets: Annotated[bool, typer.Option("--offsets", help="Compare offset mappings as well.")] = False,

@@ -60,10 +60,12 @@ class OnError(str, Enum):
 
 @ends_well(on_error=1)
 def encode(
-    model: Annotated[str, typer.Argument(help="Folder with a tokenizer, tokenizer.json, or name on the hub.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Folder with a tokenizer, tokenizer.json, or name on the hub.")
+    ],
     inputs: Annotated[
         list[str],
-        typer.Argument(help="Files, folders, patterns with *, fsspec addresses (s3://...), or - for stdin."),
+        typer.Argument(metavar="INPUT...", help="Files, folders, patterns with *, addresses (s3://...), - for stdin."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the shards; it is made if need be.")],
     field: Annotated[str, typer.Option(help="Field of the JSON lines or column of the Parquet files.")] = "text",

@@ -37,7 +37,12 @@ def _of_file(given: Input, column: str) -> Iterator[Sample]:
         for problem in batch.problems:
             raise CorpusError(f"{given.name}:{problem.record}: {problem.reason}")
         for record, text in zip(batch.records, batch.texts, strict=True):
-            yield Sample(text, given.name if given.format == "text" else f"{given.name}:{record}")
+            origin = given.name if given.format == "text" else f"{given.name}:{record}"
+            try:
+                text.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise CorpusError(f"{origin}: a lone surrogate at character {error.start:,}") from error
+            yield Sample(text, origin)
 
 
 def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:

@@ -95,7 +95,7 @@ class Manifest:
                 return f"with {name} {before!r}, not {now!r}"
             pairs = zip(before, now, strict=False)
             changed = next((new.name for old, new in pairs if old != new), None)
-            if changed is None or {one.name for one in before} != {one.name for one in now}:
-                return f"from other inputs ({len(before)} files, now {len(now)})"
-            return f"from the same inputs, but {changed} has changed or moved since"
+            if [one.name for one in before] == [one.name for one in now]:
+                return f"from the same inputs, but {changed} has changed since"
+            return f"from other inputs ({len(before)}, the first {before[0].name})"
         return None

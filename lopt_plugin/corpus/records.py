@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .inputs import CorpusError, Input, Source, opened
-from .json_lines import texts_of_lines
 
 SAMPLES = ("document", "line")
 LONGEST_TEXT = 1 << 30
@@ -101,11 +100,6 @@ def _add_decoded(batch: Batch, record: int, data: bytes) -> None:
 
 
 def _add_json(batch: Batch, lines: Sequence[bytes], column: str, first: int) -> None:
-    texts = texts_of_lines(lines, column)
-    if texts is not None:
-        batch.texts = texts
-        batch.records = list(range(first, first + len(texts)))
-        return
     for record, line in enumerate(lines, first):
         if not line.strip():
             continue
