@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,7 +60,7 @@ def read_batches(
                 yield from _lines(source, column if given.format == "jsonl" else None, skip, batch_bytes)
     except CorpusError:
         raise
-    except (OSError, EOFError, ValueError, _zstd_error()) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         raise CorpusError(f"{given.name}: {error}") from error
 
 
@@ -178,12 +179,3 @@ def _parquet(given: Input, source: Source, column: str, skip: int, batch_bytes: 
                     yield batch
     except pyarrow.ArrowException as error:
         raise CorpusError(f"{given.name}: {error}") from error
-
-
-def _zstd_error() -> type[Exception]:
-    try:
-        import zstandard
-    except ImportError:
-        return CorpusError
-    error: type[Exception] = zstandard.ZstdError
-    return error
