@@ -9,7 +9,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("lopt-plugin", "tokenizers", "transformers", "tiktoken", "fastokens", "gigatoken", "numpy")
+LIBRARIES = (
+    *("lopt-plugin", "tokenizers", "transformers", "numpy", "torch", "vllm", "sglang"),
+    *("tiktoken", "fastokens", "gigatoken"),
+)
 
 
 def machine() -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ..benchmarking.machine import machine
 from . import description
 from . import model as models
 from .comparison import Comparison, Counts
@@ -60,7 +61,7 @@ def check(
         "model": model,
         **explained,
         "parts": description.parts(original.backend_tokenizer.to_str()),
-        "machine": description.machine(),
+        "machine": {**machine(), "gpus": description.gpus()},
     }
     if not as_json:
         _show_route(report)
@@ -145,9 +146,10 @@ def _show_route(report: dict[str, Any]) -> None:
         table.add_row("self-check", f"{checked['texts']} texts, {1e3 * checked['seconds']:.0f} ms, {passed}")
     found = report["machine"]
     threads = f"up to {report['threads']} for a text of {report['parallel_min_chars']:,} characters or more"
-    table.add_row("threads", f"{threads}; {found['cpus']} CPUs")
+    table.add_row("threads", f"{threads}; {found['processor']}, {found['cpus']} CPUs")
     table.add_row("GPU", escape(", ".join(found["gpus"])) or "none")
-    versions = {**report["versions"], **found["libraries"]}
+    versions = {name.replace("-", "_"): version for name, version in found["versions"].items()}
+    versions.update(report["versions"])
     shown = [f"{name} {version}" for name, version in versions.items() if version]
     table.add_row("versions", escape(", ".join(shown)))
     console.print(table)

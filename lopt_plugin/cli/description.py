@@ -1,16 +1,12 @@
-"""What a tokenizer is made of, and what machine and libraries it runs on."""
+"""What a tokenizer is made of, and which GPUs there are."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
-import os
-import platform
 import shutil
 import subprocess
 from typing import Any
 
-_LIBRARIES = ("vllm", "sglang", "torch", "numpy", "huggingface_hub")
 _DRIVER_WAIT_S = 10
 
 
@@ -52,17 +48,6 @@ def _short(pattern: str) -> str:
     return pattern if len(pattern) <= 60 else f"{pattern[:57]}..."
 
 
-def machine() -> dict[str, Any]:
-    """CPUs, GPUs and the libraries that matter; None for those that are not installed."""
-    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return {
-        "platform": platform.platform(),
-        "cpus": cpus,
-        "gpus": gpus(),
-        "libraries": {name: _version(name) for name in _LIBRARIES},
-    }
-
-
 def gpus() -> list[str]:
     """Names of the NVIDIA GPUs; asked of the driver's own tool, as torch takes seconds to import."""
     tool = shutil.which("nvidia-smi")
@@ -74,10 +59,3 @@ def gpus() -> list[str]:
     except (OSError, subprocess.SubprocessError):
         return []
     return [line.strip() for line in ended.stdout.splitlines() if line.strip()]
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import zlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,7 +61,7 @@ def read_batches(
                 yield from _lines(source, column if given.format == "jsonl" else None, skip, batch_bytes)
     except CorpusError:
         raise
-    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         raise CorpusError(f"{given.name}: {error}") from error
 
 
