@@ -18,6 +18,7 @@ from typing import Any
 
 import corpus
 import numpy as np
+import own_process
 import pyarrow
 import pytest
 from command import lopt, model_folder
@@ -291,15 +292,18 @@ def test_ctrl_c_leaves_whole_files(
 
 
 KILLED_AT_A_STEP = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from tokenizers import Tokenizer
 from lopt_plugin.corpus import inputs, job, manifest
 from lopt_plugin.encoder import Encoder
 
-tokenizer_file, out, steps, shard_format, *names = sys.argv[1:]
+names, out, steps, more_steps, shard_format, tokenizer_file = json.loads(ARGUMENTS)
 job.BATCH_BYTES = 4_000
-left = int(steps)
+found = tuple(inputs.find_inputs(names, None))
+origin = manifest.Origin("tiny", "text", "document", True, shard_format, "int32", 6_000, found)
+encoder = Encoder(Tokenizer.from_file(tokenizer_file))
+left = 0
 
 
 def counted(function):
@@ -314,68 +318,71 @@ def counted(function):
 
 # A file's beginning, its way to the disk, its name, and its end.
 os.fsync, Path.replace, Path.unlink, Path.open = map(counted, (os.fsync, Path.replace, Path.unlink, Path.open))
-found = tuple(inputs.find_inputs(names, None))
-origin = manifest.Origin("tiny", "text", "document", True, shard_format, "int32", 6_000, found)
-encoder = Encoder(Tokenizer.from_file(tokenizer_file))
-job.Job(encoder, origin, Path(out), {}, True).run(lambda progress: None)
+statuses = []
+while len(statuses) < 100 and 0 not in statuses:
+    child = os.fork()
+    if child == 0:
+        left = steps + more_steps * len(statuses)
+        job.Job(encoder, origin, Path(out), {}, True).run(lambda progress: None)
+        os._exit(0)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(json.dumps(statuses))
 """
 
 
-@pytest.mark.parametrize(("shard_format", "first_steps", "more_steps"), [("npy", 3, 17), ("parquet", 9, 31)])
+@pytest.mark.parametrize(("shard_format", "steps", "more_steps"), [("npy", 1, 5), ("parquet", 7, 11), ("arrow", 20, 1)])
 def test_killed_at_any_step(
-    tmp_path: Path,
-    model: Path,
-    documents: list[str],
-    expected: Rows,
-    shard_format: str,
-    first_steps: int,
-    more_steps: int,
+    tmp_path: Path, model: Path, documents: list[str], expected: Rows, shard_format: str, steps: int, more_steps: int
 ) -> None:
     first, second = tmp_path / "a.jsonl.gz", tmp_path / "b.parquet"
     first.write_bytes(gzip.compress(b"{\n" + as_jsonl(documents[:150]) + b"{\n"))
     parquet.write_table(pyarrow.table({"text": documents[150:]}), second, row_group_size=50)
 
-    def run(out: Path, steps: int) -> int:
-        arguments = [str(model / "tokenizer.json"), str(out), str(steps), shard_format, str(first), str(second)]
-        command = [sys.executable, "-c", KILLED_AT_A_STEP, *arguments]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        return subprocess.run(command, cwd=Path(__file__).parent, env=environment).returncode
+    def run(out: Path, steps: int, more_steps: int) -> list[int]:
+        names = [str(first), str(second)]
+        arguments = [names, str(out), steps, more_steps, shard_format, str(model / "tokenizer.json")]
+        script = KILLED_AT_A_STEP.replace("ARGUMENTS", repr(json.dumps(arguments)))
+        statuses: list[int] = json.loads(own_process.run(script))
+        return statuses
 
     out = tmp_path / "out"
-    statuses = []
-    for killed in range(60):
-        statuses.append(run(out, first_steps + more_steps * killed))
-        if statuses[-1] == 0:
-            break
-    assert statuses[-1] == 0
-    assert set(statuses[:-1]) == {-signal.SIGKILL}
-    assert len(statuses) > 2
+    *killed, last = run(out, steps, more_steps)
+    assert last == 0
+    assert set(killed) == {-signal.SIGKILL}
+    assert len(killed) >= 3
     assert rows_of(out) == expected
     assert nothing_unfinished(out)
     assert sum(len(path.read_text().splitlines()) for path in out.glob("skipped-*.jsonl")) == 2
     # The shards do not tell that there were breaks.
-    assert run(tmp_path / "at once", 1_000_000) == 0
+    assert run(tmp_path / "at once", 1_000_000, 0) == [0]
     assert shard_bytes(out) == shard_bytes(tmp_path / "at once")
 
 
 def test_the_command_killed_from_outside(tmp_path: Path, model: Path, documents: list[str], expected: Rows) -> None:
-    path, out = tmp_path / "a.jsonl", tmp_path / "out"
-    times = 100
-    path.write_bytes(as_jsonl(documents) * times)
-    arguments = ["encode", str(model), str(path), "--out", str(out), "--shard-tokens", "50000"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    folder = Path(__file__).parent
+    out = tmp_path / "out"
+    lines = [json.dumps({"ballast": "x" * 2_000, "text": text}) for text in documents]
+    times = 2 + job.BATCH_BYTES // sum(map(len, lines))
+    given = ("\n".join(lines) + "\n").encode() * times
+    arguments = ["encode", str(model), "-", "--format", "jsonl", "--out", str(out), "--shard-tokens", "1"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "lopt_plugin.cli", *arguments], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "lopt_plugin.cli", *arguments],
+        cwd=Path(__file__).parent,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=subprocess.PIPE,
     )
-    while not (out / "shard-00001.ids.npy").exists() and process.poll() is None:
-        time.sleep(0.005)
+    assert process.stdin is not None
+    # More than a batch, and no end: the command writes a shard and waits.
+    process.stdin.write(given)
+    process.stdin.flush()
+    while (manifest := Manifest.read(out)) is None or not manifest.shards:
+        assert process.poll() is None
+        time.sleep(0.01)
     process.kill()
-    assert process.wait() == -signal.SIGKILL
-    manifest = Manifest.read(out)
-    assert manifest is not None
+    process.wait()
+    process.stdin.close()
     assert not manifest.complete
-    assert lopt(*arguments).exit_code == 0
+    assert 0 < manifest.shards[0].documents < len(expected) * times
+    assert lopt(*arguments, given=given).exit_code == 0
     assert rows_of(out) == expected * times
 
 
