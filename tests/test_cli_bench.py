@@ -70,6 +70,26 @@ def test_no_number_where_ids_differ(model: Path, text: Path, monkeypatch: pytest
     assert points["lopt"]["cold"] == []
 
 
+def test_no_numbers_without_ids_to_compare_with(
+    model: Path, text: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    true_measure = by_length.FreshProcesses.measure
+    calls = []
+
+    def measure(self: by_length.FreshProcesses, engine: str, *args: object) -> Measurement:
+        calls.append(engine)
+        return Measurement(failed="took more than 1 s") if len(calls) == 3 else true_measure(self, engine, *args)
+
+    monkeypatch.setattr(by_length.FreshProcesses, "measure", measure)
+    results = tmp_path / "results.json"
+    result = lopt("bench", model, text, "--peers", "", "--threads", 1, "--json", results)
+    assert result.exit_code == 1
+    points = json.loads(results.read_text())["points"]
+    assert calls == ["hf", "lopt", "hf"]
+    assert [bool(point["problem"]) for point in points] == [False, False, True, True]
+    assert "no ids to compare with" in result.stdout
+
+
 def test_an_engine_that_fails_later_has_no_number() -> None:
     point = Point("lopt", 1, 1000, 2, 1000.0)
     point.add(Measurement(seconds=((1.0, 2.0), (1.0, 1.0)), digests=(("a", "b"), ("a", "b"))), [("a", "b")] * 2)

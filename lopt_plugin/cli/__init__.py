@@ -18,4 +18,6 @@ def main() -> None:
             raise
         print(f"lopt: error: {error.name} is missing; pip install typer rich", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
     app(prog_name="lopt")

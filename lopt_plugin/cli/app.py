@@ -13,7 +13,7 @@ app = typer.Typer(
     help="Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.",
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -32,7 +32,7 @@ def bench(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...", help="Text, JSON lines or Parquet, also .gz, .zst. Default: Python's standard library."
+            metavar="FILE", help="Text, JSON lines or Parquet, also .gz, .zst. Default: Python's standard library."
         ),
     ] = None,
     peers: Annotated[
@@ -103,7 +103,7 @@ def _measure(tokenizer_json: str, text: str, plan: Plan, timeout: float) -> list
 
         try:
             return measure(tokenizer_json, text, plan, timeout, step)
-        except (RuntimeError, ValueError) as error:
+        except ValueError as error:
             raise CommandError(str(error), CANNOT_LOAD) from None
 
 

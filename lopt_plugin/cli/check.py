@@ -33,7 +33,7 @@ def check(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[FILE]...", help="Text, JSON lines, Parquet, also .gz, .zst. Default: hard texts and prose."
+            metavar="FILE", help="Text, JSON lines, Parquet, also .gz, .zst. Default: hard texts and prose."
         ),
     ] = None,
     field: Annotated[str, typer.Option(help="Field of the JSON lines or column of the Parquet files.")] = "text",

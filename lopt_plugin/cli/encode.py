@@ -65,7 +65,7 @@ def encode(
     ],
     inputs: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="Files, folders, patterns with *, addresses (s3://...), - for stdin."),
+        typer.Argument(metavar="INPUT", help="Files, folders, patterns with *, addresses (s3://...), - for stdin."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the shards; it is made if need be.")],
     field: Annotated[str, typer.Option(help="Field of the JSON lines or column of the Parquet files.")] = "text",
