@@ -1,16 +1,16 @@
-"""Prompts: cut from whole corpora, evenly, so that each is another text; and generated ones that no cache has seen."""
+"""Prompts: cut from whole corpora, evenly, so that each is another text."""
 
 from __future__ import annotations
 
 import functools
 import json
 import lzma
-import random
-import string
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizer_files import SHARED_DATA, TESTS_DATA
+
+from lopt_plugin.benchmarking.prompts import spread
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,7 @@ def prompts(corpus: str, count: int, chars: int) -> Prompts:
     size = min(chars, len(text) // count)
     if size < chars:
         remark += f"{', ' if remark else ''}prompts of {size:,} characters, as the corpus has {len(text):,}"
-    step = (len(text) - size) // max(1, count - 1)
-    return Prompts([text[k * step : k * step + size] for k in range(count)], remark)
+    return Prompts(spread(text, count, size), remark)
 
 
 @functools.lru_cache(maxsize=1)
@@ -51,14 +50,3 @@ def corpus_files() -> dict[str, Path]:
     """Known names and their files; those of ../shared go before the excerpts of tests/data."""
     found = [*(TESTS_DATA / "texts").glob("*.jsonl.xz"), *(SHARED_DATA / "corpora").glob("*.jsonl.xz")]
     return {path.name.split(".")[0]: path for path in found}
-
-
-def random_words(chars: int, seed: int) -> str:
-    """Words of random lower-case letters, 3 to 12 each: hardly one is a vocabulary entry, and none comes twice."""
-    rng = random.Random(seed)
-    words: list[str] = []
-    length = 0
-    while length < chars:
-        words.append("".join(rng.choices(string.ascii_lowercase, k=rng.randint(3, 12))))
-        length += len(words[-1]) + 1
-    return " ".join(words)[:chars]

@@ -22,10 +22,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fresh_process import FreshProcesses, choose_cpus, thread_limits
-from report import Table, machine_line, show, write_json
-from tokenizer_files import tokenizer_files
-from worker import forget_peak, memory
+from report import Table, show, write_json
+from tokenizer_files import tokenizer_files, tokenizer_json
+
+from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus, thread_limits
+from lopt_plugin.benchmarking.machine import machine_line
+from lopt_plugin.benchmarking.worker import forget_peak, memory
 
 
 def main() -> int:
@@ -37,7 +39,7 @@ def main() -> int:
     print(machine_line(), end="\n\n", flush=True)
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in given.tokenizers}
     with FreshProcesses(timeout_seconds=600) as processes:
-        files = {name: processes.store_tokenizer(name) for name in given.tokenizers}
+        files = {name: processes.store_tokenizer(tokenizer_json(name)) for name in given.tokenizers}
         for _ in range(given.repeat):
             for name, file in files.items():
                 results[name].append(_measure_in_fresh_process(file, given.cpu))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
-import os
-import platform
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LIBRARIES = ("lopt-plugin", "tokenizers", "transformers", "tiktoken", "fastokens", "gigatoken", "numpy")
+from lopt_plugin.benchmarking.machine import machine
 
 
 @dataclass(frozen=True)
@@ -56,40 +52,3 @@ def write_json(path: str | None, benchmark: str, settings: dict[str, Any], resul
     if path is not None:
         content = {"benchmark": benchmark, "settings": settings, "machine": machine(), "results": results}
         Path(path).write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def machine() -> dict[str, Any]:
-    """What a reader has to know to judge the figures."""
-    return {
-        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        "processor": _processor(),
-        "cpus": os.cpu_count(),
-        "load_average": list(os.getloadavg()),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "versions": {name: _version(name) for name in LIBRARIES},
-    }
-
-
-def machine_line() -> str:
-    """The same in one line, with a warning if the machine has other work to do."""
-    found = machine()
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items() if version)
-    line = f"{found['processor']}, {found['cpus']} CPUs, Python {found['python']}; {versions}"
-    busy = found["load_average"][0]
-    return line + (f"\nWARNING: the machine is busy (load average {busy:.1f})" if busy > 0.5 else "")
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

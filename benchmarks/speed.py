@@ -15,12 +15,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from corpora import corpus_files, prompts, random_words
-from engines import ENGINES, engine_class
-from fresh_process import FreshProcesses, choose_cpus
-from report import Table, machine_line, show, write_json
-from tokenizer_files import tokenizer_files
-from worker import Measurement
+from corpora import corpus_files, prompts
+from report import Table, show, write_json
+from tokenizer_files import tokenizer_files, tokenizer_json
+
+from lopt_plugin.benchmarking.engines import ENGINES, engine_class
+from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
+from lopt_plugin.benchmarking.machine import machine_line
+from lopt_plugin.benchmarking.prompts import random_words
+from lopt_plugin.benchmarking.worker import Measurement
 
 TOKENIZERS = ("qwen3", "llama3")
 CORPORA = ("leval_en", "math", "chat", "code", "zh", "multi")
@@ -150,7 +153,7 @@ class Group:
         found = prompts(corpus, given.prompts, given.prompt_chars)
         hostile = [random_words(given.hostile_chars, seed) for seed in range(CACHE_HOSTILE_PROMPTS)]
         group = cls(tokenizer, corpus, given.engines, found.remark)
-        group.tokenizer_file = processes.store_tokenizer(tokenizer)
+        group.tokenizer_file = processes.store_tokenizer(tokenizer_json(tokenizer))
         prompts_file, hostile_file = processes.store_prompts(found.texts), processes.store_prompts(hostile)
         group.passes = [prompts_file, prompts_file, hostile_file]
         group.prompt_bytes = [len(text.encode()) for text in found.texts]
@@ -243,7 +246,7 @@ def _arguments() -> argparse.Namespace:
         default=[name for name in CORPORA if name in known_corpora],
         help=f"names or paths; known: {', '.join(known_corpora)}",
     )
-    parser.add_argument("--engines", type=_names, default=list(ENGINE_NAMES), help="of engines.py, or module:Class")
+    parser.add_argument("--engines", type=_names, default=list(ENGINE_NAMES), help="known names, or module:Class")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions of everything (default 5)")
     parser.add_argument("--threads", type=int, default=1, help="threads and CPUs of an engine (default 1)")
     parser.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")

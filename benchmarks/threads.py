@@ -16,9 +16,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from corpora import corpus_files, random_words, whole_text
-from fresh_process import FreshProcesses, choose_cpus
-from report import Table, machine_line, show, write_json
+from corpora import corpus_files, whole_text
+from report import Table, show, write_json
+from tokenizer_files import tokenizer_json
+
+from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
+from lopt_plugin.benchmarking.machine import machine_line
+from lopt_plugin.benchmarking.prompts import random_words
 
 WARM_UP_CHARS = 10_000
 WARM_CALLS = 5
@@ -77,7 +81,7 @@ def main() -> int:
     print(f"{machine_line()}\n", flush=True)
     rows = {name: [Row(name, threads) for threads in given.threads] for name in given.engines}
     with FreshProcesses(given.timeout) as processes:
-        tokenizer = processes.store_tokenizer(given.tokenizer)
+        tokenizer = processes.store_tokenizer(tokenizer_json(given.tokenizer))
         warm_up, prompt = (
             processes.store_prompts([random_words(WARM_UP_CHARS, seed=0)]),
             processes.store_prompts([text]),

@@ -19,10 +19,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from corpora import random_words
-from fresh_process import FreshProcesses, choose_cpus
-from report import Table, machine_line, show, write_json
-from worker import Measurement
+from report import Table, show, write_json
+from tokenizer_files import tokenizer_json
+
+from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
+from lopt_plugin.benchmarking.machine import machine_line
+from lopt_plugin.benchmarking.prompts import random_words
+from lopt_plugin.benchmarking.worker import Measurement
 
 WARM_UP_CHARS = 10_000
 _SEED = 1
@@ -110,7 +113,7 @@ def main() -> int:
     print(f"{machine_line()}\n{given.tokenizer}, {given.threads} thread(s)\n", flush=True)
     rows = []
     with FreshProcesses(given.timeout) as processes:
-        tokenizer = processes.store_tokenizer(given.tokenizer)
+        tokenizer = processes.store_tokenizer(tokenizer_json(given.tokenizer))
         warm_up = processes.store_prompts([random_words(WARM_UP_CHARS, seed=0)])
         for case in given.cases:
             texts = [CASES[case](round(size * 1e6)) for size in given.sizes]

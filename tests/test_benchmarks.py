@@ -13,7 +13,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 SMALL = ["--repeat", "1", "--prompts", "3", "--prompt-chars", "3000", "--hostile-chars", "3000"]
 
 WRONG_ENGINE = """
-from engines import Hf
+from lopt_plugin.benchmarking.engines import Hf
 
 
 class LastIdWrong(Hf):

@@ -13,10 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from tokenizer_files import tokenizer_json
-from worker import Job, Measurement
-
-WORKER = Path(__file__).with_name("worker.py")
+from .worker import Job, Measurement
 
 
 class FreshProcesses:
@@ -33,10 +30,10 @@ class FreshProcesses:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._temporary.cleanup()
 
-    def store_tokenizer(self, name: str) -> Path:
-        """The tokenizer's tokenizer.json as a file for `measure`."""
+    def store_tokenizer(self, tokenizer_json: str) -> Path:
+        """The text of a tokenizer.json as a file for `measure`."""
         path = self._new_file(".json")
-        path.write_text(tokenizer_json(name), encoding="utf-8")
+        path.write_text(tokenizer_json, encoding="utf-8")
         return path
 
     def store_prompts(self, texts: Sequence[str]) -> Path:
@@ -53,8 +50,10 @@ class FreshProcesses:
         path.write_text(json.dumps(asdict(job)), encoding="utf-8")
         try:
             ended = subprocess.run(
-                [sys.executable, str(WORKER), str(path)],
-                env={**os.environ, **thread_limits(len(cpus))},
+                [sys.executable, "-m", "lopt_plugin.benchmarking.worker", str(path)],
+                # `-m` looks into its folder first, and would find sources without a build in the repository's root.
+                cwd=self.folder,
+                env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": _python_path()},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 timeout=self.timeout_seconds,
@@ -73,6 +72,11 @@ class FreshProcesses:
         handle, name = tempfile.mkstemp(suffix=suffix, dir=self.folder)
         os.close(handle)
         return Path(name)
+
+
+def _python_path() -> str:
+    """What can be imported here can be imported there: engines may stand in modules beside a script."""
+    return os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
 
 
 def thread_limits(threads: int) -> dict[str, str]:

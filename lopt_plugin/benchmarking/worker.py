@@ -1,6 +1,6 @@
 """One engine in a fresh process: loads a tokenizer, encodes prompts, and writes down seconds and what the ids were.
 
-    python worker.py JOB.json
+    python -m lopt_plugin.benchmarking.worker JOB.json
 
 `fresh_process` starts it. It knows nothing of the oracle: who started it compares the digests.
 """
@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from engines import Engine, UnavailableError, engine_class
+from .engines import Engine, UnavailableError, engine_class
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,52 @@
+"""What a reader has to know to judge figures: the machine, and the versions of the libraries."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = (
+    *("lopt-plugin", "tokenizers", "transformers", "numpy", "torch", "vllm", "sglang"),
+    *("tiktoken", "fastokens", "gigatoken"),
+)
+
+
+def machine() -> dict[str, Any]:
+    """What a reader has to know to judge the figures."""
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "processor": _processor(),
+        "cpus": os.cpu_count(),
+        "load_average": list(os.getloadavg()),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in LIBRARIES},
+    }
+
+
+def machine_line() -> str:
+    """The same in one line, with a warning if the machine has other work to do."""
+    found = machine()
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items() if version)
+    line = f"{found['processor']}, {found['cpus']} CPUs, Python {found['python']}; {versions}"
+    busy = found["load_average"][0]
+    return line + (f"\nWARNING: the machine is busy (load average {busy:.1f})" if busy > 0.5 else "")
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

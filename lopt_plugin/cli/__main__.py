@@ -1,0 +1,7 @@
+"""`python -m lopt_plugin.cli`: the `lopt` command where its script is not on the path."""
+
+from __future__ import annotations
+
+from . import main
+
+main()

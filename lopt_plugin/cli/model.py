@@ -1,0 +1,56 @@
+"""The tokenizer that a MODEL argument names, from a folder, a file or the Hugging Face hub."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+from .failure import CANNOT_LOAD, CommandError
+
+
+def load(model: str, revision: str | None = None, trust_remote_code: bool = False) -> Any:
+    """The Hugging Face tokenizer, not accelerated. Raises CommandError with the status for that."""
+    # The commands say themselves which route is taken and why.
+    logging.getLogger("lopt_plugin").setLevel(logging.ERROR)
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    path = Path(model)
+    if not path.exists() and (model.startswith((".", "/", "~")) or model.endswith(".json")):
+        raise CommandError(f"cannot load {model!r}: no such file or folder", CANNOT_LOAD)
+    file = path / "tokenizer.json" if path.is_dir() else path
+    try:
+        if path.is_file() or (file.is_file() and not _named_class(path)):
+            return PreTrainedTokenizerFast(tokenizer_file=str(file))
+        return AutoTokenizer.from_pretrained(
+            model, revision=revision, trust_remote_code=trust_remote_code, local_files_only=path.is_dir()
+        )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a panic in the Rust library is no Exception
+        first = (str(error).strip().splitlines() or [""])[0]
+        hint = "MODEL is a folder with a tokenizer, a tokenizer.json, or a name on the Hugging Face hub"
+        raise CommandError(f"cannot load {model!r}: {first or type(error).__name__}", CANNOT_LOAD, hint) from None
+
+
+def accelerate(tokenizer: Any, model: str, **settings: Any) -> Any:
+    """The same tokenizer accelerated; the argument stays as it was. Raises CommandError."""
+    import lopt_plugin
+
+    try:
+        return lopt_plugin.accelerate(tokenizer, **settings)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"cannot accelerate {model!r}: {error}", CANNOT_LOAD) from None
+
+
+def _named_class(folder: Path) -> bool:
+    # A folder with nothing but tokenizer.json tells transformers no class.
+    for name in ("tokenizer_config.json", "config.json"):
+        try:
+            content = json.loads((folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if content.get("tokenizer_class") or content.get("model_type"):
+            return True
+    return False
