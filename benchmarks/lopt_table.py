@@ -19,10 +19,11 @@ from typing import Any
 
 from corpora import corpus_files, prompts
 from lossy_rivals import delimiter_based, longest_common, on_threads, paper_lopt
-from report import Table, machine_line, show, write_json
+from report import Table, show, write_json
 from tokenizer_files import tokenizer_files, tokenizer_json
 from tokenizers import Tokenizer, processors
 
+from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks import CannotChunkError, HfChunksRoute

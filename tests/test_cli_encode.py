@@ -92,9 +92,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": lambda data: gzip.compress(data[:1000]) + gzip.compress(data[1000:]),
-    ".zst": lambda data: b"".join(
-        pyarrow.compress(part, "zstd", asbytes=True) for part in (data[:1000], data[1000:])
-    ),
+    ".zst": lambda data: b"".join(pyarrow.compress(part, "zstd", asbytes=True) for part in (data[:1000], data[1000:])),
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
 }
@@ -102,9 +100,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_json_lines_compressed(
-    tmp_path: Path, model: Path, documents: list[str], expected: Rows, suffix: str
-) -> None:
+def test_json_lines_compressed(tmp_path: Path, model: Path, documents: list[str], expected: Rows, suffix: str) -> None:
     path = tmp_path / f"a.jsonl{suffix}"
     path.write_bytes(COMPRESSIONS[suffix](as_jsonl(documents)))
     out = tmp_path / "out"

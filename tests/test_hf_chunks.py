@@ -22,8 +22,13 @@ from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks import CannotChunkError, HfChunksRoute
 from lopt_plugin.settings import Settings
 
-NEVER = {"t5_small"}
-SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "roberta_base"]
+# Unigram; Metaspace; added tokens behind a BertNormalizer.
+NEVER = {"t5_small", "tiny_metaspace", "tiny_metaspace_first", "wordpiece_added"}
+SMALL = [
+    name
+    for name in corpus.tokenizer_names()
+    if (name.startswith("tiny_") or name == "roberta_base") and name not in NEVER
+]
 PIPELINES = ["wordpiece", "wordpiece_uncased", "sentencepiece", "sentencepiece_fused", "sentencepiece_split"]
 PIPELINES += ["clip", "nfkd", "word_level"]
 ALL = [*PIPELINES, *(name for name in corpus.tokenizer_names() if name not in NEVER)]

@@ -326,7 +326,8 @@ def test_added_tokens() -> None:
     tokenizer.add_tokens([*cafes, AddedToken("<x>", lstrip=True, normalized=False)])
     tokenizer.add_special_tokens([AddedToken("<y>", single_word=True, rstrip=True)])
     found = pipeline_of(tokenizer).added_tokens
-    assert [vars(token) for token in found] == expected_added_tokens(json.loads(tokenizer.to_str()), tokenizer.normalizer)
+    expected = expected_added_tokens(json.loads(tokenizer.to_str()), tokenizer.normalizer)
+    assert [vars(token) for token in found] == expected
     assert [token.content for token in found] == ["Caf\u00e9", "cafe\u0301", "<x>", "<y>"]
 
 
