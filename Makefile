@@ -17,7 +17,7 @@ PIP := -m pip --disable-pip-version-check --quiet
 test: lint test-core test-engines
 
 test-core: environment
-	.venv/bin/pytest
+	.venv/bin/pytest -n auto
 
 # LOPT_REQUIRE_VLLM: without vLLM these tests fail instead of being skipped.
 test-engines: wheel

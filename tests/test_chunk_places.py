@@ -63,7 +63,7 @@ def test_starters() -> None:
         assert not (bits_of(first) & NFC_FOLLOWS).any()
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", [name for name in PIPELINES if name not in ("tiny_gemma", "tiny_llama2")])
 def test_cuts_are_boundaries_anywhere(name: str) -> None:
     tokenizer = small_pipelines()[name] if name in small_pipelines() else corpus.load_tokenizer(name)
     chunkable = read_chunking(tokenizer)

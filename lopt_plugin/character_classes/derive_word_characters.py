@@ -18,7 +18,7 @@ from tokenizers import normalizers, pre_tokenizers
 from . import load as load_classes
 from . import table
 from . import word_characters as words
-from .normalization import _with_combining_class
+from .normalization import with_combining_class
 from .oracle import SCALAR_VALUES, Mask, normalize_each, to_text
 from .table import CharacterClasses
 from .word_characters import BertOptions, WordCharacters
@@ -140,7 +140,7 @@ def _reordered(options: BertOptions, bits: np.ndarray) -> list[int]:
     """
     candidates = [chr(c) for c in np.flatnonzero(load_classes().bits() & (table.NFC_FOLLOWS | table.DECOMPOSES))]
     decomposed = normalize_each("NFD", candidates)
-    ordered = _with_combining_class(sorted(set("".join(decomposed))))
+    ordered = with_combining_class(sorted(set("".join(decomposed))))
     candidates = [c for c, nfd in zip(candidates, decomposed, strict=True) if ordered & set(nfd)]
     reorder, full = options.reorder().normalize_str, options.normalizer().normalize_str
     found = []

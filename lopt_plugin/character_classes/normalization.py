@@ -49,12 +49,12 @@ def composed_follows(decompositions: Decompositions, canonical: Decompositions) 
     """
     later = {c for text in set(canonical.decomposed) if len(text) > 1 for c in text[1:]}
     first = {text[0] for text in decompositions.decomposed}
-    return _begin_with(decompositions, later | _with_combining_class(sorted(first)))
+    return _begin_with(decompositions, later | with_combining_class(sorted(first)))
 
 
 def begins_with_combining_class(decompositions: Decompositions) -> Mask:
     """Characters that may, under NFD or NFKD, reorder with what stands before them."""
-    return _begin_with(decompositions, _with_combining_class(sorted({text[0] for text in decompositions.decomposed})))
+    return _begin_with(decompositions, with_combining_class(sorted({text[0] for text in decompositions.decomposed})))
 
 
 def _begin_with(decompositions: Decompositions, wanted: set[str]) -> Mask:
@@ -62,7 +62,7 @@ def _begin_with(decompositions: Decompositions, wanted: set[str]) -> Mask:
     return np.fromiter(begins, dtype=np.bool_, count=len(SCALAR_VALUES))
 
 
-def _with_combining_class(decomposed: list[str]) -> set[str]:
+def with_combining_class(decomposed: list[str]) -> set[str]:
     """Those of the fully decomposed characters whose combining class is not 0.
 
     Two neighbours are reordered exactly when both classes are not 0 and the first is the higher. The reference
