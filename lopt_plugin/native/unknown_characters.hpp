@@ -52,6 +52,7 @@ class UnknownCharacters {
     // Replaces the parts among the ids, which are those of whole characters; returns the new end, no further than one id
     // for each byte. Fused runs lie within the ids of one call.
     uint32_t* replace(uint32_t* begin, uint32_t* end) const {
+        if (first_part_ == NONE) return end;
         uint32_t* const first = std::find_if(begin, end, [this](uint32_t id) { return is_part(id); });
         return first == end ? end : replace_from(first, end);
     }

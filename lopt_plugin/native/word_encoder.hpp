@@ -213,8 +213,8 @@ class WordEncoder {
         if (const uint32_t* const bytes = matcher_.unknown_character(p, length, found)) {
             count = static_cast<uint32_t>(bytes - found);
         } else if (known) {
-            uint32_t* const merged = std::copy_n(known->ids.data(), known->count, found);
-            count = static_cast<uint32_t>(matcher_.with_unknown(found, merged) - found);
+            std::memcpy(found, known->ids.data(), sizeof known->ids);  // as copy_some does: more than there are
+            count = static_cast<uint32_t>(matcher_.with_unknown(found, found + known->count) - found);
         } else {
             count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, found));  // perhaps since this window began
             if (count) return count;
@@ -248,6 +248,7 @@ class WordEncoder {
         if (window.read_later)
             for (const uint32_t* id = begin; id < o; id++) __builtin_prefetch(window.read_later[*id], 1);
     }
+    static_assert(sizeof(ShortWords::Word::ids) <= sizeof(uint32_t[Window::COPIED]));
     static void copy_some(const uint32_t* from, uint32_t* to) { std::memcpy(to, from, Window::COPIED * sizeof *to); }
 
     // Ids of a piece of more than LONGEST_KEY bytes, written to o, which has room for one a byte; returns their end.
