@@ -4,14 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "remembered.hpp"
 #include "unicode.hpp"
 
 namespace lopt {
@@ -52,33 +51,18 @@ class Aligner {
     // Throws OffsetsUnknownError unless the answer has `count` characters, each with a place in the text.
     std::vector<Offset> align(std::string_view text, size_t count) const {
         if (!ask_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
-        const std::string key(text.size() <= LONGEST ? text : std::string_view());
-        if (!key.empty()) {
-            // Not held for long by anyone; after a fork it may be held for ever, so nobody waits for it.
-            const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-            const auto found = lock ? memo_.find(key) : memo_.end();
-            if (lock && found != memo_.end()) return found->second;
-        }
-        const std::vector<Offset> answer = ask_(text);
+        std::vector<Offset> answer = answers_(text, ask_);
         const auto* p = reinterpret_cast<const uint8_t*>(text.data());
         const auto length = static_cast<int32_t>(count_characters(p, p + text.size()));
         bool known = answer.size() == count;
         for (const Offset& offset : answer) known = known && 0 <= offset.begin && offset.begin < offset.end && offset.end <= length;
         if (!known) throw OffsetsUnknownError("a normalized character has no place in the text");
-        if (!key.empty()) {
-            const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-            if (lock && memo_.size() >= ENTRIES) memo_.clear();
-            if (lock) memo_.emplace(key, answer);
-        }
         return answer;
     }
 
   private:
-    static constexpr size_t ENTRIES = 1 << 12, LONGEST = 64;
-
     Ask ask_;
-    mutable std::mutex mutex_;
-    mutable std::unordered_map<std::string, std::vector<Offset>> memo_;
+    Remembered<std::vector<Offset>> answers_;
 };
 
 // The alignment of one normalized stretch.

@@ -7,16 +7,15 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "alignment.hpp"
 #include "hash.hpp"
 #include "normalizer.hpp"
+#include "remembered.hpp"
 #include "table.hpp"
 #include "unicode.hpp"
 
@@ -85,7 +84,7 @@ class NormalizationForm final : public NormalizerStep {
             changed = true;
             out.append(copied, stretch.begin);
             const size_t before = out.size();
-            append_normalized({reinterpret_cast<const char*>(stretch.begin), static_cast<size_t>(stretch.end - stretch.begin)}, out);
+            out += answers_({reinterpret_cast<const char*>(stretch.begin), static_cast<size_t>(stretch.end - stretch.begin)}, normalize_);
             if (edits) edits->push_back({static_cast<size_t>(stretch.begin - begin), static_cast<size_t>(stretch.end - begin), before, out.size()});
             p = copied = stretch.end;
         }
@@ -94,7 +93,7 @@ class NormalizationForm final : public NormalizerStep {
     }
 
     static constexpr size_t PAIR_BITS = size_t{1} << 18;
-    static constexpr size_t MEMO_ENTRIES = 1 << 15, MEMO_LONGEST = 64;
+    static constexpr size_t REMEMBERED = 1 << 15;
 
     struct Stretch {
         const uint8_t *begin, *end;
@@ -141,29 +140,6 @@ class NormalizationForm final : public NormalizerStep {
         return !(pairs_[bit >> 6] >> (bit & 63) & 1);  // a collision only costs a question to the oracle
     }
 
-    void append_normalized(std::string_view text, std::string& out) const {
-        if (text.size() > MEMO_LONGEST) {
-            out += normalize_(text);
-            return;
-        }
-        const std::string key(text);
-        {
-            // Not held for long by anyone; after a fork it may be held for ever, so nobody waits for it.
-            const std::unique_lock<std::mutex> lock(memo_mutex_, std::try_to_lock);
-            const auto found = lock ? memo_.find(key) : memo_.end();
-            if (lock && found != memo_.end()) {
-                out += found->second;
-                return;
-            }
-        }
-        const std::string normalized = normalize_(text);
-        out += normalized;
-        const std::unique_lock<std::mutex> lock(memo_mutex_, std::try_to_lock);
-        if (!lock) return;
-        if (memo_.size() >= MEMO_ENTRIES) memo_.clear();
-        memo_.emplace(key, normalized);
-    }
-
     static const uint8_t* character_before(const uint8_t* p) {
         do p--;
         while ((*p & 0xC0) == 0x80);
@@ -179,8 +155,7 @@ class NormalizationForm final : public NormalizerStep {
     uint16_t involved_;
     ReferenceNormalize normalize_;
     Table<uint64_t> pairs_;
-    mutable std::mutex memo_mutex_;
-    mutable std::unordered_map<std::string, std::string> memo_;
+    Remembered<std::string> answers_{REMEMBERED};
 };
 
 }  // namespace lopt

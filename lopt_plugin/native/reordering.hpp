@@ -6,11 +6,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "remembered.hpp"
 #include "table.hpp"
 #include "word_characters.hpp"
 
@@ -42,7 +41,7 @@ class Reordering {
             if (!changed) out.clear();
             changed = true;
             out.append(copied, run);
-            append_ordered({reinterpret_cast<const char*>(run), static_cast<size_t>(stop - run)}, out);
+            out += answers_({reinterpret_cast<const char*>(run), static_cast<size_t>(stop - run)}, order_);
             copied = stop;
         };
         int length;
@@ -62,36 +61,10 @@ class Reordering {
     }
 
   private:
-    static constexpr size_t MEMO_ENTRIES = 1 << 12, MEMO_LONGEST = 64;
-
-    void append_ordered(std::string_view text, std::string& out) const {
-        if (text.size() > MEMO_LONGEST) {
-            out += order_(text);
-            return;
-        }
-        const std::string key(text);
-        {
-            // After a fork the lock may be held for ever, so nobody waits for it.
-            const std::unique_lock<std::mutex> lock(memo_mutex_, std::try_to_lock);
-            const auto found = lock ? memo_.find(key) : memo_.end();
-            if (lock && found != memo_.end()) {
-                out += found->second;
-                return;
-            }
-        }
-        const std::string ordered = order_(text);
-        out += ordered;
-        const std::unique_lock<std::mutex> lock(memo_mutex_, std::try_to_lock);
-        if (!lock) return;
-        if (memo_.size() >= MEMO_ENTRIES) memo_.clear();
-        memo_.emplace(key, ordered);
-    }
-
     const ClassTable& classes_;
     Order order_;
     Table<uint8_t> page_marks_;
-    mutable std::mutex memo_mutex_;
-    mutable std::unordered_map<std::string, std::string> memo_;
+    Remembered<std::string> answers_;
 };
 
 }  // namespace lopt

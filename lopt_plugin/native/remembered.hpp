@@ -1,0 +1,46 @@
+// A function from text to an answer, with the answers for short texts remembered.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace lopt {
+
+// Bounded: when there are too many answers, all are forgotten. Nobody waits for its lock, which is not held for long by
+// anyone, but may be held for ever after a fork.
+template <class Answer>
+class Remembered {
+  public:
+    using Ask = std::function<Answer(std::string_view)>;
+
+    explicit Remembered(size_t most = size_t{1} << 12) : most_(most) {}
+
+    // ask(text), which may throw, or what it answered before.
+    Answer operator()(std::string_view text, const Ask& ask) const {
+        if (text.size() > LONGEST) return ask(text);
+        const std::string key(text);
+        {
+            const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+            const auto found = lock ? answers_.find(key) : answers_.end();
+            if (lock && found != answers_.end()) return found->second;
+        }
+        Answer answer = ask(text);
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (lock && answers_.size() >= most_) answers_.clear();
+        if (lock) answers_.emplace(key, answer);
+        return answer;
+    }
+
+  private:
+    static constexpr size_t LONGEST = 64;  // bytes
+
+    size_t most_;
+    mutable std::mutex mutex_;
+    mutable std::unordered_map<std::string, Answer> answers_;
+};
+
+}  // namespace lopt
