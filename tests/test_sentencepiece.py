@@ -264,11 +264,11 @@ METASPACE = pre_tokenizers.Metaspace
     ("reason", "changes"),
     [
         ("ignore_merges over characters", {"ignore_merges": True}),
-        ("normalizer Prepend", {"normalizer": PREPEND}),
-        ("normalizer Replace", {"normalizer": normalizers.Replace(" ", "_")}),
-        ("normalizer Replace", {"normalizer": normalizers.Replace(Regex(" "), SIGN)}),
-        ("normalizer Prepend", {"normalizer": normalizers.Sequence([normalizers.Prepend("_"), REPLACE])}),
-        ("normalizer Replace", {"normalizer": normalizers.Sequence([REPLACE, normalizers.Lowercase()])}),
+        ("no ByteLevel step", {"normalizer": PREPEND}),
+        ("no ByteLevel step", {"normalizer": normalizers.Replace(" ", "_")}),
+        ("no ByteLevel step", {"normalizer": normalizers.Replace(Regex(" "), SIGN)}),
+        ("no ByteLevel step", {"normalizer": normalizers.Sequence([normalizers.Prepend("_"), REPLACE])}),
+        ("no ByteLevel step", {"normalizer": normalizers.Sequence([REPLACE, normalizers.Lowercase()])}),
         ("Metaspace with '_'", {"normalizer": None, "pre_tokenizer": METASPACE("_")}),
         (
             "behind normalizer Prepend",
