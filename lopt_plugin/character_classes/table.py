@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from .array_file import read_arrays, write_arrays
 
 CODE_POINTS = 0x110000
 PAGE_SIZE = 128
@@ -88,38 +86,20 @@ def shipped_path(tokenizers_version: str, kind: str = "table") -> Path:
     return Path(__file__).with_name(f"{kind}_{tokenizers_version}.npz")
 
 
-def write(classes: CharacterClasses, path: Path) -> None:
-    """Write the table as a compressed .npz, atomically: readers see the old file or the whole new one.
+_ARRAYS = ("pages", "cells", "compose_pairs")
 
-    Raises OSError where the folder cannot be written.
-    """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(
-                file,
-                format=np.uint32(FORMAT),
-                tokenizers_version=np.array(classes.tokenizers_version),
-                pages=classes.pages,
-                cells=classes.cells,
-                compose_pairs=classes.compose_pairs,
-            )
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+
+def write(classes: CharacterClasses, path: Path) -> None:
+    """Atomically. Raises OSError where the folder cannot be written."""
+    write_arrays(path, FORMAT, classes.tokenizers_version, {name: getattr(classes, name) for name in _ARRAYS})
 
 
 def read(path: Path, tokenizers_version: str) -> CharacterClasses | None:
     """The table at `path`; None when it is absent, damaged, of another format or of another version."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if int(file["format"]) != FORMAT or str(file["tokenizers_version"]) != tokenizers_version:
-                return None
-            classes = CharacterClasses(file["pages"], file["cells"], file["compose_pairs"], tokenizers_version)
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
+    arrays = read_arrays(path, FORMAT, tokenizers_version, _ARRAYS)
+    if arrays is None:
         return None
+    classes = CharacterClasses(**arrays, tokenizers_version=tokenizers_version)
     return classes.frozen() if _fits_together(classes) else None
 
 

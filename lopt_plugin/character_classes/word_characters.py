@@ -7,11 +7,7 @@ the text are those of its raw words in a row, so only raw words need to be norma
 from __future__ import annotations
 
 import logging
-import os
-import tempfile
 import time
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +16,7 @@ import numpy.typing as npt
 import tokenizers
 from tokenizers import normalizers
 
+from .array_file import read_arrays, write_arrays
 from .cache_folder import cache_folder
 from .table import CODE_POINTS, PAGE_SIZE, PAGES, STRIP_SPACE, WORD
 
@@ -134,39 +131,21 @@ def file_name(options: BertOptions | None, pre_tokenizer: str, version: str) -> 
     return f"words_{version}_{FORMAT}_{pre_tokenizer}_{normalizer}.npz"
 
 
+_ARRAYS = ("pages", "cells", "changed", "image_ends", "images")
+
+
 def write(characters: WordCharacters, path: Path) -> None:
-    """Atomically, as `table.write`. Raises OSError where the folder cannot be written."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(
-                file,
-                format=np.uint32(FORMAT),
-                tokenizers_version=np.array(characters.tokenizers_version),
-                pages=characters.pages,
-                cells=characters.cells,
-                changed=characters.changed,
-                image_ends=characters.image_ends,
-                images=characters.images,
-            )
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    """Atomically. Raises OSError where the folder cannot be written."""
+    arrays = {name: getattr(characters, name) for name in _ARRAYS}
+    write_arrays(path, FORMAT, characters.tokenizers_version, arrays)
 
 
 def read(path: Path, version: str) -> WordCharacters | None:
     """The characters at `path`; None when they are absent, damaged, of another format or of another version."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if int(file["format"]) != FORMAT or str(file["tokenizers_version"]) != version:
-                return None
-            characters = WordCharacters(
-                file["pages"], file["cells"], file["changed"], file["image_ends"], file["images"], version
-            )
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
+    arrays = read_arrays(path, FORMAT, version, _ARRAYS)
+    if arrays is None:
         return None
+    characters = WordCharacters(**arrays, tokenizers_version=version)
     return characters if _fits_together(characters) else None
 
 
