@@ -73,6 +73,38 @@ def random_model(rng: random.Random) -> Model:
     return Model(dict(zip(entries, ids, strict=True)), merges, characters)
 
 
+def random_character_model(rng: random.Random) -> Model:
+    """Characters of three bytes that are tokens, mostly, and merges of two and three of them; parts of some as well."""
+    pages = rng.sample(["中丁乀", "的了和", "あいア", "ㄱ가각", "กขค", "कखग", "、。「"], rng.randint(1, 3))
+    characters = "".join(pages)
+    merges: list[tuple[str, str]] = []
+    for character in characters:
+        first, second, third = stand_ins(character.encode())
+        if rng.random() < 0.9:
+            from_left = [(first, second), (first + second, third)]
+            merges += from_left if rng.random() < 0.8 else [(second, third), (first, second + third)]
+    whole = [stand_ins(character.encode()) for character in characters]
+    pairs = [(left, right) for left, right in (rng.choices(whole, k=2) for _ in range(rng.choice([2, 5, 12, 25])))]
+    longer = []
+    for _ in range(rng.choice([0, 0, 1, 4])):
+        pair, character = "".join(rng.choice(pairs)), rng.choice(whole)
+        longer.append((pair, character) if rng.random() < 0.5 else (character, pair))
+    for _ in range(rng.choice([0, 0, 1, 3])):
+        character, other, cut = rng.choice(whole), rng.choice(whole), rng.randint(1, 2)
+        longer.append((character, other[:cut]) if rng.random() < 0.5 else (other[cut:], character))
+    merges = list(dict.fromkeys([*merges, *pairs, *longer]))
+    kind = rng.randrange(4)
+    if kind == 1:
+        rng.shuffle(merges)
+    elif kind == 2:
+        merges = _nearly_sorted(rng, merges)
+    elif kind == 3:
+        merges = list(dict.fromkeys(_with_other_splits(rng, merges, {*STAND_INS, *map("".join, merges)})))
+    entries = list(dict.fromkeys([*STAND_INS, *(part for pair in merges for part in (*pair, "".join(pair)))]))
+    ids = rng.sample(range(3 * len(entries)), len(entries)) if rng.random() < 0.3 else range(len(entries))
+    return Model(dict(zip(entries, ids, strict=True)), merges, characters + rng.choice(["", "", " a", "é", "😀"]))
+
+
 def _pair_of_a_text(rng: random.Random, characters: str, merges: list[tuple[str, str]]) -> tuple[str, str]:
     """Neighbours in a random text to which some merges were applied: pairs that a text can hold."""
     tokens = [*stand_ins("".join(rng.choices(characters, k=8)).encode())]

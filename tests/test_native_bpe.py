@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import corpus
@@ -121,10 +121,14 @@ def test_any_word(small: str, word: str) -> None:
     assert _different(small, [word.encode()]) == []
 
 
-def _check_random_models(seeds: Iterable[int], words_each: int = 40) -> None:
+def _check_random_models(
+    seeds: Iterable[int],
+    words_each: int = 40,
+    make: Callable[[random.Random], random_models.Model] = random_models.random_model,
+) -> None:
     for seed in seeds:
         rng = random.Random(f"model {seed}")
-        model = random_models.random_model(rng)
+        model = make(rng)
         words = random_models.random_words(rng, model, words_each)
         core = native_cores.make_core(model.vocabulary, model.merges)
         whole = native_cores.make_core(model.vocabulary, model.merges, ignore_merges=True)
@@ -148,6 +152,12 @@ def test_random_models(part: int) -> None:
     _check_random_models(range(part * 500, part * 500 + 500))
 
 
+@pytest.mark.parametrize("part", range(2))
+def test_random_models_of_characters(part: int) -> None:
+    """What runs of characters of three bytes (native/character_runs.hpp) rest on, and what breaks it."""
+    _check_random_models(range(part * 500, part * 500 + 500), make=random_models.random_character_model)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
 def test_more_random_models(part: int) -> None:
@@ -155,12 +165,15 @@ def test_more_random_models(part: int) -> None:
     _check_random_models(range(2000 + part * 1500, 3500 + part * 1500))
 
 
+@pytest.mark.parametrize("make", [random_models.random_model, random_models.random_character_model])
 @pytest.mark.parametrize("ignore_merges", [False, True])
-def test_random_models_with_words_between_blanks(ignore_merges: bool) -> None:
+def test_random_models_with_words_between_blanks(
+    ignore_merges: bool, make: Callable[[random.Random], random_models.Model]
+) -> None:
     """Whole pre-tokens and the pieces that they are cut into are not mistaken for each other, in any order."""
     for seed in range(300):
         rng = random.Random(f"blanks {seed}")
-        model = random_models.random_model(rng)
+        model = make(rng)
         core = native_cores.make_core(model.vocabulary, model.merges, ignore_merges=ignore_merges, scanner="gpt2")
         reference = model.reference(ignore_merges)
         reference.pre_tokenizer.use_regex = True

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import corpus
+import native_cores
 import pytest
 import representatives
 import strategies
@@ -26,6 +27,7 @@ from lopt_plugin.pipeline import (
     read_pipeline,
 )
 from lopt_plugin.pipeline import split_patterns as patterns
+from lopt_plugin.pipeline.merges import Merges
 from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 
@@ -133,8 +135,9 @@ def test_every_tokenizer_of_the_collection(name: str) -> None:
             getattr(pipeline.model, "ignore_merges", None),
             *around,
         )
-        pairs = [merge if isinstance(merge, str) else " ".join(merge) for merge in file["model"]["merges"]]
+        pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in file["model"]["merges"]]
         assert pipeline.model.merges == pairs
+        assert len(pipeline.model.merges) == len(pairs)
     assert [vars(token) for token in pipeline.added_tokens] == expected_added_tokens(file, tokenizer.normalizer)
     assert set(map(type, describe(pipeline).values())) == {str}
     assert_ids_around_the_text(tokenizer, pipeline)
@@ -166,7 +169,7 @@ def test_old_and_new_files(merges_as: Any) -> None:
     merges = [["a", "b"], ["Ġ", "a"], ["!", "!"]]
     state["model"]["merges"] = list(map(merges_as, merges))
     del state["model"]["type"]
-    assert pipeline_of(Tokenizer.from_str(json.dumps(state))).model.merges == ["a b", "Ġ a", "! !"]
+    assert pipeline_of(Tokenizer.from_str(json.dumps(state))).model.merges == merges
 
 
 def test_entries_with_blanks_keep_their_merges_apart() -> None:
@@ -569,3 +572,62 @@ def test_the_description_is_stable(pre_tokenizer: pre_tokenizers.PreTokenizer) -
     from_file = pipeline_of(Tokenizer.from_str(tokenizer.to_str()))
     assert from_file == first
     assert describe(from_file) == describe(first)
+
+
+NAMES = ['"', "\\", '","', '"],["', '"merges":[', ',"merges":[[', "a,"]
+NAMES += ["\n\t\b\f\r", "\x00\x1f\x7f", "é", "中", "😀", "\u2028"]
+
+
+def test_merges_are_read_from_their_json_as_they_are() -> None:
+    """The core reads the merges itself: whatever stands in their names, and however JSON may spell it."""
+    single = sorted({character for name in NAMES for character in name} | set("ab?\u2581"))
+    vocabulary = {name: number for number, name in enumerate(dict.fromkeys([*single, *NAMES]))}
+    merges: list[list[str]] = []
+    for name in NAMES:
+        for end in range(2, len(name) + 1):
+            vocabulary.setdefault(name[:end], len(vocabulary))
+            merges.append([name[: end - 1], name[end - 1]])
+    tokenizer = Tokenizer(models.BPE(vocabulary, [(left, right) for left, right in merges], unk_token="?"))
+    state = tokenizer.model.__getstate__()
+    split = Merges.split_off(state)
+    assert split is not None
+    assert json.loads(split[0]) | {"merges": list(split[1])} == json.loads(state)
+    assert split[1] == merges
+
+    def tables(merges: Any) -> Any:
+        core = native_cores.make_core(vocabulary, merges, unknown_characters=("?", False, False))
+        return [core.encode(text) for text in [*NAMES, "".join(NAMES), "".join(reversed(NAMES))]]
+
+    spelled = [json.dumps(merges, **options).encode() for options in ({}, {"ensure_ascii": False}, {"indent": 2})]
+    assert [tables(text) for text in (split[1].text, *spelled)] == [tables(merges)] * 4
+
+
+NO_MERGES = r"""
+[
+[]]
+[[]]
+{}
+[1]
+\
+["a"]
+[["a"]]
+[["a","b"]
+[["a","b"],]
+[["a" "b"]]
+[["a","b"]] x
+[["a","b","c"]]
+[["a","b]]
+[["a","\
+[["a","\x"]]
+[["a","\u12"]]
+[["a","\udc00"]]
+[["a","\ud800"]]
+[["a","\ud800\u0041"]]
+"""
+
+
+@pytest.mark.parametrize("text", NO_MERGES.split("\n"))
+def test_what_is_no_list_of_merges_is_refused(text: str) -> None:
+    vocabulary = {"a": 0, "b": 1, "?": 2, "\u2581": 3}
+    with pytest.raises(ValueError, match="merge"):
+        native_cores.make_core(vocabulary, text.encode(), unknown_characters=("?", False, False))

@@ -21,7 +21,7 @@ class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
     vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
-    merges: "left right" or [left, right], by rank.
+    merges: "left right" or [left, right], by rank; or the JSON of such a list.
     class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
     refinements: (matcher, behavior, invert, after_byte_level).
@@ -53,7 +53,7 @@ class Core:
         self,
         *,
         vocabulary: dict[str, int],
-        merges: list[str] | list[list[str]],
+        merges: list[str] | list[list[str]] | bytes,
         ignore_merges: bool,
         class_pages: bytes,
         class_cells: bytes,

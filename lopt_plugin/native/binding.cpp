@@ -4,6 +4,7 @@
 
 #include "byte_pair.hpp"
 #include "end_of_word.hpp"
+#include "merges_json.hpp"
 #include "normalizer_arguments.hpp"
 #include "offset_objects.hpp"
 #include "python_core.hpp"
@@ -20,10 +21,7 @@ std::vector<MergeItem> merge_items(nb::list merges) {
     items.reserve(merges.size());
     for (nb::handle merge : merges) {
         if (PyUnicode_Check(merge.ptr())) {
-            const std::string_view both = utf8_of(merge);
-            const size_t blank = both.find(' ');
-            if (blank == std::string_view::npos) throw std::invalid_argument("a merge is not two names");
-            items.push_back({both.substr(0, blank), both.substr(blank + 1)});
+            items.push_back(merge_of(utf8_of(merge)));
         } else {
             const nb::object pair = nb::borrow(merge);
             if (nb::len(pair) != 2) throw std::invalid_argument("a merge is not two names");
@@ -31,6 +29,13 @@ std::vector<MergeItem> merge_items(nb::list merges) {
         }
     }
     return items;
+}
+
+// Of a model's state; null where the merges are a list.
+std::unique_ptr<const MergesJson> merges_json(nb::object merges) {
+    if (!PyBytes_Check(merges.ptr())) return nullptr;
+    const auto text = nb::borrow<nb::bytes>(merges);
+    return std::make_unique<const MergesJson>(std::string_view(text.c_str(), text.size()));
 }
 
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
@@ -74,14 +79,15 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
   public:
     using PythonCore::PythonCore;
 
-    static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages,
+    static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::object merges, bool ignore_merges, nb::bytes class_pages,
                        nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
                        const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::list steps,
                        const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
                        const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
                        const std::optional<BlankSignsTuple>& blank_signs, nb::object align) {
         auto names = vocabulary_items(vocabulary);
-        auto merge_names = merge_items(merges);
+        const auto json = merges_json(merges);
+        auto merge_names = json ? json->items() : merge_items(nb::cast<nb::list>(merges));
         if (!end_of_word_suffix.empty()) {
             if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
             if (unknown_characters) throw std::invalid_argument("words end in a suffix, and the model is over characters");

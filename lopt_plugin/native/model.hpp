@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "character_runs.hpp"
 #include "compatibility.hpp"
 #include "cuts.hpp"
 #include "in_parts.hpp"
@@ -30,10 +32,11 @@ class Model {
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
-          words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
+          tells_words_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
           words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
         compatibility_.build_edges(merges_);
         link_shorter();
+        if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
         merges_.forget_pairs();
         reproduction_ = {};
     }
@@ -44,7 +47,11 @@ class Model {
     const Cuts& cuts() const { return cuts_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
+    // Null where the vocabulary does not allow it.
+    const CharacterRuns* character_runs() const { return character_runs_ ? &*character_runs_ : nullptr; }
     bool ends_words() const { return ends_words_; }
+    // Does it make a difference whether a piece is a whole pre-token?
+    bool tells_words() const { return tells_words_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
     // The id of an entry that BPE makes of the text, short enough to be found as a whole; NONE if it is no such entry.
     uint32_t word_id(std::string_view text) const {
@@ -56,8 +63,7 @@ class Model {
     // Is the byte an entry, or one that is dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
     size_t bytes() const {
-        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() +
-               + cache_.bytes();
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + (character_runs_ ? character_runs_->bytes() : 0);
     }
 
   private:
@@ -106,6 +112,12 @@ class Model {
         }
     }
 
+    void index_character_runs(const Vocabulary& vocabulary) {
+        character_runs_.emplace(
+            vocabulary.entries(), merges_, cuts_, [this](std::string_view text) { return word_id(text); },
+            [this](uint32_t id) { return !compatibility_.irregular(id); });
+    }
+
     // No text holds the byte that keys are filled up with, so entries that do are not looked for.
     static bool fits_key(const Entry& entry) {
         return entry.bytes.size() <= LONGEST_KEY && entry.bytes.find('\xFF') == std::string_view::npos;
@@ -144,11 +156,12 @@ class Model {
     Trie trie_;
     Matcher matcher_;
     Cuts cuts_;
-    bool ends_words_;
+    bool ends_words_, tells_words_;
     WordTable words_;
     LongWordTable long_words_;
     WordCache cache_;
     WordEncoder words_encoder_;
+    std::optional<CharacterRuns> character_runs_;
 };
 
 }  // namespace lopt

@@ -27,6 +27,7 @@ class StretchEncoder {
         void read_later(const void* const* memory) { window.read_later = memory; }
 
         Window window;
+        CharacterRun run;
         std::vector<Span> pieces;
         WordBuffer words;
         const uint8_t* readable_end = nullptr;  // behind the pieces of the window, where stretches are joined
@@ -177,33 +178,33 @@ class StretchEncoder {
     const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
         window.start(p);
+        space.run.start(p);
         while (p < stop) {
-            if (window.full()) {
-                model_.words().resolve(window, text.readable_end, out);
-                window.start(p);
-            }
+            make_room(text, window, out);
             // A window that begins with characters of three bytes would find little.
             if (stop - p >= 64 && p[0] < 0xE0 && p[1] < 0xE0) {
                 const uint64_t starts = Scanner::starts(classes_, p);
                 if (starts) {
                     if (!holds_three_bytes(p)) {
+                        flush_run(text, space, out);
                         p = add_starts(window, p, starts);
                         continue;
                     }
                     const uint8_t* const at = p;
                     for (uint64_t left = starts; left; left &= left - 1) {
                         const uint8_t* end = at + __builtin_ctzll(left);
-                        add_cut(text, p, end, window, out);
+                        add_cut(text, p, end, space, out);
                         p = end;
                     }
                     continue;
                 }
             }
             const uint8_t* end = Scanner::next(classes_, p, text.end);
-            add_cut(text, p, end, window, out);
+            add_cut(text, p, end, space, out);
             p = end;
         }
-        if (window.count) model_.words().resolve(window, text.readable_end, out);
+        flush_run(text, space, out);
+        flush(text, window, out);
         return p;
     }
 
@@ -242,8 +243,9 @@ class StretchEncoder {
         };
         const auto add = [&](const uint8_t* from, size_t length) {
             const uint8_t* word = words.copy(window, from, length, text.readable_end);
-            if (may_be_cut(word, length)) add_cut({word, word, words.readable_end()}, word, word + length, window, out, end_words);
-            else window.add(word + length + end_words);
+            // No cut is made before the sign for the word's end.
+            if (may_be_cut(word, length)) add_pieces({word, word, words.readable_end()}, word, word + length, window, out);
+            window.add(word + length + end_words);
         };
         words.start(window);
         while (p < stop) {
@@ -299,20 +301,18 @@ class StretchEncoder {
     }
     static bool may_be_cut(const uint8_t* p, size_t length) { return *p >= 0xE0 || (length > 1 && p[1] >= 0xE0); }
     // Adds a pre-token. Characters of three bytes and more mean scripts without spaces, whose words fall into pieces.
-    // No cut is made before the `behind` bytes that stand behind it.
-    void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out, size_t behind = 0) const {
-        if (may_be_cut(p, static_cast<size_t>(end - p))) {
-            if (window.full()) {
-                model_.words().resolve(window, text.readable_end, out);
-                window.start(p);
-            }
-            add_pieces(text, p, end, window, out);
-        }
-        window.add(end + behind);
+    void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Workspace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        const bool cut = may_be_cut(p, static_cast<size_t>(end - p));
+        if (cut && model_.character_runs()) return add_to_run(text, p, end, space, out);
+        flush_run(text, space, out);
+        if (cut) add_pieces(text, p, end, window, out);
+        window.add(end);
     }
-    // Adds the cuts inside the pre-token [p, end), not its end, to a window that is not full. Without a branch on what is a cut: that is hard to predict.
+    // Adds the cuts inside the pre-token [p, end), not its end. Without a branch on what is a cut: that is hard to predict.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
         const Cuts& cuts = model_.cuts();
+        make_room({p, end, text.readable_end}, window, out);
         uint32_t first = window.count, count = window.count;
         const uint8_t* base = window.base;
         int length;
@@ -335,6 +335,89 @@ class StretchEncoder {
         }
         window.count = count;
         if (restarted || count > first) window.parts.push_back({first, count});
+    }
+
+    // Adds the pre-token [word, end). Characters of three bytes are gathered in the run of characters, over several
+    // pre-tokens; what is added to the window next must flush it first.
+    void add_to_run(const Text& text, const uint8_t* word, const uint8_t* end, Workspace& space, IdBuffer& out) const {
+        const CharacterRuns& runs = *model_.character_runs();
+        CharacterRun& run = space.run;
+        if (run.count == 0) run.start(word);
+        uint32_t first = run.count;
+        for (const uint8_t* p = word;;) {
+            runs.read(run, end);
+            if (run.end() == end) {
+                if (p == word && model_.tells_words() && run.is_one_piece(first)) run.set_word(first);
+                return;
+            }
+            if (run.count > first && !ends_at_cut(run.end())) run.drop_last_piece(first);
+            if (run.count == first) {
+                const bool full = first > 0 && CharacterRuns::begins(p);
+                flush_run(text, space, out);
+                if (!full) {
+                    make_room(text, space.window, out);
+                    const uint8_t* const stop = next_piece(p, end);
+                    add_part(space.window, stop, p == word && stop == end);
+                    p = stop;
+                }
+            } else {
+                p = run.end();
+                flush_run(text, space, out);
+            }
+            if (p == end) return;
+            run.start(p);
+            first = 0;
+        }
+    }
+    void flush_run(const Text& text, Workspace& space, IdBuffer& out) const {
+        CharacterRun& run = space.run;
+        if (run.count == 0) return;
+        const CharacterRuns& runs = *model_.character_runs();
+        Window& window = space.window;
+        runs.find(run);
+        const uint64_t special = run.special();
+        for (uint32_t i = 0; i < run.count;) {
+            make_room(text, window, out);
+            uint32_t* ids = window.ready_end();
+            uint32_t stop = i;
+            for (;;) {
+                const uint32_t plain = run.next(special, stop);
+                ids = CharacterRuns::write(run, stop, plain, ids);
+                stop = plain;
+                if (stop == run.count || run.hard >> stop & 1) break;
+                ids = runs.write_several(run, stop++, ids);
+            }
+            if (stop > i) window.add_settled(run.begin + stop * CharacterRun::LENGTH, ids);
+            if (stop == run.count) break;
+            make_room(text, window, out);
+            i = stop + run.piece(stop);
+            add_part(window, run.begin + i * CharacterRun::LENGTH, run.words >> stop & 1);
+        }
+        run.count = 0;
+    }
+    void add_part(Window& window, const uint8_t* end, bool is_word) const {
+        if (model_.tells_words() && !is_word) window.parts.push_back({window.count, window.count});
+        window.add(end);
+    }
+    bool is_cut(const uint8_t* p, uint32_t left, uint32_t right) const {
+        return (left | right) >= 0x800 && model_.cuts().between(left, right, p[-1], *p);
+    }
+    // Is the place behind a character of three bytes, inside a pre-token, a cut?
+    bool ends_at_cut(const uint8_t* p) const {
+        int length;
+        const uint32_t left = decode_character(p - CharacterRun::LENGTH, length);
+        return is_cut(p, left, decode_character(p, length));
+    }
+    // The end of the piece of a pre-token that begins at p.
+    const uint8_t* next_piece(const uint8_t* p, const uint8_t* end) const {
+        int length;
+        uint32_t left = decode_character(p, length);
+        for (p += length; p < end; p += length) {
+            const uint32_t right = decode_character(p, length);
+            if (is_cut(p, left, right)) return p;
+            left = right;
+        }
+        return end;
     }
 
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {

@@ -29,6 +29,12 @@ enum class Names { stand_ins, bytes };
 struct MergeItem {
     std::string_view left, right;
 };
+// Of two names with a blank between them.
+inline MergeItem merge_of(std::string_view both) {
+    const size_t blank = both.find(' ');
+    if (blank == std::string_view::npos) throw std::invalid_argument("a merge is not two names");
+    return {both.substr(0, blank), both.substr(blank + 1)};
+}
 struct Entry {
     std::string_view bytes;
     uint32_t id;

@@ -35,6 +35,14 @@ struct Window {
     };
     std::vector<Parts> parts;
 
+    // A piece whose ids are known when it is added: they stand in `ready` from `first` on, up to those of the next one.
+    struct Settled {
+        uint32_t piece, first;
+    };
+    static constexpr uint32_t READY = 4096, READY_AT_ONCE = 256;
+    uint32_t settled_count = 0, ready_count = 0;
+    Settled settled[ROOM + 1];
+
     // A piece that the table of entries does not hold where it is looked for first.
     struct Miss {
         WordKey key;
@@ -48,6 +56,7 @@ struct Window {
     static constexpr uint32_t COPIED = 16;
 
     uint32_t ids[ROOM + COPIED];
+    uint32_t ready[READY + READY_AT_ONCE + COPIED];
     Miss misses[ROOM + 1];
     uint32_t found[ROOM + 1][COPIED];  // of each miss
     uint32_t fresh[ROOM + 1];          // the misses that the cache does not hold
@@ -65,8 +74,20 @@ struct Window {
         count = 0;
         bounds[0] = 0;
         parts.clear();
+        settled_count = ready_count = 0;
     }
-    bool full() const { return count >= WINDOW; }
+    bool full() const { return (count >= WINDOW) | (ready_count >= READY); }
+    // Room for READY_AT_ONCE ids of a settled piece; to be written, and then added with their end.
+    uint32_t* ready_end() { return ready + ready_count; }
+    void add_settled(const uint8_t* end, const uint32_t* ids_end) {
+        if (settled_count && settled[settled_count - 1].piece + 1 == count) {
+            bounds[count] = static_cast<uint32_t>(end - base);
+        } else {
+            settled[settled_count++] = {count, ready_count};
+            add(end);
+        }
+        ready_count = static_cast<uint32_t>(ids_end - ready);
+    }
     void add(const uint8_t* end) { bounds[++count] = static_cast<uint32_t>(end - base); }
     bool is_whole(uint32_t piece) const {
         const auto later = std::upper_bound(parts.begin(), parts.end(), piece, [](uint32_t k, const Parts& p) { return k < p.first; });
@@ -80,7 +101,8 @@ struct Window {
 class WordEncoder {
   public:
     WordEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache)
-        : words_(words), long_words_(long_words), merges_(merges), short_words_(merges), matcher_(matcher), cache_(cache) {}
+        : words_(words), long_words_(long_words), merges_(merges), short_words_(merges), matcher_(matcher), cache_(cache),
+          no_word_(words.prefetch(WordTable::NO_WORD)) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
@@ -105,19 +127,26 @@ class WordEncoder {
     template <bool NEAR_END>
     uint32_t probe(Window& window) const {
         window.further = 0;
-        uint32_t missing = 0;
+        window.settled[window.settled_count] = {window.count, window.ready_count};
+        uint32_t missing = 0, settled = 0;
         for (uint32_t first = 0; first < window.count; first += BLOCK)
-            missing = probe_block<NEAR_END>(window, first, std::min(first + BLOCK, window.count), missing);
+            missing = probe_block<NEAR_END>(window, first, std::min(first + BLOCK, window.count), missing, settled);
         return missing;
     }
     // The same for pieces [first, last), with `missing` gathered so far. All slots are asked for before one is read.
+    // `settled`: the first settled piece that is not before them.
     template <bool NEAR_END>
-    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing) const {
+    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing, uint32_t& settled) const {
         WordKey keys[BLOCK];
         for (uint32_t k = first; k < last; k++) {
             const WordKey key = key_of<NEAR_END>(window, k);
             keys[k - first] = key;
             window.ids[k] = words_.prefetch(key);
+        }
+        for (; window.settled[settled].piece < last; settled++) {
+            const uint32_t k = window.settled[settled].piece;
+            keys[k - first] = WordTable::NO_WORD;
+            window.ids[k] = no_word_;
         }
         uint32_t elsewhere[BLOCK + 1], count = 0;
         for (uint32_t k = first; k < last; k++) {
@@ -228,21 +257,30 @@ class WordEncoder {
     void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
         uint32_t* const begin = out.reserve(window.bounds[window.count] + Window::COPIED);
         uint32_t* o = begin;
-        uint32_t piece = 0;
-        for (uint32_t m = 0; m <= missing; m++) {
-            const uint32_t stop = m < missing ? window.misses[m].piece : window.count;
-            copy_some(window.ids + piece, o);
-            for (uint32_t n = Window::COPIED; n < stop - piece; n += Window::COPIED) copy_some(window.ids + piece + n, o + n);
-            o += stop - piece;
-            piece = stop + 1;
-            if (m == missing) break;
-            const uint32_t count = window.misses[m].count;
-            if (count == Window::UNBOUNDED) {
-                o = encode_long(window, window.misses[m].piece, o);
-                continue;
+        uint32_t piece = 0, m = 0;
+        for (uint32_t s = 0;; s++) {
+            const Window::Settled& settled = window.settled[s];
+            for (;;) {
+                const uint32_t next_miss = m < missing ? window.misses[m].piece : window.count;
+                const uint32_t stop = std::min(next_miss, settled.piece);
+                copy_all(window.ids + piece, stop - piece, o);
+                o += stop - piece;
+                piece = stop;
+                if (stop == settled.piece) break;
+                const uint32_t count = window.misses[m++].count;
+                piece++;
+                if (count == Window::UNBOUNDED) {
+                    o = encode_long(window, stop, o);
+                    continue;
+                }
+                copy_some(window.found[m - 1], o);
+                o += count;
             }
-            copy_some(window.found[m], o);
+            if (s == window.settled_count) break;
+            const uint32_t count = window.settled[s + 1].first - settled.first;
+            copy_all(window.ready + settled.first, count, o);
             o += count;
+            piece++;
         }
         out.set_end(o);
         if (window.read_later)
@@ -250,6 +288,10 @@ class WordEncoder {
     }
     static_assert(sizeof(ShortWords::Word::ids) <= sizeof(uint32_t[Window::COPIED]));
     static void copy_some(const uint32_t* from, uint32_t* to) { std::memcpy(to, from, Window::COPIED * sizeof *to); }
+    static void copy_all(const uint32_t* from, uint32_t count, uint32_t* to) {
+        copy_some(from, to);
+        for (uint32_t n = Window::COPIED; n < count; n += Window::COPIED) copy_some(from + n, to + n);
+    }
 
     // Ids of a piece of more than LONGEST_KEY bytes, written to o, which has room for one a byte; returns their end.
     uint32_t* encode_long(const Window& window, uint32_t piece, uint32_t* o) const {
@@ -267,6 +309,7 @@ class WordEncoder {
     const Matcher& matcher_;
     WordCache& cache_;
     KeyMasks masks_;
+    uint32_t no_word_;
 };
 
 }  // namespace lopt

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ..character_classes.word_characters import BertOptions as BertOptions
 
 if TYPE_CHECKING:
+    from .merges import Merge
     from .normalizers import NormalizerStep
 
 Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
@@ -39,14 +41,14 @@ class BytePairModel:
     """Byte-level BPE.
 
     vocabulary: entry, in the byte-level alphabet, to id.
-    merges: by rank; "left right", or [left, right] where an entry holds a blank.
+    merges: by rank; each [left, right], or "left right" in older files.
     ignore_merges: a pre-token that is an entry becomes that entry, whatever the merges give.
     dropped_bytes: bytes of UTF-8 that are no entry; they are taken out of a pre-token before anything is merged.
     end_of_word_suffix: stands, in the names of entries, behind what ends a pre-token; "" where the model has none.
     """
 
     vocabulary: dict[str, int]
-    merges: list[str] | list[list[str]]
+    merges: Sequence[Merge]
     ignore_merges: bool
     dropped_bytes: bytes = b""
     end_of_word_suffix: str = ""
@@ -57,13 +59,13 @@ class SentencePieceModel:
     """BPE over characters, as SentencePiece trains it, in which U+2581 stands for a blank.
 
     vocabulary: entry to id.
-    merges: by rank; "left right", or [left, right] where an entry holds a blank.
+    merges: by rank; each [left, right], or "left right" in older files.
     unk_token, fuse_unk, byte_fallback: what becomes of a character that is no entry: its bytes' tokens "<0x00>" to
         "<0xFF>" with `byte_fallback`; else the unknown token, once for a whole run with `fuse_unk`.
     """
 
     vocabulary: dict[str, int]
-    merges: list[str] | list[list[str]]
+    merges: Sequence[Merge]
     unk_token: str | None
     fuse_unk: bool
     byte_fallback: bool

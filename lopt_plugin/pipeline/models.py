@@ -12,6 +12,7 @@ import tokenizers
 from ..character_classes import alphabet
 from .component_state import unknown_options
 from .components import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
+from .merges import Merges
 
 _WORD_PIECE_OPTIONS = {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}
 _OPTIONS = {
@@ -66,12 +67,11 @@ def _read_byte_pairs(
     left to the native core.
     """
     with _garbage_collection_paused():
-        state = json.loads(tokenizer.model.__getstate__())
-        merges = state.get("merges", [])
+        text = tokenizer.model.__getstate__()
+        parts = Merges.split_off(text)
+        state = json.loads(text if parts is None else parts[0])
         vocabulary: dict[str, int] = state.get("vocab", {})
-        if merges and not isinstance(merges[0], str) and " " not in "".join(vocabulary):
-            merges = list(map(" ".join, merges))  # a third of the memory, and nothing for the collector to visit
-        state["merges"] = merges
+        merges = state.get("merges", []) if parts is None else parts[1]
     if unsupported := unknown_options(state, _OPTIONS, "model"):
         return unsupported
     if state["dropout"]:

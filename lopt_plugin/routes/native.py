@@ -11,6 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers
 
 from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, SentencePieceModel, WordPieceModel
+from ..pipeline.merges import Merges
 from ..pipeline.normalizers import NormalizationForm, NormalizerStep
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
@@ -221,7 +222,7 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
     form_pages, form_cells = form_table(steps)
     return {
         "vocabulary": model.vocabulary,
-        "merges": model.merges,
+        "merges": model.merges.text if isinstance(model.merges, Merges) else model.merges,
         "ignore_merges": isinstance(model, BytePairModel) and model.ignore_merges,
         "class_pages": classes.pages.tobytes(),
         "class_cells": classes.cells.tobytes(),
