@@ -92,13 +92,14 @@ class CharacterRuns {
             const uint32_t id = token_of({reinterpret_cast<const char*>(p), sizeof p});
             characters_[c] = id != NONE ? id : several_ids(p);
         }
+        for (const InnerPlace& place : cuts.open_places()) note_open(place);
         std::vector<Pair> pairs;
         for (const auto& entry : entries) {
             const uint8_t* p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
             const size_t size = entry.bytes.size();
+            if (std::none_of(p, p + size, [](uint8_t byte) { return byte >= 0xE0; })) continue;
             for (size_t i = 0; i + 9 <= size; i++)
                 if (are_characters(p + i, 3)) set_triple(decode(p + i), decode(p + i + 3), decode(p + i + 6));
-            visit_inner_places(entry.bytes, [this](const InnerPlace& place) { note_open(place); });
             if (size != 6 || !are_characters(p, 2)) continue;
             const uint32_t id = token_of(entry.bytes);
             pairs.push_back({key_of(decode(p), decode(p + 3)), id != NONE && rises(id) ? id : HARD});
@@ -241,7 +242,6 @@ class CharacterRuns {
         return SEVERAL | static_cast<uint32_t>(several_.size() - IDS_EACH - 1);
     }
     void note_open(const InnerPlace& place) {
-        if (place.is_whole()) return;
         if (place.left != NONE && place.left < CODE_POINTS) characters_[place.left] |= OPEN_RIGHT;
         if (place.right != NONE && place.right < CODE_POINTS) characters_[place.right] |= OPEN_LEFT;
         if (place.left != NONE || place.right != NONE) return;

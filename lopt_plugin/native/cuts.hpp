@@ -53,8 +53,9 @@ class Cuts {
         : pairs_(PAIR_BITS / 64, none ? ~uint64_t{0} : 0), open_(OPEN_BITS / 64, 0), left_open_(OPEN_BITS / 64, 0), right_open_(OPEN_BITS / 64, 0) {
         for (const auto& entry : entries)
             visit_inner_places(entry.bytes, [this](const InnerPlace& place) {
-                if (place.is_whole()) set_pair(place.left, place.right);
-                else if (place.left != NONE) set(left_open_, open_bit(place.left, place.first_byte));
+                if (place.is_whole()) return set_pair(place.left, place.right);
+                open_places_.push_back(place);
+                if (place.left != NONE) set(left_open_, open_bit(place.left, place.first_byte));
                 else if (place.right != NONE) set(right_open_, open_bit(place.right, place.last_byte));
                 else set(open_, size_t{place.last_byte} << 8 | place.first_byte);
             });
@@ -70,6 +71,8 @@ class Cuts {
         return get(left_open_, open_bit(left, first_byte)) | get(right_open_, open_bit(right, last_byte)) |
                get(open_, size_t{last_byte} << 8 | first_byte);
     }
+    // Those places inside entries beside which one character is not whole.
+    const std::vector<InnerPlace>& open_places() const { return open_places_; }
     // `between` for two characters of ASCII where no entry ends inside a character, by the pair alone and exactly.
     bool between_ascii(uint8_t left, uint8_t right) const { return !(ascii_[left][right >> 6] >> (right & 63) & 1); }
     // The same for any two characters.
@@ -93,6 +96,7 @@ class Cuts {
     static bool get(const Table<uint64_t>& bits, size_t i) { return bits[i >> 6] >> (i & 63) & 1; }
 
     Table<uint64_t> pairs_, open_, left_open_, right_open_;
+    std::vector<InnerPlace> open_places_;
     std::array<std::array<uint64_t, 2>, 0x80> ascii_{};
 };
 

@@ -128,7 +128,7 @@ class Model {
         return std::any_of(entry.bytes.begin(), entry.bytes.end(), cut);  // END_OF_WORD included
     }
     static WordTable::Item item(const Entry& entry, uint32_t flag = 0) {
-        const KeyMasks masks;
+        static const KeyMasks masks;
         return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};
     }
 
