@@ -14,7 +14,7 @@ namespace lopt {
 template <class Core>
 class PythonCore {
   public:
-    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id) {}
+    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id), offset_objects_(objects_.integers()) {}
     PythonCore(const PythonCore&) = delete;
     PythonCore& operator=(const PythonCore&) = delete;
 
@@ -159,7 +159,7 @@ class PythonCore {
         IdObjects::List list(objects_);
         list.append(ids, count);
         nb::object ids_list = nb::steal(list.finish());
-        return nb::make_tuple(std::move(ids_list), nb::steal(list_of_offsets(offsets.data.get() + offsets.first, offsets.count(), objects_.integers())));
+        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count())));
     }
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
@@ -198,6 +198,7 @@ class PythonCore {
     }
     std::unique_ptr<Core> core_;
     IdObjects objects_;
+    OffsetObjects offset_objects_;
 };
 
 }  // namespace lopt
