@@ -90,7 +90,8 @@ def test_corpora(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["tiny_roberta", "tiny_falcon", "qwen3", "tiny_clip", "tiny_metaspace_first", "wordpiece_uncased", "wordpiece_cased"]
+    "name",
+    ["tiny_roberta", "tiny_falcon", "qwen3", "tiny_clip", "tiny_metaspace_first", "wordpiece_uncased"],
 )
 def test_each_code_point_in_context(name: str) -> None:
     if name not in TELLING:
@@ -129,7 +130,9 @@ def test_threads_and_chunks(name: str) -> None:
                     assert cut == (ids[-limit:], offsets[-limit:])
 
 
-@pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_roberta", "tiny_llama2", "tiny_metaspace_first", "tiny_clip", "wordpiece_uncased"])
+@pytest.mark.parametrize(
+    "name", ["tiny_qwen2", "tiny_roberta", "tiny_llama2", "tiny_metaspace_first", "tiny_clip", "wordpiece_uncased"]
+)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=strategies.texts())
 def test_any_text(name: str, text: str) -> None:

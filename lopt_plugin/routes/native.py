@@ -41,7 +41,9 @@ class NativeRoute:
         self.templates = pipeline.templates
         self.gives_offsets = _gives_offsets(pipeline)
         self._trim_blanks = pipeline.offset_trim != "none"
+        # The first id's offset depends on its being the first.
         self._spare_first = pipeline.offset_trim == "blanks, but one in front of the first token"
+        self.first_offset_differs = self._spare_first
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
@@ -152,6 +154,21 @@ class NativeRoute:
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
         return both
+
+    def words(
+        self, words: list[str], split_special_tokens: bool, offsets: bool, *, as_lists: bool
+    ) -> tuple[Any, Any, Any]:
+        """Ids of each word alone, one after the other; how many each has; their offsets in the word, or None.
+
+        Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises CannotEncodeError as
+        `text_with_offsets`.
+        """
+        trims = self._trim_blanks, self._spare_first
+        try:
+            made: tuple[Any, Any, Any] = self.core.encode_words(words, split_special_tokens, offsets, *trims, as_lists)
+        except ValueError as error:
+            raise CannotEncodeError(str(error)) from error
+        return made
 
     def info(self) -> dict[str, Any]:
         return dict(self.core.info())
