@@ -4,21 +4,49 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from tokenizers import Encoding
 from transformers.tokenization_utils_base import BatchEncoding
 
 from .encoder import Encoder
 from .route_choice import Snapshot
 from .routes import Row
-from .row_encoding import RowRequest
+from .row_encoding import RowRequest, Run
 
 # The call that a result came from: encoder, its state then, rows, add_special_tokens, split_special_tokens, the number
 # of ids kept (None: all) and whether the end of the text was kept. A plain tuple, as every call makes one. In place of
 # the last four stands a RowRequest where that does not say it all.
 PlainSource = tuple[Encoder, Snapshot, Sequence[str], bool, bool, "int | None", bool]
 Source = PlainSource | tuple[Encoder, Snapshot, Sequence[Row], RowRequest]
+
+
+class Places(NamedTuple):
+    """Where the ids of each row came from; see `row_encoding.Columns`."""
+
+    runs: list[list[Run]]
+    samples: list[int] | None
+    word_counts: list[list[Any]] | None
+
+    def sequence_ids(self, row: int) -> list[int | None]:
+        """For each id, its text."""
+        found: list[int | None] = []
+        for text, begin, end in self.runs[row]:
+            found += [text] * (end - begin)
+        return found
+
+    def word_ids(self, row: int) -> list[int | None] | None:
+        """For each id, its word; None where texts were not given in words."""
+        assert self.word_counts is not None
+        counts = self.word_counts[row if self.samples is None else self.samples[row]]
+        if any(of_text is None for of_text in counts):
+            return None
+        words = [np.repeat(np.arange(len(of_text)), of_text).tolist() for of_text in counts]
+        found: list[int | None] = []
+        for text, begin, end in self.runs[row]:
+            found += [None] * (end - begin) if text is None else words[text][begin:end]
+        return found
 
 
 class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
@@ -29,6 +57,8 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
     _source: Source | None
     _made: list[Encoding] | None
+    # For who asks for no more than that; None: HF's encodings are asked.
+    _lopt_places: Places | None = None
 
     @classmethod
     def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
@@ -47,6 +77,23 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     @_encodings.setter
     def _encodings(self, encodings: list[Encoding] | None) -> None:
         self._made, self._source = encodings, None
+
+    def sequence_ids(self, batch_index: int = 0) -> list[int | None]:
+        """As in transformers."""
+        places = self._lopt_places
+        if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
+            return places.sequence_ids(batch_index)
+        found: list[int | None] = super().sequence_ids(batch_index)
+        return found
+
+    def word_ids(self, batch_index: int = 0) -> list[int | None]:
+        """As in transformers."""
+        places, found = self._lopt_places, None
+        if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
+            found = places.word_ids(batch_index)
+        if found is None:
+            found = super().word_ids(batch_index)
+        return found
 
     @property
     def is_fast(self) -> bool:

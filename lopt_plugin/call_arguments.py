@@ -23,7 +23,7 @@ _LARGEST_PADDING = 1 << 28
 _CUTS = frozenset(("longest_first", "only_first"))
 _DO_NOT_CUT = "do_not_truncate"
 
-# Arguments of `_encode_plus` that, if true, ask for something only HF gives.
+# Arguments of `_encode_plus` that, if true, ask for something that only HF gives in transformers 4.
 _ASK_FOR_MORE = ("stride", "is_split_into_words", "return_overflowing_tokens")
 # transformers 4 raises TypeError for every argument it does not know.
 _MAY_BE_FALSE = "sanitize_control_tokens"
@@ -90,6 +90,7 @@ class Wanted(NamedTuple):
     limit: how many ids of a row are kept (None: all), by the strategy `cut`; max_length is that argument as given.
     width: rows are padded to that length (0: to the longest row's), and to a multiple of `multiple`; None: not at all.
     token_type_ids to length: which columns were asked for; the first two are None where the model decides.
+    overflow: what is cut off makes rows of its own, with `stride` ids in common.
     """
 
     add_special_tokens: bool
@@ -107,11 +108,13 @@ class Wanted(NamedTuple):
     offsets: bool
     length: bool
     verbose: bool
+    overflow: bool
+    stride: int
 
     @property
     def plain(self) -> bool:
         """Nothing but ids, cut or not, of which all other columns follow by their length."""
-        more = self.special_tokens_mask or self.offsets or self.length
+        more = self.special_tokens_mask or self.offsets or self.length or self.overflow or self.stride
         return self.width is None and self.tensors is None and not more
 
 
@@ -123,8 +126,11 @@ def wanted_of_encode_plus(kwargs: dict[str, Any]) -> Wanted:
     if unknown:
         raise NotPlainError(f"argument {min(unknown)}")
     for name in _ASK_FOR_MORE:
-        if kwargs.get(name):
+        if TRANSFORMERS_4 and kwargs.get(name):
             raise NotPlainError(name)
+    stride = kwargs.get("stride", 0)
+    if type(stride) is not int or not 0 <= stride < _LARGEST_LENGTH:
+        raise NotPlainError("stride is not a usual whole number")
     if type(kwargs.get("add_special_tokens", True)) is not bool:
         raise NotPlainError("add_special_tokens is not a bool")
     if kwargs.get("split_special_tokens") not in (None, True, False):
@@ -155,6 +161,8 @@ def wanted_of_encode_plus(kwargs: dict[str, Any]) -> Wanted:
         bool(kwargs.get("return_offsets_mapping")),
         bool(kwargs.get("return_length")),
         kwargs.get("verbose", True),
+        bool(kwargs.get("return_overflowing_tokens")),
+        0 if limit is None else stride,
     )
 
 
@@ -176,8 +184,13 @@ def _padding_of(kwargs: dict[str, Any], max_length: Any) -> tuple[int | None, in
     return max_length, multiple
 
 
-def rows_of_encode_plus(text: Any, text_pair: Any) -> tuple[list[Row], bool]:
-    """Rows of plain str or pairs of them, and whether they are a batch. Raises NotPlainError where HF must be asked."""
+def rows_of_encode_plus(text: Any, text_pair: Any, in_words: bool = False) -> tuple[list[Row], bool]:
+    """Rows of plain str or pairs of them, and whether they are a batch; with `in_words`, lists of str in place of str.
+
+    Raises NotPlainError where HF must be asked.
+    """
+    if in_words:
+        return _rows_in_words(text, text_pair)
     if isinstance(text, str):
         if text_pair is None or (isinstance(text_pair, str) and not text_pair):
             return [plain(text)], False
@@ -201,3 +214,21 @@ def _row_of(row: Any) -> Row:
     if type(row) is tuple and len(row) == 2 and isinstance(row[0], str) and isinstance(row[1], str):
         return plain(row[0]), plain(row[1])
     raise NotPlainError("a row that is not a str or a pair of them")
+
+
+def _rows_in_words(text: Any, text_pair: Any) -> tuple[list[Row], bool]:
+    if type(text) is not list or not text:
+        raise NotPlainError("words that are not a list")
+    if isinstance(text[0], str):
+        return [(_words(text), _words(text_pair)) if text_pair else _words(text)], False
+    if text_pair is None:
+        return [_words(row) for row in text], True
+    if type(text_pair) is list and len(text_pair) == len(text):
+        return [(_words(one), _words(other)) for one, other in zip(text, text_pair, strict=True)], True
+    raise NotPlainError("text_pair is not a list of as many lists of words")
+
+
+def _words(words: Any) -> list[str]:
+    if type(words) is not list or not all(isinstance(word, str) for word in words):
+        raise NotPlainError("words that are not a list of str")
+    return [plain(word) for word in words]

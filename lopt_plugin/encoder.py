@@ -20,7 +20,8 @@ from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
 from .routes.hf import HfRoute, Truncation
 from .routes.native import NativeRoute
-from .row_encoding import Arrays, Columns, Kind, Lists, RowRequest, encode_rows
+from .row_encoding import Columns, RowRequest, encode_rows
+from .row_kinds import Arrays, Kind, Lists
 from .settings import Settings
 from .token_batch import TokenBatch
 
@@ -224,7 +225,7 @@ class Encoder:
 
     def _verify_rows(self, rows: Sequence[Row], request: RowRequest, encoded: Columns) -> None:
         self.verified_calls += 1
-        found = [_comparable(encoded, number) for number in range(len(rows))]
+        found = [_comparable(encoded, number) for number in range(len(encoded.ids))]
         if found == [_expected(encoding, request) for encoding in hf_encodings(self.hf, rows, request)]:
             return
         # Somebody may have changed the shared backend's truncation without our lock; a private copy cannot be changed.
@@ -411,11 +412,14 @@ def hf_encodings(hf: HfRoute, rows: Sequence[Row], request: RowRequest) -> list[
     """What HF makes of the rows, padding included."""
     truncation = None
     if request.limit is not None:
-        truncation = Truncation(request.limit, "left" if request.keep_end else "right", request.cut)
+        truncation = Truncation(request.limit, "left" if request.keep_end else "right", request.cut, request.stride)
     encodings = hf.encodings(rows, request.add_special_tokens, request.split_special_tokens, truncation)
+    lengths = [len(encoding.ids) for encoding in encodings]
+    if request.overflow:
+        encodings = [part for encoding in encodings for part in (encoding, *encoding.overflowing)]
     padding = request.padding
     if padding is not None:
-        width = padding.width([len(encoding.ids) for encoding in encodings])
+        width = padding.width(lengths)
         for encoding in encodings:
             encoding.pad(
                 width, direction=padding.side, pad_id=padding.id, pad_type_id=padding.type_id, pad_token=padding.token

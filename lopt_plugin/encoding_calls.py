@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
-from .batch_encoding import LazyBatchEncoding, Source
+from .batch_encoding import LazyBatchEncoding, Places, Source
 from .call_arguments import (
     TRANSFORMERS_4,
     NotPlainError,
@@ -21,7 +21,8 @@ from .encoder import Encoder
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
 from .routes import CannotEncodeError, Row
-from .row_encoding import Arrays, Lists, Padding, RowRequest, sequences
+from .row_encoding import Padding, RowRequest, sequences, tells_texts
+from .row_kinds import Arrays, Lists
 from .settings import Settings
 from .tensors import from_arrays, tensors_from_arrays
 
@@ -212,7 +213,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                 raise NotPlainError(self._lopt_not_direct)
             if args:
                 raise NotPlainError("positional arguments")
-            rows, batched = rows_of_encode_plus(text, text_pair)
+            rows, batched = rows_of_encode_plus(text, text_pair, bool(kwargs.get("is_split_into_words")))
             if batched and TRANSFORMERS_4:
                 raise NotPlainError("a batch where transformers 4 takes one text")
             return self._lopt_encode(rows, batched, wanted_of_encode_plus(kwargs))
@@ -256,10 +257,19 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         encoder, snapshot, keep_end = self._lopt_ready(wanted.limit, False, 0)
         padding = self._lopt_padding(wanted)
         request = RowRequest(
-            wanted.add_special_tokens, split, wanted.limit, wanted.cut, keep_end, padding, wanted.offsets
+            wanted.add_special_tokens,
+            split,
+            wanted.limit,
+            wanted.cut,
+            keep_end,
+            padding,
+            wanted.offsets,
+            wanted.overflow,
+            wanted.stride,
         )
         # Arrays only if all rows are going to be of one length; HF has its own way with the others.
-        kind = Arrays if from_arrays(wanted.tensors) and (padding or len(rows) == 1) else Lists
+        one_length = padding or (len(rows) == 1 and not wanted.overflow)
+        kind = Arrays if from_arrays(wanted.tensors) and one_length else Lists
         try:
             encoded = encoder.native_rows(snapshot, rows, request, kind)
             if kind is Arrays and not (isinstance(encoded.ids, np.ndarray) and encoded.ids.size):
@@ -281,16 +291,20 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             data["offset_mapping"] = encoded.offsets
         if wanted.length:
             data["length"] = [len(ids) for ids in encoded.ids]
+        if wanted.overflow:
+            data["overflow_to_sample_mapping"] = encoded.samples
         for ids in encoded.ids:
             self._eventual_warn_about_too_long_sequence(ids, wanted.max_length, wanted.verbose)
         assert snapshot.native is not None
         source = (encoder, snapshot, tuple(rows), request)
         result = LazyBatchEncoding.of(data, source, sequences(snapshot.native, rows[0], request))
+        if encoded.runs is not None and tells_texts(snapshot.native, rows, request):
+            result._lopt_places = Places(encoded.runs, encoded.samples, encoded.word_counts)
         if wanted.tensors is not None:
             if kind is Arrays:
                 tensors_from_arrays(data, wanted.tensors)
             return result.convert_to_tensors(wanted.tensors)
-        if not batched:
+        if not batched and not wanted.overflow:
             result.data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
         return result
 

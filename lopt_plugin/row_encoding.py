@@ -1,13 +1,12 @@
 """Rows of a batch, each a text or a pair, from ids to what `_encode_plus` returns: cut, with special tokens, padded.
 
 The rules are those of `Tokenizer.post_process` in the reference library: each text is cut first, then the
-post-processor puts its ids around and between, then rows are padded. Rows are made of lists, or of arrays where tensors
-are wanted: `Lists` and `Arrays` are the few operations that differ; `text_table` makes a whole table of texts at once.
+post-processor puts its ids around and between, then rows are padded. `text_table` makes a whole table of texts at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +15,8 @@ import numpy as np
 from .pipeline import Template
 from .routes import CannotEncodeError, Ids, Row, RowOffsets
 from .routes.native import NativeRoute
+from .row_kinds import Arrays, Kind
+from .row_overflow import Range, combined, part_ranges
 
 Cut = Literal["longest_first", "only_first", "only_second"]
 
@@ -37,7 +38,10 @@ class Padding(NamedTuple):
 
 
 class RowRequest(NamedTuple):
-    """What is to be made of the rows. limit: how many ids are kept of each, None for all; keep_end: the last ones."""
+    """What is to be made of the rows. limit: how many ids are kept of each, None for all; keep_end: the last ones.
+
+    overflow: what is cut off makes rows of its own, which have `stride` ids in common with their neighbours.
+    """
 
     add_special_tokens: bool
     split_special_tokens: bool
@@ -46,6 +50,16 @@ class RowRequest(NamedTuple):
     keep_end: bool
     padding: Padding | None
     offsets: bool
+    overflow: bool = False
+    stride: int = 0
+
+
+class Run(NamedTuple):
+    """Ids of a row that belong together: those at [begin, end) of its text `text`, or `end` that belong to none."""
+
+    text: int | None
+    begin: int
+    end: int
 
 
 @dataclass
@@ -57,90 +71,26 @@ class RowParts:
     special: Any
     attention: Any
     offsets: Any
+    runs: list[Run]
 
 
 @dataclass
 class Columns:
-    """The same of all rows: a list of rows, or one array where rows are arrays of one length; offsets may be None."""
+    """The same of all rows: a list of rows, or one array where rows are arrays of one length; offsets may be None.
+
+    runs: what the ids of each row belong to; None where nobody has asked row by row.
+    samples: which of the given rows each of these is of, where some may be what was cut off; else None.
+    word_counts: of each text of the given rows, how many ids each of its words has; None for texts not in words.
+    """
 
     ids: Any
     type_ids: Any
     special: Any
     attention: Any
     offsets: Any
-
-
-class Lists:
-    """Rows are lists of int, and lists of (int, int) tuples."""
-
-    as_lists = True
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """The parts one after the other; a single one is not copied."""
-        if len(parts) == 1:
-            return parts[0]
-        joined: list[Any] = []
-        for part in parts:
-            joined += part
-        return joined
-
-    @staticmethod
-    def fill(value: int, count: int) -> Any:
-        """`count` times the same."""
-        return [value] * count
-
-    @staticmethod
-    def no_offsets(count: int) -> Any:
-        """The offsets of ids that are not of the text."""
-        return [(0, 0)] * count
-
-    @staticmethod
-    def column(rows: list[Any]) -> Any:
-        """The rows of a batch."""
-        return rows
-
-    @staticmethod
-    def texts(native: NativeRoute, texts: list[str], split_special_tokens: bool) -> list[Any]:
-        """Ids of each text alone."""
-        return native.text_lists(texts, split_special_tokens)
-
-
-class Arrays:
-    """Rows are arrays, int64 [n] and [n, 2]."""
-
-    as_lists = False
-
-    @staticmethod
-    def join(parts: list[Any]) -> Any:
-        """The parts one after the other."""
-        return np.concatenate(parts, dtype=np.int64)
-
-    @staticmethod
-    def fill(value: int, count: int) -> Any:
-        """`count` times the same."""
-        return np.full(count, value, dtype=np.int64)
-
-    @staticmethod
-    def no_offsets(count: int) -> Any:
-        """The offsets of ids that are not of the text."""
-        return np.zeros((count, 2), dtype=np.int64)
-
-    @staticmethod
-    def column(rows: list[Any]) -> Any:
-        """The rows of a batch: one array if they are of one length."""
-        return np.stack(rows) if len({len(row) for row in rows}) == 1 else rows
-
-    @staticmethod
-    def texts(native: NativeRoute, texts: list[str], split_special_tokens: bool) -> list[Any]:
-        """Ids of each text alone."""
-        if len(texts) == 1:
-            return [native.text_array(texts[0], split_special_tokens)]
-        ids, offsets = native.encode_batch(texts, False, split_special_tokens)
-        return [ids[offsets[row] : offsets[row + 1]] for row in range(len(texts))]
-
-
-Kind = type[Lists] | type[Arrays]
+    runs: list[list[Run]] | None = None
+    samples: list[int] | None = None
+    word_counts: list[list[Any]] | None = None
 
 
 def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, kind: Kind) -> Columns:
@@ -149,31 +99,32 @@ def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, k
         raise CannotEncodeError("a post-processor whose template is not known")
     if request.offsets and not native.gives_offsets:
         raise CannotEncodeError("offsets are not native for this tokenizer")
+    if request.stride and request.limit is not None:
+        if request.limit - native.templates.single.ids_added <= request.stride:
+            raise CannotEncodeError("stride is not smaller than max_length")
     limits = [_limit_of(native, row, request) for row in rows]
     if kind is Arrays and not request.offsets and request.padding is not None and len(rows) > 1:
         texts = [row for row in rows if isinstance(row, str)]
-        if len(texts) == len(rows) and request.cut != "only_second":
+        in_parts = request.overflow or request.stride
+        if len(texts) == len(rows) and request.cut != "only_second" and not in_parts:
             ids, row_offsets = native.encode_batch(texts, False, request.split_special_tokens)
             table = text_table(
                 ids, row_offsets, _template(native, rows[0], request), limits[0], request.keep_end, request.padding
             )
             if table is not None:
                 return table
-    texts = [text for row in rows for text in ([row] if isinstance(row, str) else row)]
-    if request.offsets:
-        tokens = _with_offsets(native, rows, limits, request, kind)
-    else:
-        tokens = [(ids, None) for ids in kind.texts(native, texts, request.split_special_tokens)]
-    found = iter(tokens)
-    encoded = []
-    for row, limit in zip(rows, limits, strict=True):
-        parts = [next(found) for _ in range(1 if isinstance(row, str) else 2)]
-        if not request.offsets:
-            lengths = _kept([len(ids) for ids, _ in parts], limit, request.cut)
-            parts = [(_cut(ids, n, request.keep_end), None) for (ids, _), n in zip(parts, lengths, strict=True)]
-        encoded.append(_assembled(_template(native, row, request), parts, kind))
+    encoded: list[RowParts] = []
+    samples: list[int] = []
+    lengths: list[int] = []  # of the rows without what is cut off
+    word_counts: list[list[Any]] = []
+    for number, tokens in enumerate(_tokens(native, rows, limits, request, kind)):
+        made = _rows_of(_template(native, rows[number], request), tokens, limits[number], request, kind)
+        encoded += made
+        samples += [number] * len(made)
+        lengths.append(len(made[0].ids))
+        word_counts.append([text.word_counts for text in tokens])
     if request.padding is not None:
-        width = request.padding.width([len(row.ids) for row in encoded])
+        width = request.padding.width(lengths)
         for parts_of_row in encoded:
             _pad(parts_of_row, width, request.padding, kind)
     return Columns(
@@ -182,6 +133,9 @@ def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, k
         kind.column([row.special for row in encoded]),
         kind.column([row.attention for row in encoded]),
         kind.column([row.offsets for row in encoded]) if request.offsets else None,
+        [row.runs for row in encoded],
+        samples if request.overflow else None,
+        word_counts,
     )
 
 
@@ -233,10 +187,15 @@ def sequences(native: NativeRoute, row: Row, request: RowRequest) -> int:
     return _template(native, row, request).sequences
 
 
+def tells_texts(native: NativeRoute, rows: Sequence[Row], request: RowRequest) -> bool:
+    """Whether what HF calls sequence_ids of a row are its runs."""
+    return all(_template(native, row, request).tells_texts for row in rows)
+
+
 def _template(native: NativeRoute, row: Row, request: RowRequest) -> Template:
     templates = native.templates
     assert templates is not None
-    if isinstance(row, str):
+    if not isinstance(row, tuple):
         return templates.single if request.add_special_tokens else templates.single_bare
     return templates.pair if request.add_special_tokens else templates.pair_bare
 
@@ -251,25 +210,67 @@ def _limit_of(native: NativeRoute, row: Row, request: RowRequest) -> int | None:
     return kept
 
 
-def _with_offsets(
+class _Text(NamedTuple):
+    """Ids of one text and their offsets, or None; `length`: how many there are if nothing is cut off."""
+
+    ids: Any
+    offsets: Any
+    length: int
+    word_counts: Any = None
+
+
+def _tokens(
     native: NativeRoute, rows: Sequence[Row], limits: Sequence[int | None], request: RowRequest, kind: Kind
-) -> list[tuple[Any, Any]]:
-    # Offsets depend on where a text is cut, as the first token may be trimmed in another way: so cutting comes first.
-    split, keep_end = request.split_special_tokens, request.keep_end
-    tokens = []
+) -> Iterator[list[_Text]]:
+    """The texts of each row: whole, or, where the offsets depend on it, cut already."""
+    split = request.split_special_tokens
+    texts = [text for row in rows for text in (row if isinstance(row, tuple) else (row,))]
+    if not request.offsets:
+        whole = [text for text in texts if isinstance(text, str)]
+        found = iter(kind.texts(native, whole, split))
     for row, limit in zip(rows, limits, strict=True):
-        if isinstance(row, str):
-            if request.cut == "only_second" and limit is not None:
-                raise CannotEncodeError("truncation_strategy=only_second for one text")
-            kept: list[int | None] = [limit]
-        elif limit is None:
-            kept = [None, None]
-        else:
-            kept = [*_kept([len(native.text_array(text, split)) for text in row], limit, request.cut)]
-        texts = [row] if isinstance(row, str) else row
-        for text, length in zip(texts, kept, strict=True):
-            tokens.append(native.text_with_offsets(text, split, length, keep_end, as_lists=kind.as_lists))
-    return tokens
+        of_row: list[_Text] = []
+        for text in row if isinstance(row, tuple) else (row,):
+            if isinstance(text, list):
+                ids, counts, offsets = native.words(text, split, request.offsets, as_lists=kind.as_lists)
+                of_row.append(_Text(ids, offsets, len(ids), counts))
+            elif not request.offsets:
+                ids = next(found)
+                of_row.append(_Text(ids, None, len(ids)))
+            elif isinstance(row, str) and limit is not None and not request.overflow and not request.stride:
+                if request.cut == "only_second":
+                    raise CannotEncodeError("truncation_strategy=only_second for one text")
+                ids, offsets = native.text_with_offsets(text, split, limit, request.keep_end, as_lists=kind.as_lists)
+                of_row.append(_Text(ids, offsets, len(ids)))
+            else:
+                ids, offsets = native.text_with_offsets(text, split, None, False, as_lists=kind.as_lists)
+                of_row.append(_Text(ids, offsets, len(ids)))
+        first_moves = request.keep_end or request.overflow
+        if native.first_offset_differs and request.offsets and first_moves and limit is not None:
+            if sum(text.length for text in of_row) > limit:
+                raise CannotEncodeError("the first offset of a text depends on where it is cut")
+        yield of_row
+
+
+def _rows_of(
+    template: Template, texts: list[_Text], limit: int | None, request: RowRequest, kind: Kind
+) -> list[RowParts]:
+    """The row of these texts and, if asked for, those of what is cut off."""
+    ranges = []
+    for text, kept in zip(texts, _kept([text.length for text in texts], limit, request.cut), strict=True):
+        if request.stride >= kept > 0 and kept < text.length:
+            raise CannotEncodeError("stride is not smaller than what is kept of a text")
+        parts = part_ranges(text.length, kept, request.stride, request.keep_end)
+        ranges.append(parts if request.overflow else parts[:1])
+    counts = [len(parts) for parts in ranges]
+    if max(counts) == 1:
+        return [_assembled(template, texts, [parts[0] for parts in ranges], (False,) * len(texts), kind)]
+    if template.overflow_type_ids is None:
+        raise CannotEncodeError("a post-processor that treats what is cut off in another way")
+    return [
+        _assembled(template, texts, [ranges[text][part] for text, part in enumerate(row)], [p > 0 for p in row], kind)
+        for row in combined(template, counts)
+    ]
 
 
 def _kept(lengths: list[int], limit: int | None, cut: Cut) -> list[int]:
@@ -298,32 +299,38 @@ def _kept(lengths: list[int], limit: int | None, cut: Cut) -> list[int]:
     return kept
 
 
-def _cut(ids: Any, length: int, keep_end: bool) -> Any:
-    if len(ids) == length:
-        return ids
-    return ids[len(ids) - length :] if keep_end else ids[:length]
-
-
-def _assembled(template: Template, texts: list[tuple[Any, Any]], kind: Kind) -> RowParts:
-    ids, type_ids, special, offsets = [], [], [], []
+def _assembled(
+    template: Template, texts: Sequence[_Text], ranges: Sequence[Range], overflowing: Sequence[bool], kind: Kind
+) -> RowParts:
+    ids, type_ids, special, offsets, runs = [], [], [], [], []
+    with_offsets = texts[0].offsets is not None
     for piece in template.pieces:
+        type_id = piece.type_id
         if piece.text is None:
             part, places, count = kind.fill(piece.ids[0], 1), kind.no_offsets(1), 1
+            runs.append(Run(None, 0, 1))
         else:
-            part, places = texts[piece.text]
-            count = len(part)
+            text, (begin, end) = texts[piece.text], ranges[piece.text]
+            count = end - begin
+            part, places = text.ids, text.offsets
+            if count < text.length:
+                part, places = part[begin:end], places[begin:end] if with_offsets else None
+            if overflowing[piece.text]:
+                assert template.overflow_type_ids is not None
+                type_id = template.overflow_type_ids[piece.text]
+            runs.append(Run(piece.text, begin, end))
         ids.append(part)
-        type_ids.append(kind.fill(piece.type_id, count))
+        type_ids.append(kind.fill(type_id, count))
         special.append(kind.fill(int(piece.text is None), count))
         offsets.append(places)
     joined = kind.join(ids)
-    with_offsets = texts[0][1] is not None
     return RowParts(
         joined,
         kind.join(type_ids),
         kind.join(special),
         kind.fill(1, len(joined)),
         kind.join(offsets) if with_offsets else None,
+        runs,
     )
 
 
@@ -342,3 +349,4 @@ def _pad(row: RowParts, width: int, padding: Padding, kind: Kind) -> None:
     row.attention = filled(row.attention, kind.fill(0, missing))
     if row.offsets is not None:
         row.offsets = filled(row.offsets, kind.no_offsets(missing))
+    row.runs = [*row.runs, Run(None, 0, missing)] if at_the_end else [Run(None, 0, missing), *row.runs]

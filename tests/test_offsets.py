@@ -1,4 +1,4 @@
-"""Offsets of the native core against those of the reference library, for every byte-level tokenizer."""
+"""Offsets of the native core against those of the reference library, for every tokenizer."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
-# The tokens of the others do not follow one another as their bytes do.
-TELLING = [name for name in native_cores.BYTE_LEVEL if "clip" not in name]
+WORD_PIECE = [name for name in corpus.tokenizer_names() if name.startswith(("wordpiece_", "bert_"))]
+TELLING = [*native_cores.ALL, *WORD_PIECE]
 
 Both = tuple[list[int], list[tuple[int, int]]]
 
@@ -55,20 +55,22 @@ def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
     return core, reference
 
 
-def drops_bytes(name: str) -> bool:
-    return "falcon" in name
+def may_be_left(name: str) -> bool:
+    """Where accents are stripped, a few characters may change places."""
+    return "uncased" in name or name == "wordpiece_added"
 
 
 def assert_same(name: str, texts: Any, **options: Any) -> int:
     """Compares all texts and returns how many the core had to leave."""
     core, reference = core_and_reference(name)
     left = 0
-    for text in texts:
+    texts = list(texts)
+    for text, encoding in zip(texts, reference.encode_batch(texts, add_special_tokens=False), strict=True):
         given_out = found(core, text, **options)
-        if given_out is None and drops_bytes(name):
+        if given_out is None and may_be_left(name):
             left += 1
             continue
-        assert given_out == expected(reference, text), text
+        assert given_out == (encoding.ids, encoding.offsets), text
         assert core.encode_with_offsets(text, as_lists=True, **options) == given_out
     return left
 
@@ -76,19 +78,21 @@ def assert_same(name: str, texts: Any, **options: Any) -> int:
 @pytest.mark.parametrize("family", corpus.conformance_families())
 @pytest.mark.parametrize("name", TELLING)
 def test_conformance(name: str, family: str) -> None:
-    texts = [text for text in corpus.conformance(family, seed=3)[:80] if len(text) < 20_000]
+    texts = [text for text in corpus.conformance(family, seed=3)[:40] if len(text) < 20_000]
     assert_same(name, texts)
 
 
 @pytest.mark.parametrize("name", TELLING)
 def test_corpora(name: str) -> None:
     for kind in corpus.corpora():
-        texts = corpus.texts(kind, 60_000)
-        left = assert_same(name, texts)
-        assert left <= len(texts) // 2
+        texts = corpus.texts(kind, 30_000)
+        assert assert_same(name, texts) <= len(texts) // 20
 
 
-@pytest.mark.parametrize("name", ["tiny_roberta", "tiny_falcon", "qwen3"])
+@pytest.mark.parametrize(
+    "name",
+    ["tiny_roberta", "tiny_falcon", "qwen3", "tiny_clip", "tiny_metaspace_first", "wordpiece_uncased"],
+)
 def test_each_code_point_in_context(name: str) -> None:
     if name not in TELLING:
         pytest.skip(f"{name} is not beside the checkout")
@@ -103,7 +107,7 @@ def test_each_code_point_in_context(name: str) -> None:
     for batch in iter(lambda: list(itertools.islice(texts, 500)), []):
         for text, encoding in zip(batch, reference.encode_batch(batch, add_special_tokens=False), strict=True):
             given_out = found(core, text)
-            if given_out is None and drops_bytes(name):
+            if given_out is None and may_be_left(name):
                 continue
             assert given_out == (encoding.ids, encoding.offsets), text
 
@@ -126,7 +130,9 @@ def test_threads_and_chunks(name: str) -> None:
                     assert cut == (ids[-limit:], offsets[-limit:])
 
 
-@pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_roberta", "qwen3"])
+@pytest.mark.parametrize(
+    "name", ["tiny_qwen2", "tiny_roberta", "tiny_llama2", "tiny_metaspace_first", "tiny_clip", "wordpiece_uncased"]
+)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=strategies.texts())
 def test_any_text(name: str, text: str) -> None:
@@ -239,39 +245,38 @@ def test_encode_with_offsets() -> None:
         encoder.encode_with_offsets(None)  # type: ignore[arg-type]
 
 
-def test_removed_characters_are_left_to_the_reference() -> None:
+def test_removed_characters() -> None:
     reference = byte_level()
     reference.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(), pre_tokenizers.Punctuation("removed"), pre_tokenizers.ByteLevel(False)]
     )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=reference)
     ours = lopt_plugin.accelerate(tokenizer)
-    before = ours.lopt.explain()
-    assert before["route"] == "native", before["reason"]
-    assert ours("a,b 12", return_offsets_mapping=True) == tokenizer("a,b 12", return_offsets_mapping=True)
-    assert ours("a,b 12") == tokenizer("a,b 12")
-    after = ours.lopt.explain()
-    assert after["route"] == "native"
-    assert after["hf_calls"] == {"tokens do not follow one another without a gap": 1}
+    for text in ("a,b 12", ",", "", "中,、文 x!!", "..a.b.."):
+        assert ours(text, return_offsets_mapping=True) == tokenizer(text, return_offsets_mapping=True)
+    assert ours.lopt.explain()["route"] == "native"
+    assert ours.lopt.explain()["calls"]["hf"] == 0
 
 
-def test_dropped_bytes_are_left_to_the_reference() -> None:
+def test_dropped_bytes() -> None:
     vocabulary = {entry: number for entry, number in _byte_vocabulary().items() if number != 3}
     core = native_cores.make_core(vocabulary, [], dropped_bytes=b"\x03")
-    assert core.encode("a\x03b") == [97, 98]
-    assert found(core, "a\x03b") is None
-    assert found(core, "a\x04b") == ([97, 4, 98], [(0, 1), (1, 2), (2, 3)])
+    reference = Tokenizer(models.BPE(vocabulary, []))
+    reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    for text in ("a\x03b", "a\x04b", "\x03\x03\u00e9\u4e2d\x03b", "\x03", "x"):
+        assert found(core, text) == expected(reference, text)
 
 
-NFC = [("form", "NFC", normalizers.NFC().normalize_str)]
+def nfc(align: Any = None) -> list[Any]:
+    return [("form", "NFC", normalizers.NFC().normalize_str, align)]
 
 
 def test_alignment_that_makes_no_sense_is_refused() -> None:
     for answer in ([], [(0, 1)], [(0, 1), (1, 9)], [(-1, 1), (0, 1)], [(1, 1), (0, 1)]):
-        core = native_cores.make_core(_byte_vocabulary(), [], normalizer=NFC, align=lambda text, a=answer: a)
+        core = native_cores.make_core(_byte_vocabulary(), [], normalizer=nfc(lambda text, a=answer: a))
         assert found(core, "1\u0344") is None
         assert core.encode("1\u0344") == list("1\u0308\u0301".encode())
-    core = native_cores.make_core(_byte_vocabulary(), [], normalizer=NFC)
+    core = native_cores.make_core(_byte_vocabulary(), [], normalizer=nfc())
     assert found(core, "1\u0344") is None
     assert found(core, "xyz") == ([120, 121, 122], [(0, 1), (1, 2), (2, 3)])
 
@@ -280,7 +285,7 @@ def test_error_of_the_alignment_comes_through() -> None:
     def align(text: str) -> list[tuple[int, int]]:
         raise KeyError(text)
 
-    core = native_cores.make_core(_byte_vocabulary(), [], normalizer=NFC, align=align)
+    core = native_cores.make_core(_byte_vocabulary(), [], normalizer=nfc(align))
     with pytest.raises(KeyError):
         core.encode_with_offsets("1\u0344" * 3000)
     with pytest.raises(_core.LoneSurrogateError):

@@ -6,6 +6,7 @@ import numpy.typing as npt
 
 NormalizerStep: TypeAlias = (
     tuple[Literal["form"], str, Callable[[str], str]]
+    | tuple[Literal["form"], str, Callable[[str], str], Callable[[str], list[tuple[int, int]]] | None]
     | tuple[Literal["characters"], list[tuple[int, str]]]
     | tuple[Literal["replace"], str, str]
     | tuple[Literal["replace_runs"], str, int, bool, str]
@@ -26,7 +27,9 @@ class Core:
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
     refinements: (matcher, behavior, invert, after_byte_level).
     normalizer: steps in order, each a tuple:
-        ("form", "NFC", function), or another form's name; the function normalizes, and is asked about short texts only;
+        ("form", "NFC", function, align), or another form's name; the function normalizes, and is asked about short
+            texts only; align, which may be left out: for a text, the characters of it that each character of its
+            normalized form came from; without it, offsets of texts that may change raise OffsetsUnknownError;
         ("characters", [(code point, what it becomes), ...]), all characters that the step changes;
         ("replace", text, by);
         ("replace_runs", characters, least, each, by): runs of so many of these characters, or, each, every single one;
@@ -34,8 +37,6 @@ class Core:
         ("prepend", text);
         ("reference", function): the function is asked about whole stretches.
     form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
-    align: for a text, the characters of it that each character of its normalized form came from; without it, offsets of
-        texts that the normalizer may change raise OffsetsUnknownError.
     added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
@@ -70,7 +71,6 @@ class Core:
         end_of_word_suffix: str = "",
         unknown_characters: tuple[str | None, bool, bool] | None = None,
         blank_signs: tuple[bool, bool, str] | None = None,
-        align: Callable[[str], list[tuple[int, int]]] | None = None,
     ) -> None: ...
     def encode(
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
@@ -131,6 +131,22 @@ class Core:
         Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
         """
 
+    def encode_words(
+        self,
+        words: list[str],
+        split_special_tokens: bool = False,
+        with_offsets: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        as_lists: bool = False,
+    ) -> tuple[
+        npt.NDArray[np.int32] | list[int], npt.NDArray[np.int32], npt.NDArray[np.int32] | list[tuple[int, int]] | None
+    ]:
+        """Ids [n] of each word by itself, one after the other; how many each has, [words]; their offsets in it, [n, 2].
+
+        Raises what `encode_with_offsets` raises.
+        """
+
     def pre_tokens(self, text: str) -> list[tuple[int, int]]:
         """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""
 
@@ -188,6 +204,57 @@ class WordPieceCore:
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
+
+    @overload
+    def encode_with_offsets(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        limit: int | None = None,
+        keep_end: bool = False,
+        as_lists: Literal[False] = False,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    @overload
+    def encode_with_offsets(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        limit: int | None = None,
+        keep_end: bool = False,
+        *,
+        as_lists: Literal[True],
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids [n], and the characters of the text as it was given that each stands for, [n, 2]: begin and end.
+
+        limit: how many ids are kept at most, the last ones if keep_end.
+        trim_blanks: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
+            add_prefix_space.
+        Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
+        """
+
+    def encode_words(
+        self,
+        words: list[str],
+        split_special_tokens: bool = False,
+        with_offsets: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        as_lists: bool = False,
+    ) -> tuple[
+        npt.NDArray[np.int32] | list[int], npt.NDArray[np.int32], npt.NDArray[np.int32] | list[tuple[int, int]] | None
+    ]:
+        """Ids [n] of each word by itself, one after the other; how many each has, [words]; their offsets in it, [n, 2].
+
+        Raises what `encode_with_offsets` raises.
+        """
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:

@@ -6,7 +6,6 @@
 #include "end_of_word.hpp"
 #include "merges_json.hpp"
 #include "normalizer_arguments.hpp"
-#include "offset_objects.hpp"
 #include "python_core.hpp"
 #include "sentencepiece_vocabulary.hpp"
 
@@ -60,21 +59,6 @@ BlankSigns blank_signs_of(const BlankSignsTuple& signs) {
     throw std::invalid_argument("unknown prepend scheme " + scheme);
 }
 
-// Offsets of ids [first, last) of a text.
-struct OffsetArray {
-    struct Free {
-        void operator()(Offset* p) const { std::free(p); }
-    };
-    std::unique_ptr<Offset[], Free> data;
-    size_t first = 0, last = 0;
-};
-
-nb::ndarray<nb::numpy, int32_t, nb::ndim<2>> array_of_offsets(OffsetArray offsets) {
-    Offset* data = offsets.data.release();
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    return nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(data + offsets.first, {offsets.last - offsets.first, 2}, owner);
-}
-
 class PythonBytePairCore : public PythonCore<BytePairCore> {
   public:
     using PythonCore::PythonCore;
@@ -84,7 +68,7 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
                        const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::list steps,
                        const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
                        const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
-                       const std::optional<BlankSignsTuple>& blank_signs, nb::object align) {
+                       const std::optional<BlankSignsTuple>& blank_signs) {
         auto names = vocabulary_items(vocabulary);
         const auto json = merges_json(merges);
         auto merge_names = json ? json->items() : merge_items(nb::cast<nb::list>(merges));
@@ -101,7 +85,6 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
             if (nb::len(steps)) throw std::invalid_argument("blanks are spelled as signs, and there is another normalizer");
             configuration.blank_signs = blank_signs_of(*blank_signs);
         }
-        configuration.align = aligner(std::move(align));
         auto added = added_token_sets(added_tokens);
         const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
         uint32_t largest = added.largest_id;
@@ -125,22 +108,6 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
         new (self) PythonBytePairCore(std::move(core), largest);
     }
 
-    // Ids and offsets, cut to `limit` ids.
-    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
-                                  std::optional<size_t> limit, bool keep_end, bool as_lists) const {
-        BytePairCore::Borrowed space(core());
-        OffsetArray offsets;
-        run(text, [&](const Characters& characters) {
-            core().encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
-            offsets = offsets_of(*space, threads, {trim_blanks, spare_first, 0}, limit, keep_end);
-        });
-        const uint32_t* ids = space->ids.data() + offsets.first;
-        const size_t count = offsets.last - offsets.first;
-        if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
-        IdObjects::List list(objects());
-        list.append(ids, count);
-        return nb::make_tuple(nb::steal(list.finish()), nb::steal(offset_list(offsets)));
-    }
     std::vector<std::tuple<size_t, size_t>> pre_tokens(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
@@ -188,21 +155,6 @@ class PythonBytePairCore : public PythonCore<BytePairCore> {
         result["matcher_usable"] = core().method().model().matcher().usable();
         return result;
     }
-
-  private:
-    PyObject* offset_list(const OffsetArray& offsets) const {
-        return list_of_offsets(offsets.data.get() + offsets.first, offsets.last - offsets.first, objects().integers());
-    }
-    // Offsets of the ids in `space`, of which [first, last) are kept.
-    OffsetArray offsets_of(const BytePairCore::Workspace& space, size_t threads, Trim trim, std::optional<size_t> limit, bool keep_end) const {
-        const size_t count = space.ids.size(), kept = std::min(limit.value_or(count), count);
-        OffsetArray offsets{nullptr, keep_end ? count - kept : 0, keep_end ? count : kept};
-        trim.first = offsets.first;
-        offsets.data.reset(static_cast<Offset*>(std::malloc(offsets.last * sizeof(Offset) + 1)));
-        if (!offsets.data) throw std::bad_alloc();
-        core().offsets(space, threads, offsets.last, trim, offsets.data.get());
-        return offsets;
-    }
 };
 
 }  // namespace
@@ -220,12 +172,9 @@ NB_MODULE(_core, module) {
              nb::arg("refinements"), nb::arg("add_prefix_space"), nb::arg("normalizer"), nb::arg("added_tokens"),
              nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("form_pages") = nb::bytes("", 0),
              nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "",
-             nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none(), nb::arg("align") = nb::none())
+             nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none())
         .def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
-        .def("encode_with_offsets", &PythonBytePairCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-             nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
-             nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
     PythonBytePairCore::define(type);

@@ -24,7 +24,6 @@ struct BytePairConfiguration {
     std::array<uint8_t, 256> byte_classes;
     std::optional<BlankSigns> blank_signs = {};  // instead of a normalizer
     size_t separate_blanks = 0;                  // see separate_blanks.hpp
-    Aligner::Ask align = {};                     // where the characters of a normalized text came from; empty: nobody knows
 };
 
 class BytePair {
@@ -37,9 +36,9 @@ class BytePair {
           model_(vocabulary, merges, ignore_merges, std::move(unknown)),
           encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
                    configuration.separate_blanks),
-          normalizer_(std::move(configuration.normalizer)), blank_signs_(configuration.blank_signs), aligner_(std::move(configuration.align)) {
+          normalizer_(std::move(configuration.normalizer)), blank_signs_(configuration.blank_signs),
+          shapes_(vocabulary, model_.unknown_characters(), !blank_signs_) {
         if (blank_signs_) sign_page_marks_ = blank_sign_page_marks();
-        else if (encoder_.keeps_all() && !model_.ends_words()) shapes_.emplace(vocabulary);
     }
     BytePair(const BytePair&) = delete;
     BytePair& operator=(const BytePair&) = delete;
@@ -48,20 +47,25 @@ class BytePair {
     const ClassTable& classes() const { return classes_; }
     const uint8_t* page_marks() const { return blank_signs_ ? sign_page_marks_.data() : normalizer_.page_marks(); }
     bool normalizes_ascii() const { return normalizer_.changes_ascii(); }
-    bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, std::vector<Edit>* edits) const {
-        return normalizer_.apply(begin, end, marked, out, edits);
+    bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
+        return normalizer_.apply(begin, end, marked, out, sources);
     }
     const BlankSigns* blank_signs() const { return blank_signs_ ? &*blank_signs_ : nullptr; }
-    const Aligner& aligner() const { return aligner_; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
+    bool walks_apart() const { return encoder_.keeps_all() && !shapes_.drops_bytes(); }
     // Throws OffsetsUnknownError where ids do not tell the offsets.
-    const ByteLevelShapes& shapes() const {
-        if (!shapes_) throw OffsetsUnknownError("tokens do not follow one another without a gap");
-        return *shapes_;
+    void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
+        if (encoder_.keeps_all() && !shapes_.holds_dropped(segment.begin, segment.end)) return walk.stretch(shapes_, nullptr, segment, origin);
+        std::vector<Span> spans;
+        encoder_.pre_tokens(segment.begin, segment.end, spans);
+        // The reference does not count the bytes that it drops: what follows them moves up.
+        if (shapes_.drops_bytes())
+            for (Span& span : spans) span.end = span.begin + shapes_.count_kept(span.begin, span.end);
+        walk.stretch(shapes_, &spans, segment, origin);
     }
     const Normalizer& normalizer() const { return normalizer_; }
     const Model& model() const { return model_; }
-    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + (shapes_ ? shapes_->bytes() : 0); }
+    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }
 
   private:
     std::shared_ptr<const ClassTable> shared_classes_;
@@ -71,8 +75,7 @@ class BytePair {
     Normalizer normalizer_;
     std::optional<BlankSigns> blank_signs_;
     std::vector<uint8_t> sign_page_marks_;
-    Aligner aligner_;
-    std::optional<ByteLevelShapes> shapes_;
+    BytePairShapes shapes_;
 };
 
 using BytePairCore = Core<BytePair>;

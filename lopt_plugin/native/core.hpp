@@ -45,10 +45,11 @@ struct EncodeOptions {
 //   classes()           the table that added tokens ask
 //   page_marks()        one mark for every 16 code points: zero where none of them makes the normalizer necessary
 //   normalizes_ascii()  whether a text of ASCII may need the normalizer as well
-//   normalize(begin, end, marked, out, edits)   false: [begin, end) stays as it is; else `out` is what it becomes. May
-//                       throw. `marked`: it may hold characters of marked pages. `edits`: null, or what gets the parts
-//                       that were changed; throws OffsetsUnknownError where that cannot be told.
-//   aligner()           where the characters of those parts came from
+//   normalize(begin, end, marked, out, sources)   false: [begin, end) stays as it is; else `out` is what it becomes. May
+//                       throw. `marked`: it may hold characters of marked pages. `sources`: null, or what says where the
+//                       characters came from; throws OffsetsUnknownError where that cannot be told.
+//   walks_apart()       whether the offsets of a part of a stretch between two boundaries can be told without the rest
+//   walk(walk, segment, origin)   the offsets of the ids of a stretch
 //   blank_signs()       for pipelines that spell blanks as signs, instead of a normalizer; null for the others
 //   is_word(text, id)   whether a text that is just that has that id alone
 //   bytes()             of its tables
@@ -74,7 +75,6 @@ class Core {
         Text text{};
         bool ascii = false;
         std::vector<Origin> origins;
-        std::vector<Edit> edits;
         std::deque<Alignment> alignments;
     };
 
@@ -122,8 +122,7 @@ class Core {
     // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
     // Throws OffsetsUnknownError where the reference library has to be asked.
     void offsets(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
-        method_->shapes();
-        if (threads > 1 && !space.marks.empty() && space.origins.empty()) return offsets_in_parts(space, threads, count, trim, out);
+        if (threads > 1 && !space.marks.empty() && space.origins.empty() && method_->walks_apart()) return offsets_in_parts(space, threads, count, trim, out);
         OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), 0, count, trim, out);
         for (size_t i = 0; i < space.segments.size() && !walk.done(); i++) {
             const Segment& segment = space.segments[i];
@@ -161,7 +160,7 @@ class Core {
     static constexpr size_t READABLE = 64;               // bytes behind a buffer of ours
     static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
     static constexpr size_t KEPT_BYTES = size_t{4} << 20;
-    static constexpr size_t KEPT_EDITS = size_t{1} << 16;
+    static constexpr size_t KEPT_ORIGINS = size_t{1} << 16;
 
     Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
         if (text.ascii) {
@@ -227,11 +226,11 @@ class Core {
             Segment stretch = raw;
             const Alignment* alignment = nullptr;
             std::string changed;
-            space.edits.clear();
-            if (normalize && method_->normalize(raw.begin, raw.end, marked, changed, options.offsets ? &space.edits : nullptr)) {
+            Sources sources;
+            if (normalize && method_->normalize(raw.begin, raw.end, marked, changed, options.offsets ? &sources : nullptr)) {
                 if (changed.empty()) continue;
                 stretch = own(space, std::move(changed));
-                if (options.offsets) alignment = &space.alignments.emplace_back(view(raw), view(stretch), space.edits, method_->aligner());
+                if (options.offsets) alignment = &space.alignments.emplace_back(Alignment{stretch.begin, raw.begin, std::move(sources)});
             }
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
@@ -243,13 +242,8 @@ class Core {
             }
         }
     }
-    static std::string_view view(const Segment& segment) {
-        return {reinterpret_cast<const char*>(segment.begin), static_cast<size_t>(segment.end - segment.begin)};
-    }
-
     // The same where blanks are spelled as signs. `may_hold_signs`: the text may hold some itself.
     void find_stretches_of_blanks(const Text& text, const EncodeOptions& options, bool may_hold_signs, Workspace& space) const {
-        if (options.offsets) throw OffsetsUnknownError("blanks are spelled as signs");
         auto &segments = space.segments, &raw_segments = space.raw_segments;
         segments.clear();
         raw_segments.clear();
@@ -259,18 +253,24 @@ class Core {
         const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
         if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
         std::vector<Segment> found;
+        const auto note = [&](const uint8_t* begin, const Alignment* alignment, bool blank) {
+            if (options.offsets) space.origins.push_back({begin, alignment, blank});
+        };
         for (const Segment& raw : raw_segments) {
             if (raw.token != NONE) {
                 segments.push_back(raw);
+                note(raw.begin, nullptr, false);
                 continue;
             }
             Segment stretch = raw;
+            const Alignment* alignment = nullptr;
             bool prepend = false;
             if (blank_signs_->in_normalizer) {
-                if (may_hold_signs) stretch = with_blanks(space, stretch);
+                if (may_hold_signs) stretch = with_blanks(space, stretch, options, alignment);
                 prepend = blank_signs_->normalizer_prepends;
                 if (prepend && !normalized_tokens_.empty()) {
                     stretch = own(space, ' ' + std::string(stretch.begin, stretch.end));
+                    if (options.offsets) alignment = same_characters(space, stretch, raw, true);
                     prepend = false;
                 }
             }
@@ -279,23 +279,44 @@ class Core {
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, found);
             const uint8_t* const first = raw.begin == text.begin ? stretch.begin : nullptr;
             for (Segment part : found) {
+                const Alignment* of_part = alignment;
                 if (part.token == NONE) {
                     const bool is_first = part.begin == first;
-                    if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part);
+                    if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part, options, of_part);
                     const PrependScheme scheme = blank_signs_->before_blankless;
                     const bool wanted = scheme == PrependScheme::always || (scheme == PrependScheme::first && is_first);
-                    if (prepend || (wanted && *part.begin != ' ')) part.begin = with_blank_in_front(space, part);
+                    if (prepend || (wanted && *part.begin != ' ')) {
+                        note(part.begin, of_part, true);
+                        part.begin = with_blank_in_front(space, part);
+                    }
                     if (part.begin == part.end) continue;
                 }
                 segments.push_back(part);
+                note(part.begin, of_part, false);
             }
         }
     }
-    static Segment with_blanks(Workspace& space, const Segment& stretch) {
+    // `alignment` is set where offsets are asked for and the stretch, which lies in the text, was changed.
+    static Segment with_blanks(Workspace& space, const Segment& stretch, const EncodeOptions& options, const Alignment*& alignment) {
         if (find_blank_sign(stretch.begin, stretch.end) == stretch.end) return stretch;
         std::string text;
         append_with_blanks(stretch.begin, stretch.end, text);
-        return own(space, std::move(text));
+        const Segment made = own(space, std::move(text));
+        if (options.offsets) alignment = same_characters(space, made, stretch, false);
+        return made;
+    }
+    // `made` has the characters of `stretch`, one by one, perhaps behind a blank.
+    static const Alignment* same_characters(Workspace& space, const Segment& made, const Segment& stretch, bool blank) {
+        Sources sources;
+        const uint8_t* p = stretch.begin;
+        if (blank) {
+            int length;
+            decode_character(p, length);
+            sources.replace(p, p + length, 2, false);
+            p += length;
+        }
+        sources.keep(p, stretch.end);
+        return &space.alignments.emplace_back(Alignment{made.begin, stretch.begin, std::move(sources)});
     }
     // Adds the first piece of a stretch with a blank in front; returns where the rest begins.
     const uint8_t* with_blank_in_front(Workspace& space, const Segment& stretch) const {
@@ -348,10 +369,8 @@ class Core {
     }
 
     void walk_segment(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
-        if (segment.token != NONE) return walk.token(method_->classes(), segment, origin);
-        const auto& shapes = method_->shapes();
-        if (shapes.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the vocabulary lacks a byte of the text");
-        walk.stretch(shapes, segment, origin);
+        if (segment.token != NONE) walk.token(method_->classes(), segment, origin);
+        else method_->walk(walk, segment, origin);
     }
     // The same from mark to mark side by side, where every segment lies in the text.
     void offsets_in_parts(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
@@ -459,10 +478,7 @@ class Core {
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
         space->alignments.clear();
-        if (space->edits.capacity() + space->origins.capacity() > KEPT_EDITS) {
-            std::vector<Edit>().swap(space->edits);
-            std::vector<Origin>().swap(space->origins);
-        }
+        if (space->origins.capacity() > KEPT_ORIGINS) std::vector<Origin>().swap(space->origins);
         space->text = {};
         space->stretch.read_later(nullptr);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);

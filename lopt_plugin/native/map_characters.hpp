@@ -77,6 +77,26 @@ class MapCharacters final : public NormalizerStep {
         }
         return true;
     }
+    // Whatever a character becomes takes its place.
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const uint8_t* kept = begin;
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length) {
+            if (ascii_by_bytes_ && *p < 0x80) {
+                length = 1;
+                continue;
+            }
+            const uint32_t cell = cell_at(p, length);
+            if (!cell) continue;
+            const auto* text = reinterpret_cast<const uint8_t*>(texts_[cell].data());
+            const size_t count = count_characters(text, text + texts_[cell].size());
+            if (count == 1) continue;
+            sources.keep(kept, p);
+            kept = p + length;
+            sources.replace(p, kept, count, false);
+        }
+        sources.keep(kept, end);
+    }
 
   private:
     static constexpr uint32_t ROW = 64;

@@ -49,12 +49,13 @@ inline constexpr FormBits NFKD_BITS{form_bit::nfkd_changes, form_bit::nfkd_follo
 
 class NormalizationForm final : public NormalizerStep {
   public:
-    // `pairs`: all (a, b) that NFC makes one character of. `normalize` is asked about short texts; it may throw.
+    // `pairs`: all (a, b) that NFC makes one character of. `normalize` is asked about short texts, `align` about where their
+    // characters come from; both may throw.
     // Throws std::invalid_argument where the form would change ASCII.
     NormalizationForm(std::shared_ptr<const ClassTable> classes, const FormBits& bits, const std::vector<ComposingPair>& pairs,
-                      ReferenceNormalize normalize)
+                      ReferenceNormalize normalize, Aligner::Ask align = {})
         : shared_classes_(std::move(classes)), classes_(*shared_classes_), bits_(bits),
-          involved_(static_cast<uint16_t>(bits.changes | bits.follows)), normalize_(std::move(normalize)), pairs_(PAIR_BITS / 64, 0) {
+          involved_(static_cast<uint16_t>(bits.changes | bits.follows)), normalize_(std::move(normalize)), aligner_(std::move(align)), pairs_(PAIR_BITS / 64, 0) {
         for (uint32_t c = 0; c < 0x80; c++)
             if (classes_.of(c) & involved_) throw std::invalid_argument("a normalization form that changes ASCII");
         if (!bits.composes) return;
@@ -67,13 +68,7 @@ class NormalizationForm final : public NormalizerStep {
             if (classes_.of(c) & involved_) marks[c >> 4] = 1;
     }
 
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override { return apply_to(begin, end, out, nullptr); }
-    bool apply_noting(const uint8_t* begin, const uint8_t* end, std::string& out, std::vector<Edit>& edits) const override {
-        return apply_to(begin, end, out, &edits);
-    }
-
-  private:
-    bool apply_to(const uint8_t* begin, const uint8_t* end, std::string& out, std::vector<Edit>* edits) const {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;
         const uint8_t* p = begin;
         bool changed = false;
@@ -83,21 +78,35 @@ class NormalizationForm final : public NormalizerStep {
             if (!changed) out.clear();
             changed = true;
             out.append(copied, stretch.begin);
-            const size_t before = out.size();
-            out += answers_({reinterpret_cast<const char*>(stretch.begin), static_cast<size_t>(stretch.end - stretch.begin)}, normalize_);
-            if (edits) edits->push_back({static_cast<size_t>(stretch.begin - begin), static_cast<size_t>(stretch.end - begin), before, out.size()});
+            out += answer(stretch);
             p = copied = stretch.end;
         }
         if (changed) out.append(copied, end);
         return changed;
     }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const uint8_t* kept = begin;
+        for (const uint8_t* p = begin; p < end; p = kept) {
+            const Stretch stretch = next_stretch(begin, p, end);
+            if (stretch.begin == end) break;
+            sources.keep(kept, stretch.begin);
+            const std::string made = answer(stretch);
+            const auto* first = reinterpret_cast<const uint8_t*>(made.data());
+            sources.replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), count_characters(first, first + made.size())));
+            kept = stretch.end;
+        }
+        sources.keep(kept, end);
+    }
 
+  private:
     static constexpr size_t PAIR_BITS = size_t{1} << 18;
     static constexpr size_t REMEMBERED = 1 << 15;
 
     struct Stretch {
         const uint8_t *begin, *end;
+        std::string_view text() const { return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)}; }
     };
+    std::string answer(const Stretch& stretch) const { return answers_(stretch.text(), normalize_); }
 
     // The next stretch that may change, or an empty one at `end`. A stretch begins before a character that neither
     // changes nor follows, or with one that changes but does not follow (its decomposition begins with a starter that
@@ -154,6 +163,7 @@ class NormalizationForm final : public NormalizerStep {
     FormBits bits_;
     uint16_t involved_;
     ReferenceNormalize normalize_;
+    Aligner aligner_;
     Table<uint64_t> pairs_;
     Remembered<std::string> answers_{REMEMBERED};
 };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "alignment.hpp"
@@ -30,9 +31,10 @@ class NormalizerStep {
 
     // True, with the new text in `out`, when [begin, end) may change; false when it certainly does not.
     virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const = 0;
-    // The same; `edits` gets the parts that were normalized, in order. Throws OffsetsUnknownError where that is not known.
-    virtual bool apply_noting(const uint8_t*, const uint8_t*, std::string&, std::vector<Edit>&) const {
-        throw OffsetsUnknownError("the normalizer does not say what it changed");
+    // Where the characters came from of what `apply` made of [begin, end). Throws OffsetsUnknownError where that is not
+    // known.
+    virtual void note(const uint8_t*, const uint8_t*, Sources&) const {
+        throw OffsetsUnknownError("the normalizer does not say where its characters came from");
     }
     // Whether a text may change that holds no character of a marked page.
     virtual bool changes_ascii() const = 0;
@@ -53,26 +55,35 @@ class Normalizer {
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
 
-    // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `edits`: null, or as `apply_noting` has
-    // it, which only a single step can tell.
-    bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, std::vector<Edit>* edits = nullptr) const {
-        if (edits && steps_.size() == 1) return (marked || changes_ascii_) && steps_[0]->apply_noting(begin, end, out, *edits);
+    // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `sources`: null, or what says where the
+    // characters of the new text came from.
+    bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources = nullptr) const {
         bool changed = false;
         std::string next;
         for (const auto& step : steps_) {
             // Once a step has changed the text, it may hold characters that were not there before.
             if (!marked && !changed && !step->changes_ascii()) continue;
             if (!step->apply(begin, end, next)) continue;
+            if (sources) follow(*step, begin, end, next, changed, *sources);
             out.swap(next);
             begin = reinterpret_cast<const uint8_t*>(out.data());
             end = begin + out.size();
             changed = true;
         }
-        if (changed && edits) throw OffsetsUnknownError("the normalizer has several steps");
         return changed;
     }
 
   private:
+    static void follow(const NormalizerStep& step, const uint8_t* begin, const uint8_t* end, const std::string& made, bool changed_before,
+                       Sources& sources) {
+        Sources of_step;
+        step.note(begin, end, of_step);
+        const auto* p = reinterpret_cast<const uint8_t*>(made.data());
+        if (of_step.size() != count_characters(p, p + made.size())) throw OffsetsUnknownError("a normalized character has no place in the text");
+        if (changed_before) of_step.follow(sources);
+        sources = std::move(of_step);
+    }
+
     std::vector<std::unique_ptr<NormalizerStep>> steps_;
     PageMarks page_marks_;
     bool changes_ascii_ = false;

@@ -15,7 +15,23 @@ struct FormTables {
     std::vector<ComposingPair> composing_pairs;
 };
 
-inline std::unique_ptr<NormalizerStep> normalization_form(const std::string& name, nb::object function, const FormTables& tables) {
+// Where each character of a normalized text came from, by a function of the reference library; none for None.
+inline Aligner::Ask aligner(nb::object function) {
+    const auto ask = reference_function(std::move(function));
+    if (!ask) return {};
+    return [ask](std::string_view text) {
+        const InterpreterLocked locked;
+        const nb::object result = (*ask)(nb::str(text.data(), text.size()));
+        std::vector<Offset> offsets;
+        for (nb::handle item : result) {
+            const auto [begin, end] = nb::cast<std::tuple<int32_t, int32_t>>(item);
+            offsets.push_back({begin, end});
+        }
+        return offsets;
+    };
+}
+
+inline std::unique_ptr<NormalizerStep> normalization_form(const std::string& name, nb::object function, nb::object align, const FormTables& tables) {
     const struct {
         std::string_view name;
         const FormBits& bits;
@@ -24,7 +40,7 @@ inline std::unique_ptr<NormalizerStep> normalization_form(const std::string& nam
         if (form.name != name) continue;
         const auto& classes = name == "NFC" ? tables.classes : tables.forms;
         if (!classes) throw std::invalid_argument("no table of what " + name + " changes");
-        return std::make_unique<NormalizationForm>(classes, form.bits, tables.composing_pairs, normalizer(std::move(function)));
+        return std::make_unique<NormalizationForm>(classes, form.bits, tables.composing_pairs, normalizer(std::move(function)), aligner(std::move(align)));
     }
     throw std::invalid_argument("unknown normalization form " + name);
 }
@@ -43,7 +59,8 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const For
     const auto kind = nb::cast<std::string>(step[0]);
     const auto has = [&step, &kind](std::string_view name, size_t arguments) { return kind == name && nb::len(step) == arguments + 1; };
     const auto text = [&step](size_t i) { return nb::cast<std::string>(step[i]); };
-    if (has("form", 2)) return normalization_form(text(1), step[2], tables);
+    if (has("form", 2)) return normalization_form(text(1), step[2], nb::none(), tables);
+    if (has("form", 3)) return normalization_form(text(1), step[2], step[3], tables);
     if (has("replace", 2)) return std::make_unique<ReplaceText>(text(1), text(2));
     if (has("replace_runs", 4))
         return std::make_unique<ReplaceRuns>(character_set(text(1)), nb::cast<size_t>(step[2]), nb::cast<bool>(step[3]), text(4));
@@ -62,22 +79,6 @@ inline std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(nb::list st
     std::vector<std::unique_ptr<NormalizerStep>> made;
     for (nb::handle step : steps) made.push_back(normalizer_step(nb::cast<nb::tuple>(step), tables));
     return made;
-}
-
-// Where each character of a normalized text came from, by a function of the reference library; none for None.
-inline Aligner::Ask aligner(nb::object function) {
-    const auto ask = reference_function(std::move(function));
-    if (!ask) return {};
-    return [ask](std::string_view text) {
-        const InterpreterLocked locked;
-        const nb::object result = (*ask)(nb::str(text.data(), text.size()));
-        std::vector<Offset> offsets;
-        for (nb::handle item : result) {
-            const auto [begin, end] = nb::cast<std::tuple<int32_t, int32_t>>(item);
-            offsets.push_back({begin, end});
-        }
-        return offsets;
-    };
 }
 
 }  // namespace lopt

@@ -1,21 +1,21 @@
 // The offset mapping: the characters of the original text that each id stands for.
 //
 // The reference library carries, through every step, the range of the original text that each character came from. The
-// ids say the same when they are walked over the text again. Tokens of a byte-level model follow one another without
-// a gap, so the bytes of the ids before a token say where it begins. A token takes whole characters: those that its
-// first and its last byte belong to. The blank of add_prefix_space belongs to the character behind it.
+// ids say the same when they are walked over the text again. Tokens follow one another without a gap in a pre-token, so
+// the bytes of the ids before a token say where it begins. A token takes whole characters: those that its first and its
+// last byte belong to. A blank that is put in front of a text belongs to the character behind it.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "added_tokens.hpp"
 #include "alignment.hpp"
+#include "byte_pair_shapes.hpp"
 #include "hash.hpp"
+#include "span.hpp"
 #include "unicode.hpp"
-#include "vocabulary.hpp"
 
 namespace lopt {
 
@@ -46,13 +46,13 @@ class OffsetWalk {
     // The next id is the added token `segment`.
     void token(const ClassTable& classes, const Segment& segment, const Origin& origin) {
         const uint8_t *begin = segment.begin, *end = segment.end;
-        const auto count = static_cast<int32_t>(ascii_ ? end - begin : static_cast<ptrdiff_t>(count_characters(begin, end)));
+        const auto count = static_cast<int32_t>(ascii_ && !origin.alignment ? end - begin : static_cast<ptrdiff_t>(count_characters(begin, end)));
         Offset offset;
         if (origin.alignment) {
             const size_t first = aligned_character(origin);
-            const auto& characters = origin.alignment->characters;
+            const int32_t* const sources = origin.alignment->sources.data() + first;
             const int32_t base = character(origin.alignment->original);
-            offset = {base + characters[first].begin, base + characters[first + static_cast<size_t>(count) - 1].end};
+            offset = {base + sources[0], base + sources[count - 1] + 1};
         } else {
             const int32_t base = character(begin);
             offset = {base, base + count};
@@ -62,28 +62,31 @@ class OffsetWalk {
         id_++;
     }
 
-    // The next ids are those of a stretch without added tokens; `shapes.of(id)` says how many bytes an id stands for.
-    // Throws OffsetsUnknownError if their bytes do not end with the stretch.
-    template <class Shapes>
-    void stretch(const Shapes& shapes, const Segment& segment, const Origin& origin) {
-        const int32_t blank = origin.blank;
-        if (origin.alignment) {
-            const Offset* characters = origin.alignment->characters.data() + aligned_character(origin);
-            const int32_t base = character(origin.alignment->original);
-            walk(shapes, segment, [=](int32_t begin, int32_t end) {
-                return Offset{base + characters[std::max(begin - blank, 0)].begin, base + characters[std::max(end - blank, 1) - 1].end};
-            });
-        } else if (blank) {
-            const int32_t base = character(origin.begin);
-            walk(shapes, segment, [=](int32_t begin, int32_t end) { return Offset{base + std::max(begin - 1, 0), base + std::max(end - 1, 1)}; });
-        } else {
-            const int32_t base = character(segment.begin);
-            const int32_t count = walk(shapes, segment, [=](int32_t begin, int32_t end) { return Offset{base + begin, base + end}; });
-            if (!ascii_) {
-                at_ = segment.end;
-                count_ = base + count;
+    // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: one, without gaps);
+    // `shapes` says how many bytes an id stands for. Throws OffsetsUnknownError if their bytes do not end with a span.
+    void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin) {
+        if (trim_.blanks && !shapes.tells_blanks()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        const bool ascii = ascii_ && !origin.alignment;  // what a normalizer made may not be, whatever it was made of
+        with_places(segment, origin, [&](const auto& place) {
+            if (!spans) return walk(shapes, ascii, {segment.begin, segment.end}, 0, place);
+            int32_t count = 0;
+            const uint8_t* at = segment.begin;
+            for (const Span& span : *spans) {
+                if (done()) break;
+                count += static_cast<int32_t>(count_characters(at, span.begin));
+                count = walk(shapes, ascii, span, count, place);
+                at = span.end;
             }
-        }
+            return count + static_cast<int32_t>(count_characters(at, segment.end));
+        });
+    }
+    // The same with `words`, which finds the characters of each id on its own.
+    template <class Words>
+    void stretch(const Words& words, const Segment& segment, const Origin& origin) {
+        if (trim_.blanks) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        with_places(segment, origin, [&](const auto& place) {
+            return words.walk({segment.begin, segment.end}, id_, last_, [&](int32_t begin, int32_t end) { *out_++ = place(begin, end); });
+        });
     }
 
     // Tells that the text has `count` characters before `at`, for a walk that does not begin with the text.
@@ -93,21 +96,45 @@ class OffsetWalk {
     }
 
   private:
-    template <class Shapes, class Place>
-    int32_t walk(const Shapes& shapes, const Segment& segment, Place&& place) {
-        if (ascii_) return trim_.blanks ? walk<true, true>(shapes, segment, place) : walk<true, false>(shapes, segment, place);
-        return trim_.blanks ? walk<false, true>(shapes, segment, place) : walk<false, false>(shapes, segment, place);
+    // Calls walk(place), which returns the number of characters of the segment; place(begin, end) is the offset of those
+    // characters of it.
+    template <class Walk>
+    void with_places(const Segment& segment, const Origin& origin, Walk&& walk_with) {
+        const int32_t blank = origin.blank;
+        if (origin.alignment) {
+            const int32_t* const sources = origin.alignment->sources.data() + aligned_character(origin);
+            const int32_t base = character(origin.alignment->original);
+            walk_with([=](int32_t begin, int32_t end) {
+                return Offset{base + sources[std::max(begin - blank, 0)], base + sources[std::max(end - blank, 1) - 1] + 1};
+            });
+        } else if (blank) {
+            const int32_t base = character(origin.begin);
+            walk_with([=](int32_t begin, int32_t end) { return Offset{base + std::max(begin - 1, 0), base + std::max(end - 1, 1)}; });
+        } else {
+            const int32_t base = character(segment.begin);
+            const int32_t count = walk_with([=](int32_t begin, int32_t end) { return Offset{base + begin, base + end}; });
+            if (!ascii_) {
+                at_ = segment.end;
+                count_ = base + count;
+            }
+        }
     }
-    // Returns the number of characters of the ids' bytes. Where the text is not ASCII, 8 bytes behind it may be read.
-    template <bool ASCII, bool TRIM, class Shapes, class Place>
-    int32_t walk(const Shapes& shapes, const Segment& segment, Place&& place) {
-        const uint8_t* p = segment.begin;
+    // Walks the ids of a span that lies behind `count` characters of its stretch; returns how many lie before its end.
+    template <class Place>
+    int32_t walk(const BytePairShapes& shapes, bool ascii, const Span& span, int32_t count, const Place& place) {
+        if (ascii) return trim_.blanks ? walk<true, true>(shapes, span, count, place) : walk<true, false>(shapes, span, count, place);
+        return trim_.blanks ? walk<false, true>(shapes, span, count, place) : walk<false, false>(shapes, span, count, place);
+    }
+    // Where the text is not ASCII, 8 bytes behind it may be read.
+    template <bool ASCII, bool TRIM, class Place>
+    int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place) {
+        const uint8_t* p = span.begin;
         const uint32_t* id = id_;
         Offset* out = out_;
-        int32_t count = 0;
-        for (; p < segment.end && id < last_; id++) {
-            const size_t length = shapes.bytes_of(*id);
-            if (length == 0 || length > static_cast<size_t>(segment.end - p)) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+        for (; p < span.end && id < last_; id++) {
+            size_t length = shapes.bytes_of(*id);
+            if (length == 0) length = shapes.bytes_at(*id, p, span.end);
+            if (length == 0 || length > static_cast<size_t>(span.end - p)) throw OffsetsUnknownError("the ids are not those of the text's bytes");
             const int32_t begin = ASCII ? count : count - static_cast<int32_t>(is_continuation(*p));
             count += ASCII ? static_cast<int32_t>(length) : characters_of(p, length);
             *out = place(begin, count);
@@ -121,7 +148,7 @@ class OffsetWalk {
             out++;
             p += length;
         }
-        if (p < segment.end && id < last_) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+        if (p < span.end && id < last_) throw OffsetsUnknownError("the ids are not those of the text's bytes");
         id_ = id;
         out_ = out;
         return count;
@@ -192,44 +219,6 @@ class OffsetWalk {
     const Alignment* alignment_ = nullptr;
     const uint8_t* aligned_at_ = nullptr;
     size_t aligned_count_ = 0;
-};
-
-// What the entries of a byte-level vocabulary look like, by id.
-class ByteLevelShapes {
-  public:
-    struct Blanks {
-        uint16_t in_front, behind;
-    };
-
-    explicit ByteLevelShapes(const Vocabulary& vocabulary)
-        : bytes_(size_t{vocabulary.max_id()} + 1, 0), blanks_(bytes_.size(), Blanks{0, 0}) {
-        for (const auto& [bytes, id] : vocabulary.entries()) {
-            if (bytes.size() > UINT16_MAX) continue;  // left at 0, which is no length
-            bytes_[id] = static_cast<uint16_t>(bytes.size());
-            const size_t in_front = std::min(bytes.find_first_not_of(' '), bytes.size());
-            const size_t behind = bytes.size() - (bytes.find_last_not_of(' ') + 1);
-            blanks_[id] = {static_cast<uint16_t>(in_front), static_cast<uint16_t>(behind)};
-        }
-        for (size_t byte = 0; byte < 256; byte++) {
-            dropped_[byte] = vocabulary.drops_bytes() && vocabulary.byte_id(static_cast<uint8_t>(byte)) == NONE;
-            any_dropped_ |= dropped_[byte];
-        }
-    }
-
-    // 0 for an id that is no entry.
-    size_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : 0; }
-    Blanks blanks_of(uint32_t id) const { return blanks_[id]; }
-    // Bytes that are dropped stand in no token.
-    bool holds_dropped(const uint8_t* p, const uint8_t* end) const {
-        return any_dropped_ && std::any_of(p, end, [this](uint8_t byte) { return dropped_[byte]; });
-    }
-    size_t bytes() const { return bytes_.size() * (sizeof bytes_[0] + sizeof blanks_[0]); }
-
-  private:
-    std::vector<uint16_t> bytes_;
-    std::vector<Blanks> blanks_;
-    std::array<bool, 256> dropped_{};
-    bool any_dropped_ = false;
 };
 
 }  // namespace lopt

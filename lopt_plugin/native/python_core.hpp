@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "id_objects.hpp"
+#include "offset_array.hpp"
+#include "offset_objects.hpp"
 #include "python_arguments.hpp"
 
 namespace lopt {
@@ -12,7 +14,7 @@ namespace lopt {
 template <class Core>
 class PythonCore {
   public:
-    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id) {}
+    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id), offset_objects_(objects_.integers()) {}
     PythonCore(const PythonCore&) = delete;
     PythonCore& operator=(const PythonCore&) = delete;
 
@@ -61,6 +63,56 @@ class PythonCore {
         }
         return rows;
     }
+    // Ids and offsets, cut to `limit` ids.
+    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
+                                  std::optional<size_t> limit, bool keep_end, bool as_lists) const {
+        typename Core::Borrowed space(*core_);
+        OffsetArray offsets;
+        run(text, [&](const Characters& characters) {
+            core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
+            const size_t count = space->ids.size(), kept = std::min(limit.value_or(count), count), first = keep_end ? count - kept : 0;
+            offsets = {first, first + kept};
+            core_->offsets(*space, threads, offsets.last, {trim_blanks, spare_first, first}, offsets.data.get());
+        });
+        return ids_and_offsets(space->ids.data() + offsets.first, std::move(offsets), as_lists);
+    }
+    // The ids of each word by itself, how many each has, and the offsets in its word.
+    nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
+        const nb::tuple alive(words);
+        std::vector<Characters> texts;
+        size_t characters = 0;
+        for (nb::handle word : alive) {
+            if (!PyUnicode_Check(word.ptr())) throw nb::type_error("encode_words: a word is not a str");
+            texts.push_back(characters_of(word));
+            characters += texts.back().length;
+        }
+        IdBuffer ids;
+        std::vector<uint32_t> counts;
+        std::vector<Offset> places;
+        const auto encode_all = [&] {
+            typename Core::Borrowed space(*core_);
+            for (const Characters& text : texts) {
+                core_->encode(text, {1, 0, split_special, with_offsets}, *space);
+                const size_t count = space->ids.size(), before = places.size();
+                if (with_offsets) {
+                    places.resize(before + count);
+                    core_->offsets(*space, 1, count, {trim_blanks, spare_first, ids.size() ? count : 0}, places.data() + before);
+                }
+                ids.append(space->ids.data(), count);
+                counts.push_back(static_cast<uint32_t>(count));
+            }
+        };
+        if (characters < GIL_FREE_FROM) {
+            encode_all();
+        } else {
+            const InterpreterUnlocked unlocked;
+            encode_all();
+        }
+        OffsetArray offsets(0, places.size());
+        std::copy(places.begin(), places.end(), offsets.data.get());
+        const nb::tuple both = ids_and_offsets(ids.data(), std::move(offsets), as_lists, ids.size());
+        return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
+    }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     nb::dict info() const {
         nb::dict result;
@@ -79,6 +131,11 @@ class PythonCore {
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
+            .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+                 nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
+                 nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
+            .def("encode_words", &PythonCore::encode_words, nb::arg("words"), nb::arg("split_special_tokens") = false,
+                 nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"));
     }
 
@@ -96,6 +153,15 @@ class PythonCore {
     }
 
   private:
+    nb::tuple ids_and_offsets(const uint32_t* ids, OffsetArray offsets, bool as_lists, std::optional<size_t> ids_count = {}) const {
+        const size_t count = ids_count.value_or(offsets.count());
+        if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
+        IdObjects::List list(objects_);
+        list.append(ids, count);
+        nb::object ids_list = nb::steal(list.finish());
+        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count())));
+    }
+
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
 
     void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
@@ -132,6 +198,7 @@ class PythonCore {
     }
     std::unique_ptr<Core> core_;
     IdObjects objects_;
+    OffsetObjects offset_objects_;
 };
 
 }  // namespace lopt

@@ -60,6 +60,14 @@ class Reordering {
         return changed;
     }
 
+    // Whether something in [begin, end) may change places. What stays where it is may then take another character's.
+    bool concerns(const uint8_t* begin, const uint8_t* end) const {
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length)
+            if (classes_.at(p, end, length) & word_bit::reordered) return true;
+        return false;
+    }
+
   private:
     const ClassTable& classes_;
     Order order_;

@@ -16,6 +16,11 @@
 
 namespace lopt {
 
+inline size_t characters_in(const std::string& text) {
+    const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+    return count_characters(p, p + text.size());
+}
+
 class ReplaceText final : public NormalizerStep {
   public:
     // `pattern` is not empty: whole characters, so that its bytes are found at whole characters only.
@@ -43,6 +48,16 @@ class ReplaceText final : public NormalizerStep {
         out.append(text, copied);
         return true;
     }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+        const size_t count = characters_in(content_);
+        size_t kept = 0;
+        for (size_t at; (at = text.find(pattern_, kept)) != std::string_view::npos; kept = at + pattern_.size()) {
+            sources.keep(begin + kept, begin + at);
+            sources.replace(begin + at, begin + at + pattern_.size(), count, true);
+        }
+        sources.keep(begin + kept, end);
+    }
 
   private:
     // A character of the pattern without which a text cannot change.
@@ -58,6 +73,7 @@ class ReplaceRuns final : public NormalizerStep {
     ReplaceRuns(CharacterSet set, size_t least, bool each, std::string content)
         : set_(std::move(set)), least_(least), each_(each), content_(std::move(content)) {
         if (least == 0 || (each && least > 1)) throw std::invalid_argument("a run to replace has no character, or several at once");
+        stands_for_one_ = characters_in(content_) == 1;
         const std::string_view blanks = "\t\n\v\f\r ";
         bool only_blanks = set_.holds(' ');
         for (uint32_t c = 0; c < 0x80; c++) only_blanks &= !set_.holds(c) || blanks.find(static_cast<char>(c)) != std::string_view::npos;
@@ -74,6 +90,35 @@ class ReplaceRuns final : public NormalizerStep {
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;
         bool changed = false;
+        for_each_match(begin, end, [&](const uint8_t* p, const uint8_t* stop) {
+            // Several characters in place of the same ones still come from the last of these.
+            if (stands_for_one_ && std::string_view(reinterpret_cast<const char*>(p), static_cast<size_t>(stop - p)) == content_) return;
+            if (!changed) {
+                out.clear();
+                out.reserve(static_cast<size_t>(end - begin));
+            }
+            changed = true;
+            out.append(copied, p);
+            out += content_;
+            copied = stop;
+        });
+        if (changed) out.append(copied, end);
+        return changed;
+    }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const size_t count = characters_in(content_);
+        const uint8_t* kept = begin;
+        for_each_match(begin, end, [&](const uint8_t* p, const uint8_t* stop) {
+            sources.keep(kept, p);
+            sources.replace(p, stop, count, true);
+            kept = stop;
+        });
+        sources.keep(kept, end);
+    }
+
+  private:
+    template <class Visit>
+    void for_each_match(const uint8_t* begin, const uint8_t* end, Visit&& visit) const {
         for (const uint8_t* p = begin; (p = next_member(p, end)) < end;) {
             size_t count = 0;
             const uint8_t* stop = p;
@@ -83,24 +128,10 @@ class ReplaceRuns final : public NormalizerStep {
                 stop += length;
                 count++;
             } while (stop < end && !each_);
-            const std::string_view run(reinterpret_cast<const char*>(p), static_cast<size_t>(stop - p));
-            if (count >= least_ && run != content_) {
-                if (!changed) {
-                    out.clear();
-                    out.reserve(static_cast<size_t>(end - begin));
-                }
-                changed = true;
-                out.append(copied, p);
-                out += content_;
-                copied = stop;
-            }
+            if (count >= least_) visit(p, stop);
             p = stop;
         }
-        if (changed) out.append(copied, end);
-        return changed;
     }
-
-  private:
     // The next member from p on that may begin a run which changes, or `end`; p begins no run's middle.
     const uint8_t* next_member(const uint8_t* p, const uint8_t* end) const {
         while (p < end) {
@@ -133,7 +164,7 @@ class ReplaceRuns final : public NormalizerStep {
     size_t least_;
     bool each_;
     std::string content_;
-    bool lone_spaces_stay_ = false;
+    bool lone_spaces_stay_ = false, stands_for_one_ = false;
 };
 
 }  // namespace lopt

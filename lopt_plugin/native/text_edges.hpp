@@ -17,7 +17,19 @@ class Strip final : public NormalizerStep {
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
-        const uint8_t *from = begin, *to = end;
+        const auto [from, to] = stripped(begin, end);
+        if (from == begin && to == end) return false;
+        out.assign(from, to);
+        return true;
+    }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const auto [from, to] = stripped(begin, end);
+        sources.replace(begin, from, 0, false);
+        sources.keep(from, to);
+    }
+
+  private:
+    std::pair<const uint8_t*, const uint8_t*> stripped(const uint8_t* from, const uint8_t* to) const {
         int length;
         while (left_ && from < to && white_space_.holds(decode_character(from, length))) from += length;
         while (right_ && from < to) {
@@ -27,12 +39,9 @@ class Strip final : public NormalizerStep {
             if (!white_space_.holds(decode_character(last, length))) break;
             to = last;
         }
-        if (from == begin && to == end) return false;
-        out.assign(from, to);
-        return true;
+        return {from, to};
     }
 
-  private:
     CharacterSet white_space_;
     bool left_, right_;
 };
@@ -50,6 +59,14 @@ class Prepend final : public NormalizerStep {
         out.assign(text_);
         out.append(begin, end);
         return true;
+    }
+    // What is prepended takes the place of the first character.
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const auto* p = reinterpret_cast<const uint8_t*>(text_.data());
+        int length;
+        decode_character(begin, length);
+        sources.replace(begin, begin + length, count_characters(p, p + text_.size()) + 1, false);
+        sources.keep(begin + length, end);
     }
 
   private:

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "unicode.hpp"
 #include "vocabulary.hpp"
 
 namespace lopt {
@@ -32,7 +33,7 @@ class UnknownCharacters {
     // `byte_ids`: the tokens of bytes, where characters become bytes. `parts` have the ids from `first_part` on. `known`: the characters that are entries.
     UnknownCharacters(Become become, const std::array<uint32_t, 256>& byte_ids, uint32_t unknown_id, uint32_t first_part, std::vector<Part> parts, const std::vector<uint32_t>& known)
         : become_(become), become_bytes_(become == Become::bytes), byte_ids_(byte_ids), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
-        if (become != Become::fused_unknown) return;
+        if (become == Become::bytes) return;
         known_.assign(0x110000 / 64, 0);
         for (const uint32_t c : known) known_[c >> 6] |= uint64_t{1} << (c & 63);
     }
@@ -43,6 +44,14 @@ class UnknownCharacters {
         if (length != (p[0] < 0xE0 ? 2u : p[0] < 0xF0 ? 3u : 4u)) return nullptr;
         for (uint32_t i = 0; i < length; i++) out[i] = byte_ids_[p[i]];
         return out + length;
+    }
+    // The id of unknown characters; NONE where they become bytes.
+    uint32_t unknown_id() const { return become_bytes_ ? NONE : unknown_id_; }
+    // Bytes of the unknown characters for which one unknown token stands at p < end; 0 if the one there is an entry.
+    size_t unknown_bytes(const uint8_t* p, const uint8_t* end) const {
+        const uint8_t* q = p;
+        for (int length; q < end && !is_known(decode_character(q, length)) && (q == p || fuses());) q += length;
+        return static_cast<size_t>(q - p);
     }
     bool is_part(uint32_t id) const { return id >= first_part_; }
     // May two neighbours, neither of which is an entry, become one token?

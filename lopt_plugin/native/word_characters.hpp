@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "alignment.hpp"
 #include "table.hpp"
 #include "unicode.hpp"
 
@@ -100,6 +101,23 @@ class WordCharacters {
     bool any_divides() const { return any_divides_; }
     bool any_reordered() const { return any_reordered_; }
 
+    // Where the characters came from that `append_images` makes.
+    void note_images(const uint8_t* p, const uint8_t* end, Sources& sources) const {
+        const uint8_t* kept = p;
+        int length;
+        for (; p < end; p += length) {
+            const uint16_t bits = classes_.at(p, end, length);
+            if (!(bits & (word_bit::removed | word_bit::spaced | word_bit::changes))) continue;
+            size_t count = bits & word_bit::changes ? image(decode_character(p, length)).characters : 1;
+            if (bits & word_bit::spaced) count += 2;
+            if (bits & word_bit::removed) count = 0;
+            if (count == 1) continue;
+            sources.keep(kept, p);
+            kept = p + length;
+            sources.replace(p, kept, count, false);
+        }
+        sources.keep(kept, end);
+    }
     // Appends the images of the characters in [p, end): the normalized text where nothing is reordered.
     void append_images(const uint8_t* p, const uint8_t* end, std::string& out) const {
         int length;

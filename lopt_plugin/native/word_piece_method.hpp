@@ -11,6 +11,7 @@
 #include "word_characters.hpp"
 #include "word_piece.hpp"
 #include "word_piece_encoder.hpp"
+#include "word_piece_offsets.hpp"
 
 namespace lopt {
 
@@ -32,7 +33,7 @@ class WordPieceMethod {
     WordPieceMethod(WordPieceConfiguration configuration, const std::vector<VocabularyItem>& items)
         : words_(std::move(configuration.words)), text_(std::move(configuration.text)),
           model_(items, configuration.prefix, configuration.unknown_id, configuration.most_characters), encoder_(*words_, model_, items),
-          reordering_(text_ ? *text_ : *words_, std::move(configuration.order)) {}
+          reordering_(text_ ? *text_ : *words_, std::move(configuration.order)), offsets_(*words_, model_, items, configuration.prefix.size()) {}
     WordPieceMethod(const WordPieceMethod&) = delete;
     WordPieceMethod& operator=(const WordPieceMethod&) = delete;
 
@@ -41,10 +42,10 @@ class WordPieceMethod {
     const uint8_t* page_marks() const { return reordering_.page_marks(); }
     bool normalizes_ascii() const { return text_ != nullptr; }
     // Both bring the raw text into the form that the encoder wants, also where no character of a marked page is in it.
-    bool normalize(const uint8_t* begin, const uint8_t* end, bool, std::string& out, std::vector<Edit>* edits) const {
+    bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
+        if (sources && marked && reordering_.concerns(begin, end)) throw OffsetsUnknownError("characters may change places");
         std::string ordered;
         const bool reordered = reordering_.apply(begin, end, ordered);
-        if (edits && (text_ || reordered)) throw OffsetsUnknownError("words are normalized one by one");
         if (!text_) {
             if (reordered) out = std::move(ordered);
             return reordered;
@@ -56,19 +57,21 @@ class WordPieceMethod {
         out.clear();
         out.reserve(static_cast<size_t>(end - begin) + 16);
         text_->append_images(begin, end, out);
+        if (sources) text_->note_images(begin, end, *sources);
         return true;
     }
     static const BlankSigns* blank_signs() { return nullptr; }
-    const Aligner& aligner() const { return aligner_; }
+    static bool walks_apart() { return true; }
+    void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const { walk.stretch(offsets_, segment, origin); }
     const WordPiece& model() const { return model_; }
-    size_t bytes() const { return words_->memory_bytes() + (text_ ? text_->memory_bytes() : 0) + model_.bytes() + encoder_.bytes(); }
+    size_t bytes() const { return words_->memory_bytes() + (text_ ? text_->memory_bytes() : 0) + model_.bytes() + encoder_.bytes() + offsets_.bytes(); }
 
   private:
     std::unique_ptr<const WordCharacters> words_, text_;
     WordPiece model_;
     WordPieceEncoder encoder_;
     Reordering reordering_;
-    Aligner aligner_;  // asks nobody
+    WordPieceOffsets offsets_;
 };
 
 using WordPieceCore = Core<WordPieceMethod>;

@@ -146,10 +146,14 @@ class Template:
     """What the post-processor makes of the ids of its texts.
 
     sequences: what Hugging Face calls `n_sequences` of the result.
+    overflow_type_ids: the type id of each text's parts that overflow; None where more than that is different there.
+    tells_texts: `sequence_ids` of a result are what the pieces say, also where it is padded.
     """
 
     pieces: tuple[Piece, ...]
     sequences: int
+    overflow_type_ids: tuple[int, ...] | None = None
+    tells_texts: bool = False
 
     @property
     def ids_added(self) -> int:

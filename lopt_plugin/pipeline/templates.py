@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import tokenizers
-from tokenizers import models
+from tokenizers import models, pre_tokenizers
 
 from .components import Piece, Template, Templates
 
@@ -17,6 +19,7 @@ def read_templates(tokenizer: tokenizers.Tokenizer) -> Templates | None:
     What the post-processors that `post_processors` knows put around a text does not depend on the text.
     """
     probe = tokenizers.Tokenizer(models.WordLevel(_MARKERS, unk_token="first"))
+    probe.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     if tokenizer.post_processor is not None:
         probe.post_processor = tokenizer.post_processor
     try:
@@ -30,7 +33,51 @@ def read_templates(tokenizer: tokenizers.Tokenizer) -> Templates | None:
         return None
     added = [single.ids_added, pair.ids_added, single_bare.ids_added, pair_bare.ids_added]
     announced = [tokenizer.num_special_tokens_to_add(False), tokenizer.num_special_tokens_to_add(True), 0, 0]
-    return Templates(single, single_bare, pair, pair_bare) if added == announced else None
+    if added != announced:
+        return None
+    found = [(single, 1, True), (single_bare, 1, False), (pair, 2, True), (pair_bare, 2, False)]
+    return Templates(
+        *(
+            _with_overflow(probe, _telling_texts(probe, template, texts, special), texts, special)
+            for template, texts, special in found
+        )
+    )
+
+
+def _with_overflow(probe: tokenizers.Tokenizer, template: Template, texts: int, special: bool) -> Template:
+    """The template, with what it makes of a text's second part when the text, of two tokens, is cut to one."""
+    type_ids = []
+    for place, strategy in enumerate(("only_first", "only_second")[:texts]):
+        given = ["first", "second"][:texts]
+        given[place] += " " + given[place]
+        probe.enable_truncation(texts + template.ids_added, strategy=strategy)
+        try:
+            overflowing = _encoded(probe, given, special).overflowing
+        except Exception:
+            return template
+        finally:
+            probe.no_truncation()
+        made = _template(overflowing[0], texts) if len(overflowing) == 1 else None
+        if made is None or made.sequences != template.sequences or len(made.pieces) != len(template.pieces):
+            return template
+        (type_id,) = (piece.type_id for piece in made.pieces if piece.text == place)
+        type_ids.append(type_id)
+        others = [(piece, mine) for piece, mine in zip(made.pieces, template.pieces, strict=True) if mine.text != place]
+        if any(piece != mine for piece, mine in others):
+            return template
+    return replace(template, overflow_type_ids=tuple(type_ids))
+
+
+def _telling_texts(probe: tokenizers.Tokenizer, template: Template, texts: int, special: bool) -> Template:
+    """The template, with whether padding leaves `sequence_ids` as they were."""
+    encoding = _encoded(probe, ["first", "second"][:texts], special)
+    encoding.pad(len(template.pieces) + 1, direction="left")
+    encoding.pad(len(template.pieces) + 2)
+    return replace(template, tells_texts=encoding.sequence_ids == [None, *(p.text for p in template.pieces), None])
+
+
+def _encoded(probe: tokenizers.Tokenizer, texts: list[str], special: bool) -> tokenizers.Encoding:
+    return probe.encode(texts[0], texts[1] if len(texts) > 1 else None, add_special_tokens=special)
 
 
 def _template(encoding: tokenizers.Encoding, texts: int) -> Template | None:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 Ids = npt.NDArray[np.int32]
 RowOffsets = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int32]
-# What one row of a batch is made of: a text, or two.
-Row: TypeAlias = "str | tuple[str, str]"
+# What one row of a batch is made of: a text, or two; each as a whole or, as a list, in words.
+Row: TypeAlias = "str | list[str] | tuple[str, str] | tuple[list[str], list[str]]"
 
 
 class CannotEncodeError(ValueError):

@@ -26,11 +26,13 @@ class Truncation:
     """Keep at most `max_length` ids, special tokens of the post-processor included, cutting at `side`.
 
     strategy: of a pair, which text is cut: "longest_first", "only_first" or "only_second".
+    stride: how many ids parts that overflow have in common.
     """
 
     max_length: int
     side: str
     strategy: str = "longest_first"
+    stride: int = 0
 
 
 class HfRoute:
@@ -81,7 +83,8 @@ class HfRoute:
 
     def _encode(self, row: Row, add_special_tokens: bool) -> Encoding:
         text, pair = row if isinstance(row, tuple) else (row, None)
-        return self.backend.encode(text, pair, add_special_tokens=add_special_tokens)
+        in_words = isinstance(text, list)
+        return self.backend.encode(text, pair, is_pretokenized=in_words, add_special_tokens=add_special_tokens)
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         ids: list[int] = self.encodings([text], add_special_tokens, split_special_tokens)[0].ids
@@ -121,7 +124,7 @@ class HfRoute:
             else {
                 "max_length": truncation.max_length,
                 "direction": truncation.side,
-                "stride": 0,
+                "stride": truncation.stride,
                 "strategy": truncation.strategy,
             },
             None,

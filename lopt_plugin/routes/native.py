@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer, models, normalizers
 
 from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, SentencePieceModel, WordPieceModel
 from ..pipeline.merges import Merges
-from ..pipeline.normalizers import NormalizationForm, NormalizerStep
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .normalizer_steps import form_table, native_steps
@@ -42,9 +40,11 @@ class NativeRoute:
         self.special_tokens_added = len(self._prefix) + len(self._suffix)
         self.token_type_ids_are_zero = pipeline.post_processor.token_type_ids_are_zero
         self.templates = pipeline.templates
-        self.gives_offsets = pipeline.offset_trim is not None and _tokens_are_of_bytes(pipeline)
+        self.gives_offsets = _gives_offsets(pipeline)
         self._trim_blanks = pipeline.offset_trim != "none"
+        # The first id's offset depends on its being the first.
         self._spare_first = pipeline.offset_trim == "blanks, but one in front of the first token"
+        self.first_offset_differs = self._spare_first
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
@@ -156,6 +156,21 @@ class NativeRoute:
             raise CannotEncodeError(str(error)) from error
         return both
 
+    def words(
+        self, words: list[str], split_special_tokens: bool, offsets: bool, *, as_lists: bool
+    ) -> tuple[Any, Any, Any]:
+        """Ids of each word alone, one after the other; how many each has; their offsets in the word, or None.
+
+        Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises CannotEncodeError as
+        `text_with_offsets`.
+        """
+        trims = self._trim_blanks, self._spare_first
+        try:
+            made: tuple[Any, Any, Any] = self.core.encode_words(words, split_special_tokens, offsets, *trims, as_lists)
+        except ValueError as error:
+            raise CannotEncodeError(str(error)) from error
+        return made
+
     def info(self) -> dict[str, Any]:
         return dict(self.core.info())
 
@@ -194,9 +209,11 @@ class NativeRoute:
         return result, shifted
 
 
-def _tokens_are_of_bytes(pipeline: Pipeline) -> bool:
-    """Whether the bytes of the ids follow one another as those of the text do: the core then tells their offsets."""
-    return isinstance(pipeline.model, BytePairModel) and not pipeline.model.end_of_word_suffix
+def _gives_offsets(pipeline: Pipeline) -> bool:
+    """Whether the core tells offsets. Blanks are taken off those of byte-level tokens only, whose names show them."""
+    return pipeline.offset_trim == "none" or (
+        pipeline.offset_trim is not None and isinstance(pipeline.model, BytePairModel)
+    )
 
 
 def _build_core(pipeline: Pipeline) -> Any:
@@ -240,7 +257,6 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
         "normalizer": native_steps(steps),
         "form_pages": form_pages,
         "form_cells": form_cells,
-        "align": _alignment(steps),
         "added_tokens": _added_tokens(pipeline),
     }
 
@@ -290,18 +306,3 @@ def _added_tokens(pipeline: Pipeline) -> list[tuple[str, int, bool, bool, bool, 
         )
         for t in pipeline.added_tokens
     ]
-
-
-def _alignment(steps: tuple[NormalizerStep, ...]) -> Callable[[str], list[tuple[int, int]]] | None:
-    """For a text, the characters of it that each character of its normalized form came from, as the oracle has it."""
-    if len(steps) != 1 or not isinstance(steps[0], NormalizationForm):
-        return None
-    # A model that knows nothing: every character is a token, and tokens have offsets.
-    by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
-    by_character.normalizer = getattr(normalizers, steps[0].form)()
-
-    def align(text: str) -> list[tuple[int, int]]:
-        offsets: list[tuple[int, int]] = by_character.encode(text).offsets
-        return offsets
-
-    return align

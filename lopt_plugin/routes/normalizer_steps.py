@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers
@@ -35,7 +36,7 @@ def form_table(steps: tuple[NormalizerStep, ...]) -> tuple[bytes, bytes]:
 
 def _native_step(step: NormalizerStep) -> tuple[Any, ...]:
     if isinstance(step, NormalizationForm):
-        return "form", step.form, getattr(normalizers, step.form)().normalize_str
+        return "form", step.form, getattr(normalizers, step.form)().normalize_str, _alignment(step)
     if isinstance(step, MapCharacters):
         return "characters", list(sets.single_characters(step.kind))
     if isinstance(step, Strip):
@@ -47,6 +48,19 @@ def _native_step(step: NormalizerStep) -> tuple[Any, ...]:
     if isinstance(step, ReplaceRuns):
         return "replace_runs", sets.blanks() if step.of == "blanks" else step.of, step.least, step.each, step.content
     return "reference", _component(step).normalize_str
+
+
+def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
+    """For a text, the characters of it that each character of its normalized form came from, as the oracle has it."""
+    # A model that knows nothing: every character is a token, and tokens have offsets.
+    by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
+    by_character.normalizer = getattr(normalizers, step.form)()
+
+    def align(text: str) -> list[tuple[int, int]]:
+        offsets: list[tuple[int, int]] = by_character.encode(text).offsets
+        return offsets
+
+    return align
 
 
 def _component(step: ByReference) -> Any:
