@@ -152,7 +152,14 @@ class Core:
         """The same for the last seam p, begin < p < end. Looks backwards, no further than to there."""
 
     def encode_part(
-        self, text: str, begin: int = 0, end: int | None = None, inside: bool = False, split_special_tokens: bool = False
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
     ) -> list[int]:
         """`encode` of characters [begin, end) as a text of its own; `inside`: as what follows a seam.
 
@@ -244,7 +251,14 @@ class WordPieceCore:
     def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
     def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
     def encode_part(
-        self, text: str, begin: int = 0, end: int | None = None, inside: bool = False, split_special_tokens: bool = False
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
     ) -> list[int]: ...
     def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
     def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int: ...

@@ -42,10 +42,11 @@ class PythonGrowing : public PythonCore<Core> {
   public:
     using PythonCore<Core>::PythonCore;
 
-    nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special) const {
+    nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
+                           size_t chunk_bytes) const {
         const Characters part = checked_part(text, begin, end);
         typename Core::Borrowed space(this->core());
-        EncodeOptions options{1, 0, split_special};
+        EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
         options.inside = inside;
         with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
         IdObjects::List list(this->objects());
@@ -112,8 +113,8 @@ class PythonGrowing : public PythonCore<Core> {
         list.append(ids.data(), ids.size());
         return nb::steal(list.finish());
     }
-    std::unique_ptr<PythonIntervals<Core>> intervals(nb::str text, bool split_special) const {
-        return std::make_unique<PythonIntervals<Core>>(this->core(), std::move(text), split_special);
+    PythonIntervals<Core>* intervals(nb::str text, bool split_special) const {
+        return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
     template <class Class>
@@ -123,7 +124,7 @@ class PythonGrowing : public PythonCore<Core> {
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
         type.def("encode_part", &PythonGrowing::encode_part, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
-                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false)
+                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
             .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
@@ -132,7 +133,8 @@ class PythonGrowing : public PythonCore<Core> {
             .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false)
             .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
-            .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::keep_alive<0, 1>());
+            .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+                 nb::keep_alive<0, 1>());
     }
 
   private:
