@@ -249,10 +249,9 @@ class Encoder:
     ) -> list[list[int]] | None:
         """`native_list` of each text; None if HF must be asked for any of them."""
         native = snapshot.native
-        cuts_ends_off = limit is not None and not keep_end
-        over_long = (
-            cuts_ends_off and native is not None and any(native.is_over_long(text, limit or 0) for text in texts)
-        )
+        over_long = False
+        if native is not None and limit is not None and not keep_end:
+            over_long = any(native.is_over_long(text, limit) for text in texts)
         if native is not None and not self.settings.verify and not over_long:
             try:
                 rows = native.text_lists(texts, split_special_tokens)

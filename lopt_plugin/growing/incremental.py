@@ -47,8 +47,8 @@ class IncrementalEncoder:
     """The ids of a text to which more is added.
 
     `ids` is at every moment what encoding the whole text gives. An append costs what encoding it costs, and the text
-    behind the last seam, which is encoded again: some characters, or, where a text has no seam, all of it. Where HF does
-    the work (`tokenizer.lopt.explain()` says why), the whole text is encoded again when ids are asked for. A tokenizer
+    behind the last seam, which is encoded again: some characters, or, where a text has no seam, all of it. Where HF
+    does the work (`tokenizer.lopt.explain()` says why), the whole text is encoded again when ids are asked for. A tokenizer
     that is changed meanwhile encodes all of the text anew.
 
     Not safe to use from several threads at once.
