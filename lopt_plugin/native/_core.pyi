@@ -18,6 +18,15 @@ NormalizerStep: TypeAlias = (
 class LoneSurrogateError(ValueError): ...
 class OffsetsUnknownError(ValueError): ...
 
+class Intervals:
+    """How many ids each part of one text has as a text of its own."""
+
+    def count(self, start: int, end: int) -> int:
+        """Of characters [start, end); IndexError where they lie outside the text."""
+
+    def bytes(self) -> int:
+        """Memory besides the text."""
+
 class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
@@ -147,6 +156,50 @@ class Core:
         Raises what `encode_with_offsets` raises.
         """
 
+    # Seams: places at which a text may be taken apart, whatever stands before and behind (seam.hpp).
+    def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
+        """The first seam p, begin <= p < end, p > 0; None where there is none.
+
+        The ids of any text with `text[p - 1:end]` in it are those of what stands before p, by itself, and those of what
+        follows, as `encode_part(..., inside=True)` gives them; so also of `text[:end]` with anything behind it.
+        """
+
+    def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
+        """The same for the last seam p, begin < p < end. Looks backwards, no further than to there."""
+
+    def encode_part(
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+    ) -> list[int]:
+        """`encode` of characters [begin, end) as a text of its own; `inside`: as what follows a seam.
+
+        Positions are in characters; IndexError where they lie outside the text.
+        """
+
+    def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]:
+        """The first `most` ids of `encode`, or all; the rest of the text is only searched for lone surrogates."""
+
+    def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int:
+        """How many ids `encode` gives."""
+
+    def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]:
+        """`count` of each text; texts, and parts of long ones, are shared out among the threads."""
+
+    def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None:
+        """`count`, or None if that is more than `limit`. The text behind that many ids is not read."""
+
+    def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int:
+        """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own."""
+
+    def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
+        """Counts of the parts of a text, after one pass over it."""
+
     def pre_tokens(self, text: str) -> list[tuple[int, int]]:
         """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""
 
@@ -159,6 +212,12 @@ class Core:
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:
         """Bytes of the tables and of the integer objects; whether words are matched or merged by rank."""
+
+class WordPieceIntervals:
+    """As Intervals."""
+
+    def count(self, start: int, end: int) -> int: ...
+    def bytes(self) -> int: ...
 
 _WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
 
@@ -255,6 +314,25 @@ class WordPieceCore:
 
         Raises what `encode_with_offsets` raises.
         """
+    def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
+    def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
+    def encode_part(
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+    ) -> list[int]: ...
+    def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
+    def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int: ...
+    def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
+    def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None: ...
+    def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int: ...
+    def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
+        """These are as those of `Core`."""
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:

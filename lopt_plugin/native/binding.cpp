@@ -6,7 +6,7 @@
 #include "end_of_word.hpp"
 #include "merges_json.hpp"
 #include "normalizer_arguments.hpp"
-#include "python_core.hpp"
+#include "python_growing.hpp"
 #include "sentencepiece_vocabulary.hpp"
 
 namespace lopt {
@@ -59,9 +59,9 @@ BlankSigns blank_signs_of(const BlankSignsTuple& signs) {
     throw std::invalid_argument("unknown prepend scheme " + scheme);
 }
 
-class PythonBytePairCore : public PythonCore<BytePairCore> {
+class PythonBytePairCore : public PythonGrowing<BytePairCore> {
   public:
-    using PythonCore::PythonCore;
+    using PythonGrowing::PythonGrowing;
 
     static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::object merges, bool ignore_merges, nb::bytes class_pages,
                        nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
@@ -177,6 +177,6 @@ NB_MODULE(_core, module) {
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
-    PythonBytePairCore::define(type);
+    PythonBytePairCore::define(type, module, "Intervals");
     define_word_piece(module);
 }

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "added_token_edges.hpp"
 #include "added_tokens.hpp"
 #include "blank_signs.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
 #include "offsets.hpp"
+#include "seam.hpp"
 #include "text.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
@@ -30,6 +32,16 @@ struct Characters {
     size_t length;
     int unit_bytes;
     bool ascii;
+
+    uint32_t operator[](size_t i) const {
+        if (unit_bytes == 1) return static_cast<const uint8_t*>(data)[i];
+        if (unit_bytes == 2) return static_cast<const uint16_t*>(data)[i];
+        return static_cast<const uint32_t*>(data)[i];
+    }
+    // Characters [begin, end).
+    Characters part(size_t begin, size_t end) const {
+        return {static_cast<const uint8_t*>(data) + begin * static_cast<size_t>(unit_bytes), end - begin, unit_bytes, ascii};
+    }
 };
 
 struct EncodeOptions {
@@ -37,6 +49,7 @@ struct EncodeOptions {
     size_t chunk_bytes = 0;      // 0: chosen by the length of the text
     bool split_special = false;  // special added tokens are text like any other
     bool offsets = false;        // `offsets` is going to be called
+    bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
 };
 
 // Method: what is done to the text between added tokens. It has
@@ -81,7 +94,8 @@ class Core {
     // Tokens are matched before and after the normalizer; add_prefix_space: a stretch that begins with no blank gets one.
     Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
         : method_(std::move(method)), encoder_(method_->encoder()), blank_signs_(method_->blank_signs()), raw_tokens_(std::move(raw_tokens)),
-          normalized_tokens_(std::move(normalized_tokens), blank_signs_ && blank_signs_->in_normalizer), add_prefix_space_(add_prefix_space) {
+          normalized_tokens_(std::move(normalized_tokens), blank_signs_ && blank_signs_->in_normalizer), raw_edges_(raw_tokens_),
+          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space) {
         if constexpr (MAY_JOIN) {
             if (!encoder_.joins()) return;
             raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
@@ -131,6 +145,14 @@ class Core {
         if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
     }
 
+    // Is the place before character `at` a seam of every text that begins, or goes on, with these characters up to `end`?
+    // 0 < at < end. See seam.hpp.
+    bool is_seam(const Characters& text, size_t at, size_t end) const {
+        const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
+        if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
+        return raw_edges_.divide(method_->classes(), junction.left, junction.right) && method_->divides(junction, normalized_edges_);
+    }
+
     // Four chunks a thread: one that is slowed down by others then holds up less.
     static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
 
@@ -161,6 +183,8 @@ class Core {
     static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
     static constexpr size_t KEPT_BYTES = size_t{4} << 20;
     static constexpr size_t KEPT_ORIGINS = size_t{1} << 16;
+
+    static bool is_surrogate(uint32_t c) { return c >= 0xD800 && c < 0xE000; }
 
     Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
         if (text.ascii) {
@@ -235,8 +259,9 @@ class Core {
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
+            const bool inside = options.inside && raw.begin == text.begin;
             for (size_t i = first; i < segments.size(); i++) {
-                const bool blank = add_prefix_space_ && segments[i].token == NONE && *segments[i].begin != ' ';
+                const bool blank = add_prefix_space_ && !(inside && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
                 if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
                 if (blank) segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
             }
@@ -263,11 +288,12 @@ class Core {
                 continue;
             }
             Segment stretch = raw;
+            const bool inside = options.inside && raw.begin == text.begin;
             const Alignment* alignment = nullptr;
             bool prepend = false;
             if (blank_signs_->in_normalizer) {
                 if (may_hold_signs) stretch = with_blanks(space, stretch, options, alignment);
-                prepend = blank_signs_->normalizer_prepends;
+                prepend = blank_signs_->normalizer_prepends && !inside;
                 if (prepend && !normalized_tokens_.empty()) {
                     stretch = own(space, ' ' + std::string(stretch.begin, stretch.end));
                     if (options.offsets) alignment = same_characters(space, stretch, raw, true);
@@ -277,14 +303,14 @@ class Core {
             found.clear();
             if (normalized_tokens_.empty()) found.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, found);
-            const uint8_t* const first = raw.begin == text.begin ? stretch.begin : nullptr;
+            const uint8_t* const first = raw.begin == text.begin && !inside ? stretch.begin : nullptr;
             for (Segment part : found) {
                 const Alignment* of_part = alignment;
                 if (part.token == NONE) {
-                    const bool is_first = part.begin == first;
+                    const bool is_first = part.begin == first, continues = inside && part.begin == stretch.begin;
                     if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part, options, of_part);
                     const PrependScheme scheme = blank_signs_->before_blankless;
-                    const bool wanted = scheme == PrependScheme::always || (scheme == PrependScheme::first && is_first);
+                    const bool wanted = (scheme == PrependScheme::always && !continues) || (scheme == PrependScheme::first && is_first);
                     if (prepend || (wanted && *part.begin != ' ')) {
                         note(part.begin, of_part, true);
                         part.begin = with_blank_in_front(space, part);
@@ -490,6 +516,7 @@ class Core {
     const Encoder& encoder_;
     const BlankSigns* blank_signs_;  // null: none
     AddedTokens raw_tokens_, normalized_tokens_;
+    AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
     std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;

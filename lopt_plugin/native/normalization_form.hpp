@@ -68,6 +68,13 @@ class NormalizationForm final : public NormalizerStep {
             if (classes_.of(c) & involved_) marks[c >> 4] = 1;
     }
 
+    // A character that is not involved divides; it stays as it is where the next one does not follow it.
+    bool passes(Junction& junction) const override {
+        if ((classes_.of(junction.left) | classes_.of(junction.right)) & involved_) return false;
+        if (!junction.has_next || (classes_.of(junction.next) & involved_)) return false;
+        junction.has_next = false;  // what becomes of it is up to those behind it
+        return true;
+    }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;
         const uint8_t* p = begin;

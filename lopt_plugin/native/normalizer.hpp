@@ -4,6 +4,7 @@
 // own, and a Sequence is their composition.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "alignment.hpp"
+#include "seam.hpp"
 #include "table.hpp"
 
 namespace lopt {
@@ -40,6 +42,9 @@ class NormalizerStep {
     virtual bool changes_ascii() const = 0;
     // Marks the pages of all characters outside ASCII without which the step changes nothing.
     virtual void mark_pages(PageMarks& marks) const = 0;
+    // True where both sides of a place are normalized by themselves; the characters there become what the step makes of
+    // them. False where that is not certain.
+    virtual bool passes(Junction&) const { return false; }
 };
 
 class Normalizer {
@@ -54,6 +59,10 @@ class Normalizer {
     bool empty() const { return steps_.empty(); }
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
+    // As NormalizerStep's, for all steps.
+    bool passes(Junction& junction) const {
+        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->passes(junction); });
+    }
 
     // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `sources`: null, or what says where the
     // characters of the new text came from.
