@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Iterator
@@ -22,13 +23,14 @@ from lopt_plugin.triton_kernels.classify import kernel as classify_kernel
 from lopt_plugin.triton_kernels.classify import naive as naive_classify
 from lopt_plugin.triton_kernels.compact import kernel as compact_kernel
 from lopt_plugin.triton_kernels.compact import naive as naive_compact
-from lopt_plugin.triton_kernels.limits import MAX_BYTES, tiles_of
+from lopt_plugin.triton_kernels.limits import MAX_BYTES, TILE, tiles_of
 
 PATTERNS = boundaries_kernel.PATTERNS
 
-# In the interpreter a program takes tens of milliseconds, however small its tile.
-CORPUS_CHARACTERS = 3_000 if INTERPRETED else 2_000_000
-HARD_CHARACTERS = 6_000 if INTERPRETED else 1_000_000
+# In the interpreter a program takes tens of milliseconds, however small its tile: few programs, or short texts.
+SIZES = {256: 6_000, 16_384: 100_000} if INTERPRETED else dict.fromkeys([64, 256, 1024, 4096], 1_000_000)
+CORPUS_CHARACTERS = 20_000 if INTERPRETED else 2_000_000
+CORPUS_TILE = 16_384 if INTERPRETED else TILE
 
 # What must not matter is where a tile ends: everything here is longer than the tiles it is tried with.
 AT_SEAMS = [
@@ -82,13 +84,14 @@ def _reference(text: Bytes, pattern: str) -> Bytes:
     return naive_boundaries.boundaries(text, naive_classify.classify(text, gpu_texts.table()), pattern)
 
 
-def _hard_text() -> Bytes:
+@functools.cache
+def _hard_text(size: int) -> Bytes:
     def texts() -> Iterator[str]:
         for seed in itertools.count():
             for family in corpus.conformance_families():
                 yield from (text[:400] for text in itertools.islice(corpus.conformance(family, seed), 3))
 
-    return gpu_texts.pack(next(gpu_texts.batches(texts(), HARD_CHARACTERS)))
+    return gpu_texts.pack(next(gpu_texts.batches(texts(), size)))
 
 
 @pytest.mark.parametrize("tile", [4, 64, 4096])
@@ -124,10 +127,10 @@ def test_runs_longer_than_tiles(pattern: str) -> None:
     assert np.array_equal(_boundaries(text, pattern, 8), _reference(text, pattern))
 
 
-@pytest.mark.parametrize("tile", [256, 2048])
+@pytest.mark.parametrize("tile", SIZES)
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_hard_texts(pattern: str, tile: int) -> None:
-    text = _hard_text()
+    text = _hard_text(SIZES[tile])
     assert np.array_equal(_boundaries(text, pattern, tile), _reference(text, pattern))
 
 
@@ -136,7 +139,7 @@ def test_documents_against_the_reference_library(pattern: str) -> None:
     """All three kernels in a row, and the words that the reference library finds."""
     documents = [text for kind in corpus.corpora() for text in corpus.texts(kind, CORPUS_CHARACTERS)]
     text = gpu_texts.pack(documents)
-    table, tile = gpu_texts.table(), 4096
+    table, tile = gpu_texts.table(), CORPUS_TILE
     on_device = to_device(text)
     classes, starts = torch.empty_like(on_device), torch.empty_like(on_device)
     classify_kernel.classify(on_device, to_device(table.pages), to_device(table.cells), classes, tile)
