@@ -52,12 +52,16 @@ class Separators:
 
 
 class WordsToIds:
-    """Ids for words of one vocabulary. Used by one batch at a time."""
+    """Ids for words of one vocabulary. Used by one batch at a time.
 
-    def __init__(self, tables: Tables, workspace: Workspace, cache_slots: int = 1 << 17) -> None:
+    tile_factor: by how much the kernels' tiles are larger than on a GPU; the interpreter is slow with small ones.
+    """
+
+    def __init__(self, tables: Tables, workspace: Workspace, cache_slots: int = 1 << 17, tile_factor: int = 1) -> None:
         self.tables = tables
         self.workspace = workspace
-        self.cache = WordCache.empty(cache_slots, workspace.device)
+        self.tile_factor = tile_factor
+        self.cache = WordCache.empty(cache_slots, workspace.device, most_tile=tile_factor * word_cache.TILE)
         self.cached_words = 0
 
     def __call__(
@@ -71,10 +75,10 @@ class WordsToIds:
         take = self.workspace.take
         word_ids, counts = take("word_ids", words, torch.int32), take("counts", words, torch.int32)
         missed, missed_count = take("missed", words, torch.int32), take("missed_count", 1, torch.int32).zero_()
-        tables = self.tables
-        lookup.lookup(
-            text_words, word_starts, tables.slots, tables.rests, tables.longest, word_ids, missed, missed_count
-        )
+        tables, factor = self.tables, self.tile_factor
+        vocabulary = tables.slots, tables.rests, tables.longest
+        tile = factor * lookup.TILE
+        lookup.lookup(text_words, word_starts, *vocabulary, word_ids, missed, missed_count, tile=tile)
         numbers = emit.place_separators(word_starts, word_ids, separators.positions, separators.token_ids)
         merged = take("merged", text_bytes, torch.int32)
         try:
@@ -84,9 +88,9 @@ class WordsToIds:
             self.empty_cache()
             raise
         id_offsets = take("id_offsets", words + 1, torch.int64)
-        emit.offsets(word_ids, counts, id_offsets, self.cache)
+        emit.offsets(word_ids, counts, id_offsets, self.cache, tile=factor * emit.TILE)
         ids = torch.empty(int(id_offsets[-1]), dtype=torch.int32, device=self.workspace.device)
-        emit.emit(word_ids, word_starts, merged, counts, id_offsets, self.cache, ids)
+        emit.emit(word_ids, word_starts, merged, counts, id_offsets, self.cache, ids, tile=factor * emit.TILE)
         row_offsets = torch.zeros(len(separators.row_ends) + 1, dtype=torch.int64, device=self.workspace.device)
         row_offsets[1:] = id_offsets[numbers[separators.row_ends] + 1]
         return ids, row_offsets
@@ -111,13 +115,18 @@ class WordsToIds:
             self.empty_cache()
         lists = self.workspace.take("lists", 4 * len(missed), torch.int32).view(4, -1)
         list_counts = self.workspace.take("list_counts", 5, torch.int32).zero_()
-        word_cache.claim(text_words, word_starts, missed, self.cache, word_ids, lists, list_counts)
+        cache, factor = self.cache, self.tile_factor
+        tile = factor * word_cache.TILE
+        word_cache.claim(text_words, word_starts, missed, cache, word_ids, lists, list_counts, tile=tile)
         *sizes, claimed = list_counts.tolist()
         self.cached_words += claimed
         text = text_words.view(torch.uint8)[:text_bytes]
         pairs, byte_ids = self.tables.pairs, self.tables.byte_ids
         for row, words, size in zip(merge.ROWS, lists, sizes, strict=False):
-            merge.merge(text, word_starts, words[:size], pairs, byte_ids, merged, counts, row=row)
+            chosen, tile = words[:size], factor * merge.TILE
+            merge.merge(text, word_starts, chosen, pairs, byte_ids, merged, counts, row=row, tile=tile)
             if row <= word_cache.KEY_BYTES:
-                word_cache.keep(text_words, word_starts, word_ids, merged, counts, words[:size], self.cache)
-        merge_long.merge(text, word_starts, lists[3, : sizes[3]], pairs, byte_ids, merged, counts)
+                tile = factor * word_cache.KEEP_TILE
+                word_cache.keep(text_words, word_starts, word_ids, merged, counts, chosen, cache, tile=tile)
+        chosen, tile = lists[3, : sizes[3]], factor * merge_long.TILE
+        merge_long.merge(text, word_starts, chosen, pairs, byte_ids, merged, counts, tile=tile)

@@ -38,7 +38,7 @@ _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
 _KEY_BYTES = tl.constexpr(KEY_BYTES)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["words"])
 def _count_kernel(word_ids, key_counts, counts, words, TILE: tl.constexpr):
     word = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = word < words
@@ -49,7 +49,7 @@ def _count_kernel(word_ids, key_counts, counts, words, TILE: tl.constexpr):
     tl.store(counts + word, count, mask=live & (word_id != _MISSED))
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["words"])
 def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, id_offsets, ids, words, TILE: tl.constexpr):
     word = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = word < words
@@ -72,14 +72,14 @@ def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, id_offsets, ids
         k += 1
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["width", "pad_id"])
 def _pad_kernel(ids, row_offsets, padded, mask, width, pad_id, LEFT: tl.constexpr, TILE: tl.constexpr):
     row = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * TILE + tl.arange(0, TILE)
     live = column < width
     begin = tl.load(row_offsets + row)
     length = tl.load(row_offsets + row + 1) - begin
-    place = column - (width - length) if LEFT else column + tl.zeros([TILE], tl.int64)
+    place = column - (width - length) if LEFT else column + tl.full([TILE], 0, tl.int64)
     inside = live & (place >= 0) & (place < length)
     token = tl.load(ids + begin + place, mask=inside, other=0)
     tl.store(padded + row * width + column, tl.where(inside, token, pad_id), mask=live)

@@ -34,7 +34,7 @@ _MISSED = tl.constexpr(MISSED)
 _SEPARATOR = tl.constexpr(SEPARATOR)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["words", "last_slot", "longest"])
 def _lookup_kernel(
     text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, last_slot, longest, TILE: tl.constexpr
 ):
@@ -48,7 +48,7 @@ def _lookup_kernel(
     searched = live & (length <= longest) & (separator == 0)
     most = tl.max(tl.where(searched, length, 0), 0)
 
-    hashes = mix(mix(mix(tl.zeros([TILE], tl.uint64), length.to(tl.uint64)), low), high)
+    hashes = mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), low), high)
     k = 16
     while k < most:
         rest = load_word(text_words, begin + k, length - k, searched)

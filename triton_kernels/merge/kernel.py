@@ -44,7 +44,7 @@ from .table import NO_MERGE
 
 ROWS = (16, 32, 64)
 # Tokens that one program holds.
-TILE = 512
+TILE = 256
 
 _NO_MERGE = tl.constexpr(NO_MERGE)
 
@@ -58,10 +58,10 @@ def _greater(a, b):
 def load_pairs(pairs, last_slot, left, right, wanted):
     """rank * 2 + gate, id, left shield, right shield: of the pairs of tokens (left, right), int32 like these."""
     key = (left.to(tl.int64) << 32) | right.to(tl.int64)
-    hashes = mix(tl.zeros_like(key).to(tl.uint64), key.to(tl.uint64, bitcast=True))
+    hashes = mix((key * 0).to(tl.uint64), key.to(tl.uint64, bitcast=True))
     slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
-    value = tl.zeros_like(key) + 2 * _NO_MERGE
-    shields = (tl.zeros_like(key) + _NO_MERGE) * ((1 << 32) + 1)
+    value = key * 0 + 2 * _NO_MERGE
+    shields = (key * 0 + _NO_MERGE) * ((1 << 32) + 1)
     searched = wanted
     while tl.max(searched.to(tl.int32)) > 0:
         found = tl.load(pairs + slot * 4, mask=searched, other=-1)
@@ -79,7 +79,7 @@ def load_pairs(pairs, last_slot, left, right, wanted):
     )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "last_slot"])
 def _merge_kernel(
     text,
     word_starts,
@@ -98,7 +98,7 @@ def _merge_kernel(
     word = tl.load(chosen + number, mask=live, other=0)
     begin = tl.load(word_starts + word, mask=live, other=0)
     length = tl.where(live, tl.load(word_starts + word + 1, mask=live, other=0) - begin, 0)[:, None]
-    place = tl.arange(0, ROW)[None, :] + tl.zeros([WORDS, ROW], tl.int32)
+    place = tl.arange(0, ROW)[None, :] + tl.full([WORDS, ROW], 0, tl.int32)
     alive = place < length
     byte = tl.load(text + begin[:, None] + place, mask=alive, other=0).to(tl.int32)
     token = tl.load(byte_ids + byte)

@@ -34,7 +34,7 @@ class UnfinishedMergesError(RuntimeError):
     """Merges are left after the allowed number of passes."""
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "last_slot"])
 def _pairs_kernel(tokens, words, pairs, pair_of, least, count, last_slot, TILE: tl.constexpr):
     place = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = place < count
@@ -59,7 +59,7 @@ def _pairs_kernel(tokens, words, pairs, pair_of, least, count, last_slot, TILE: 
         tl.atomic_min(least + word, key, mask=live & mergeable)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def _qualify_kernel(words, pair_of, least, flags, any_of, count, TILE: tl.constexpr):
     place = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = place < count
@@ -80,7 +80,7 @@ def _qualify_kernel(words, pair_of, least, flags, any_of, count, TILE: tl.conste
     tl.store(any_of + word, 1, mask=flag > 0)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def _decide_kernel(words, pair_of, least, flags, outside, any_of, merging, count, TILE: tl.constexpr):
     place = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = place < count
@@ -96,7 +96,7 @@ def _decide_kernel(words, pair_of, least, flags, outside, any_of, merging, count
     tl.store(merging + place, chosen.to(tl.int32), mask=live)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def _move_kernel(tokens, words, pair_of, merging, moved_to, new_tokens, new_words, count, TILE: tl.constexpr):
     place = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = place < count

@@ -17,7 +17,7 @@ order.
 
 | name        | dtype | shape            |                                                                       |
 |-------------|-------|------------------|-----------------------------------------------------------------------|
-| states      | int32 | [slots + TILE]   | see above; the last TILE stay 0: lanes without a claim swap there     |
+| states      | int32 | [slots + tile]   | see above; the last ones stay 0: lanes without a claim swap there     |
 | keys        | int64 | [slots, 4]       | the word, filled up with zeros                                        |
 | key_counts  | int32 | [slots]          | number of ids                                                         |
 | key_ids     | int32 | [slots, 32]      |                                                                       |
@@ -58,12 +58,12 @@ class WordCache:
     key_ids: torch.Tensor
 
     @classmethod
-    def empty(cls, slots: int, device: torch.device) -> WordCache:
-        """slots: a power of two, 168 bytes each."""
+    def empty(cls, slots: int, device: torch.device, *, most_tile: int = TILE) -> WordCache:
+        """slots: a power of two, 168 bytes each. most_tile: the largest tile that `claim` will be called with."""
         if slots < 1 or slots & (slots - 1):
             raise ValueError(f"the number of slots must be a power of two, not {slots}")
         return cls(
-            torch.zeros(slots + TILE, dtype=torch.int32, device=device),
+            torch.zeros(slots + most_tile, dtype=torch.int32, device=device),
             torch.zeros((slots, KEY_BYTES // 8), dtype=torch.int64, device=device),
             torch.zeros(slots, dtype=torch.int32, device=device),
             torch.zeros((slots, KEY_BYTES), dtype=torch.int32, device=device),
@@ -73,11 +73,14 @@ class WordCache:
     def slots(self) -> int:
         return len(self.keys)
 
+    def bytes(self) -> int:
+        return sum(t.numel() * t.element_size() for t in (self.states, self.keys, self.key_counts, self.key_ids))
+
     def clear(self) -> None:
         self.states.zero_()
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count", "last_slot"])
 def _claim_kernel(
     text_words,
     word_starts,
@@ -103,7 +106,7 @@ def _claim_kernel(
     second = load_word(text_words, begin + 8, length - 8, searching)
     third = load_word(text_words, begin + 16, length - 16, searching)
     fourth = load_word(text_words, begin + 24, length - 24, searching)
-    hashes = mix(mix(mix(mix(mix(tl.zeros([TILE], tl.uint64), length.to(tl.uint64)), first), second), third), fourth)
+    hashes = mix(mix(mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), first), second), third), fourth)
     slot = (hashes & last_slot.to(tl.uint64)).to(tl.int32)
     found = tl.full([TILE], -1, tl.int32)
     claimed = live & (length < 0)
@@ -151,7 +154,7 @@ def _claim_kernel(
         tl.atomic_add(list_counts + 4, claims)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])
 def _keep_kernel(
     text_words, word_starts, word_ids, merged, counts, chosen, states, keys, key_counts, key_ids, count,
     KEY_BYTES: tl.constexpr, TILE: tl.constexpr
@@ -189,10 +192,10 @@ def claim(
 ) -> None:
     """Fills word_ids, lists and list_counts, and claims slots; the tensors are those of the module's docstring.
 
-    Every claim must be followed by `keep` with the merged ids, or by `clear`. tile: at most TILE.
+    Every claim must be followed by `keep` with the merged ids, or by `clear`. tile: at most the cache's most_tile.
     """
-    if tile > TILE:
-        raise ValueError(f"a tile of {tile} words; the cache has room for {TILE}")
+    if tile > len(cache.states) - cache.slots:
+        raise ValueError(f"a tile of {tile} words; the cache has room for {len(cache.states) - cache.slots}")
     if len(missed):
         _claim_kernel[(triton.cdiv(len(missed), tile),)](
             text_words,
