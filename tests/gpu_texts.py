@@ -1,0 +1,71 @@
+"""Batches for the GPU kernels, and what the reference library makes of them."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator
+
+import corpus
+import numpy as np
+import numpy.typing as npt
+from tokenizers import pre_tokenizers
+
+from lopt_plugin import character_classes
+from lopt_plugin.character_classes.kinds import kind_table
+from lopt_plugin.triton_kernels.classify.table import KindTable
+
+Bytes = npt.NDArray[np.uint8]
+
+# A small tokenizer for each split pattern.
+PATTERNS = {
+    "gpt2": "roberta_base",
+    "qwen2": "qwen3",
+    "cl100k": "tiny_cl100k",
+    "o200k": "tiny_o200k",
+    "tekken": "tiny_tekken",
+    "deepseek_v3": "tiny_deepseek_v3",
+}
+
+
+@functools.cache
+def table() -> KindTable:
+    return kind_table(character_classes.load())
+
+
+def pack(texts: Iterable[str]) -> Bytes:
+    """UTF-8 of all texts, a byte 0xFF behind each."""
+    return np.frombuffer(b"".join(text.encode() + b"\xff" for text in texts), dtype=np.uint8)
+
+
+@functools.cache
+def pre_tokenizer(tokenizer: str) -> pre_tokenizers.PreTokenizer:
+    return corpus.load_tokenizer(tokenizer).pre_tokenizer
+
+
+def reference_starts(tokenizer: str, texts: Iterable[str]) -> Bytes:
+    """`starts` of `pack(texts)` as the reference library sees them; its tokenizer ends in ByteLevel."""
+    starts: list[int] = []
+    offset = 0
+    for text in texts:
+        # Stand-in characters are one a byte.
+        lengths = [len(piece) for piece, _ in pre_tokenizer(tokenizer).pre_tokenize_str(text)]
+        starts += itertools.accumulate(lengths, initial=offset)
+        offset = starts[-1] + 1
+    flags = np.zeros(offset, dtype=np.uint8)
+    flags[starts] = 1
+    return flags
+
+
+def batches(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """The texts in lists of about `size` characters."""
+    batch: list[str] = []
+    count = 0
+    for text in texts:
+        batch.append(text)
+        count += len(text) + 1
+        if count >= size:
+            yield batch
+            batch, count = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,258 @@
+"""The reference for `kernel.boundaries`, character by character."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..character_kinds import (
+    BLANK,
+    BOTH,
+    CJK,
+    DISTANCE_SHIFT,
+    KIND_MASK,
+    LOWER,
+    MARK,
+    NEWLINE,
+    NUMBER,
+    PUNCTUATION,
+    SEPARATOR,
+    SPACE,
+    UNASSIGNED,
+    UPPER,
+)
+from .machines import RESET, STATES, Cl100k, Deepseek, O200k
+
+Bytes = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
+Values = npt.NDArray[np.int64]
+
+
+def boundaries(text: Bytes, classes: Bytes, pattern: str) -> Bytes:
+    """`starts`, uint8 [n]: 1 at the first byte of each pre-token and at each separator, 0 elsewhere.
+
+    text: uint8 [n], valid UTF-8 with a byte 0xFF behind each document.
+    classes: uint8 [n], what `classify` makes of it.
+    pattern: one of `PATTERNS`.
+    """
+    leads = np.flatnonzero(classes >> DISTANCE_SHIFT == 0)
+    starts = np.zeros(len(text), dtype=np.uint8)
+    starts[leads] = PATTERNS[pattern](_Characters(text, classes, leads))
+    return starts
+
+
+def neighbour(values: npt.NDArray[np.generic], offset: int, beyond: int) -> npt.NDArray[np.generic]:
+    """The value `offset` places on; `beyond` where there is none."""
+    padding = np.full(abs(offset), beyond, dtype=values.dtype)
+    if offset < 0:
+        return np.concatenate([padding, values])[: len(values)]
+    return np.concatenate([values, padding])[offset:]
+
+
+class _Characters:
+    """What patterns ask about characters; every array has one entry a character, separators included."""
+
+    def __init__(self, text: Bytes, classes: Bytes, leads: Values) -> None:
+        self.kind = classes[leads] & KIND_MASK
+        self.is_cjk = (classes[leads] & CJK) != 0
+        # ASCII characters themselves, 0 for all others but U+017F, which the contractions take for an s.
+        following = np.append(text, 0)
+        self.is_long_s = (following[leads] == 0xC5) & (following[leads + 1] == 0xBF)
+        self.ascii = np.where(text[leads] < 0x80, text[leads], 0)
+        self.before = self.neighbour(-1)
+        self.after = self.neighbour(1)
+
+    def neighbour(self, offset: int) -> Bytes:
+        return neighbour(self.kind, offset, SEPARATOR)
+
+    def contraction_lengths(self, ignore_case: bool) -> Bytes:
+        """Characters of the contraction that each apostrophe begins, 0 where there is none."""
+        letters = self.ascii.copy()
+        if ignore_case:
+            letters[(letters >= ord("A")) & (letters <= ord("Z"))] |= 0x20
+            letters[self.is_long_s] = ord("s")
+        first, second = neighbour(letters, 1, 0), neighbour(letters, 2, 0)
+        of_two = np.isin(first, [ord(c) for c in "stmd"])
+        of_three = np.zeros_like(of_two)
+        for one, other in ("re", "ve", "ll"):
+            of_three |= (first == ord(one)) & (second == ord(other))
+        return np.where(self.ascii == ord("'"), of_two * 2 + of_three * 3, 0).astype(np.uint8)
+
+    def first_beyond(self, run: Mask) -> Bytes:
+        """The kind of the first character from each one on that is not in `run`."""
+        count = len(run)
+        places = np.where(run, count, np.arange(count))
+        first = np.minimum.accumulate(places[::-1])[::-1]
+        return np.append(self.kind, SEPARATOR)[first]
+
+    def separator_starts(self) -> Mask:
+        return (self.kind == SEPARATOR) | (self.before == SEPARATOR)
+
+
+def _is_other(kind: Bytes) -> Mask:
+    return kind <= MARK
+
+
+def _is_letter(kind: Bytes) -> Mask:
+    return (kind >= BOTH) & (kind <= LOWER)
+
+
+def _is_word(kind: Bytes) -> Mask:
+    return (kind >= MARK) & (kind <= LOWER)
+
+
+def _is_space(kind: Bytes) -> Mask:
+    return (kind >= NEWLINE) & (kind <= BLANK)
+
+
+def _is_plain_space(kind: Bytes) -> Mask:
+    return (kind == SPACE) | (kind == BLANK)
+
+
+def _states_before(symbols: Values) -> Values:
+    """The state in front of each character, where the first one is 0 (see `machines`)."""
+    images = {int(symbol): [int(symbol) >> 3 * state & 7 for state in range(STATES)] for symbol in np.unique(symbols)}
+    states = np.empty(len(symbols), dtype=np.int64)
+    state = 0
+    for place, symbol in enumerate(symbols.tolist()):
+        states[place] = state
+        state = images[symbol][state]
+    return states
+
+
+def _white_space_starts(characters: _Characters, behind_absorbed: Mask, enders: Mask) -> Mask:
+    r"""Starts of `\s*[\r\n]+|\s+(?!\S)|\s+` among white space, but for newlines that something before has absorbed.
+
+    behind_absorbed: the character before is absorbed. enders: characters at which the text ends for the pattern.
+    """
+    kind, before = characters.kind, characters.before
+    is_plain = _is_plain_space(kind)
+    after_last_newline = is_plain & (before == NEWLINE) & (characters.first_beyond(is_plain) != NEWLINE)
+    last = is_plain & ~_is_space(characters.after) & ~neighbour(enders, 1, 1)
+    return _is_space(kind) & (~_is_space(before) | (is_plain & behind_absorbed)) | after_last_newline | last
+
+
+def _gpt2(characters: _Characters) -> Mask:
+    kind, before = characters.kind, characters.before
+
+    def group(kinds: Bytes) -> Values:
+        return np.select([_is_other(kinds), _is_letter(kinds), _is_space(kinds)], [0, 1, 2], default=kinds.astype(int))
+
+    begins_token = ~_is_other(before) & (before != BLANK)
+    contraction = np.where(begins_token, characters.contraction_lengths(ignore_case=False), 0)
+    space = _is_space(kind)
+    words = ~space & (group(kind) != group(before)) & (before != BLANK) & (neighbour(contraction, -1, 0) == 0)
+    ends = (neighbour(contraction, -2, 0) == 2) | (neighbour(contraction, -3, 0) == 3)
+    last = ~_is_space(characters.after) & (characters.after != SEPARATOR)
+    return words | ends | space & (~_is_space(before) | last) | characters.separator_starts()
+
+
+def _cl100k(characters: _Characters, max_digits: int) -> Mask:
+    kind, before = characters.kind, characters.before
+    states = _states_before(
+        np.select(
+            [_is_other(kind), kind == NEWLINE, (kind == NUMBER) & (max_digits == 3)],
+            [Cl100k.OTHER, Cl100k.NEWLINE, Cl100k.DIGIT],
+            default=RESET,
+        )
+    )
+    # An other character that begins a token, alone, is the optional first character of the word behind it.
+    begins_token = ~_is_other(before) & (before != BLANK)
+    prefixed = _is_other(before) & neighbour(begins_token, -1, 1)
+    contraction = np.where(begins_token, characters.contraction_lengths(ignore_case=True), 0)
+    ends = (neighbour(contraction, -2, 0) == 2) | (neighbour(contraction, -3, 0) == 3)
+    absorbing = states == Cl100k.AFTER_OTHER
+
+    letters = _is_letter(kind) & (ends | ~(_is_letter(before) | _is_plain_space(before) | prefixed))
+    digits = (kind == NUMBER) & (states != Cl100k.ONE_DIGIT) & (states != Cl100k.TWO_DIGITS)
+    others = _is_other(kind) & begins_token
+    spaces = _white_space_starts(characters, absorbing, kind == SEPARATOR) & ~((kind == NEWLINE) & absorbing)
+    return letters | digits | others | spaces | characters.separator_starts()
+
+
+def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Mask:
+    kind, before = characters.kind, characters.before
+    lengths = characters.contraction_lengths(ignore_case=True) * contractions
+    last_of_suffix = (neighbour(lengths, -1, 0) == 2) | (neighbour(lengths, -2, 0) == 3)
+    in_suffix = neighbour(lengths, -1, 0) == 3
+    is_slash = characters.ascii == ord("/")
+    opening = (before == BLANK) | ~_is_word(characters.after)
+    not_mark = kind < MARK
+    states = _states_before(
+        np.select(
+            [
+                *((kind == UPPER) & last_of_suffix, (kind == UPPER) & in_suffix, kind == UPPER),
+                *((kind == LOWER) & last_of_suffix, (kind == LOWER) & in_suffix, kind == LOWER),
+                *(kind == BOTH, kind == MARK, (kind == NUMBER) & (max_digits == 3), kind == NEWLINE),
+                *(is_slash & opening, is_slash, not_mark & opening, not_mark & (lengths > 0), not_mark),
+            ],
+            [
+                *(O200k.SUFFIX_LAST_UPPER, O200k.SUFFIX_UPPER, O200k.UPPER),
+                *(O200k.SUFFIX_LAST_LOWER, O200k.SUFFIX_LOWER, O200k.LOWER),
+                *(O200k.BOTH, O200k.MARK, O200k.DIGIT, O200k.NEWLINE),
+                *(O200k.OPENING_SLASH, O200k.PREFIX_SLASH, O200k.OPENING, O200k.APOSTROPHE, O200k.PREFIX),
+            ],
+            default=RESET,
+        )
+    )
+    in_word = (states == O200k.UPPER_PART) | (states == O200k.LOWER_PART)
+    in_other, trailing, suffix = states == O200k.IN_OTHER, states == O200k.TRAILING, states == O200k.SUFFIX
+    # Upper-case letters part from the letters of both cases before them where the word has no lower-case letter.
+    gives_back = ((before == BOTH) | (before == MARK)) & ~_is_word(characters.first_beyond(kind == UPPER))
+    case = (kind == UPPER) & ((states == O200k.LOWER_PART) | ((states == O200k.UPPER_PART) & gives_back))
+    prefixed = _is_plain_space(before) | ((before < MARK) & (states == 0))
+    words = (_is_letter(kind) | ((kind == MARK) & ~in_other)) & ((~in_word & ~prefixed) | case)
+    digits = (kind == NUMBER) & (states != O200k.ONE_DIGIT) & (states != O200k.TWO_DIGITS)
+    others = not_mark & ~in_other & (before != BLANK) & ~(trailing & is_slash) & ~(in_word & (lengths > 0))
+    spaces = _white_space_starts(characters, trailing, kind == SEPARATOR)
+    spaces &= ~((kind == NEWLINE) & (in_other | trailing))
+    return (words | digits | others | spaces) & ~suffix | characters.separator_starts()
+
+
+def _deepseek(characters: _Characters) -> Mask:
+    kind, before, after = characters.kind, characters.before, characters.after
+    is_cjk, ascii_byte = characters.is_cjk, characters.ascii
+    cjk_before = neighbour(is_cjk, -1, 0)
+    is_ascii_letter = (ascii_byte != 0) & _is_letter(kind)
+    # ASCII punctuation that begins a token, alone, is the first character of the ASCII letters behind it.
+    in_run = (before == PUNCTUATION) & ~cjk_before
+    is_prefix = (kind == PUNCTUATION) & (ascii_byte != 0) & ~in_run & (before != BLANK)
+    prefixed = neighbour(is_prefix, -1, 0)
+    states = _states_before(
+        np.select(
+            [
+                *(kind == NUMBER, (kind == PUNCTUATION) & ~is_cjk, kind == NEWLINE),
+                *(is_ascii_letter & prefixed, is_ascii_letter),
+            ],
+            [
+                *(Deepseek.DIGIT, Deepseek.PUNCTUATION, Deepseek.NEWLINE),
+                *(Deepseek.PREFIXED_LETTER, Deepseek.ASCII_LETTER),
+            ],
+            default=RESET,
+        )
+    )
+    absorbing = states == Deepseek.AFTER_PUNCTUATION
+    of_another_stretch = (kind != NUMBER) & ((before == NUMBER) | (is_cjk != cjk_before))
+
+    digits = (kind == NUMBER) & (states != Deepseek.ONE_DIGIT) & (states != Deepseek.TWO_DIGITS)
+    goes_on = np.where(states == Deepseek.PREFIXED, is_ascii_letter, _is_word(before))
+    joins = _is_plain_space(before) | (before == UNASSIGNED) | (prefixed & is_ascii_letter)
+    words = _is_word(kind) & ~goes_on & ~joins
+    punctuation = (kind == PUNCTUATION) & (before != PUNCTUATION) & (before != BLANK)
+    is_first_of_word = _is_word(after) & (neighbour(is_cjk, 1, 0) == is_cjk)
+    unassigned = (kind == UNASSIGNED) & ((before != UNASSIGNED) | is_first_of_word)
+    enders = (kind == SEPARATOR) | (kind == NUMBER) | is_cjk
+    spaces = _white_space_starts(characters, absorbing, enders) & ~((kind == NEWLINE) & absorbing)
+    return digits | of_another_stretch | words | punctuation | unassigned | spaces | characters.separator_starts()
+
+
+PATTERNS: dict[str, Callable[[_Characters], Mask]] = {
+    "gpt2": _gpt2,
+    "qwen2": lambda characters: _cl100k(characters, max_digits=1),
+    "cl100k": lambda characters: _cl100k(characters, max_digits=3),
+    "o200k": lambda characters: _o200k(characters, contractions=True, max_digits=3),
+    "tekken": lambda characters: _o200k(characters, contractions=False, max_digits=1),
+    "deepseek_v3": _deepseek,
+}

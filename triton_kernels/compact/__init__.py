@@ -1,0 +1,1 @@
+"""Flags of pre-token starts to the positions of the starts."""

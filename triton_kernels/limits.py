@@ -1,0 +1,20 @@
+"""What every kernel asks of a batch."""
+
+from __future__ import annotations
+
+# Positions are int32, and the last tile may reach beyond the text.
+MAX_BYTES = 2**31 - 2**16
+
+TILE = 1024
+
+
+def tiles_of(count: int, tile: int) -> int:
+    """Tiles of `tile` bytes that `count` bytes take.
+
+    Raises ValueError for a text longer than MAX_BYTES, and for a tile that is no power of two or above 65,536.
+    """
+    if count > MAX_BYTES:
+        raise ValueError(f"a batch of {count} bytes; the kernels take {MAX_BYTES} at most")
+    if tile <= 0 or tile & (tile - 1) or tile > 2**16:
+        raise ValueError(f"a tile of {tile} bytes is no power of two up to 65,536")
+    return -(-count // tile)
