@@ -41,7 +41,7 @@ class EntryTable:
 
 def _hashes(keys: list[npt.NDArray[np.uint64]], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
     hashes = mixed(np.zeros(len(keys), np.uint64), lengths.astype(np.uint64))
-    for k in range(max(map(len, keys))):
+    for k in range(max(2, *map(len, keys))):
         # The first two words count for every key, the others for those that have them.
         has = np.array([k < 2 or k < len(key) for key in keys])
         word = np.array([key[k] if k < len(key) else 0 for key in keys], dtype=np.uint64)
