@@ -39,8 +39,8 @@ def _combine(self: Any, lower: list[Any], upper: list[Any], types: list[Any]) ->
     try:
         combined = self.combine_fn.fn(*lower, *upper)
     except (AttributeError, TypeError, ValueError):
-        operands = [self.to_tensor(values, of) for side in (lower, upper) for values, of in zip(side, types, strict=True)]
-        combined = self.combine_fn(*operands)
+        pairs = [*zip(lower, types, strict=True), *zip(upper, types, strict=True)]
+        combined = self.combine_fn(*(self.to_tensor(values, of) for values, of in pairs))
     combined = combined if isinstance(combined, tuple) else (combined,)
     return [values if isinstance(values, np.ndarray) else values.handle.data for values in combined]
 

@@ -1,4 +1,4 @@
-"""The byte that says what a character is: its kind, whether it is CJK in DeepSeek's sense, and how far the lead byte is.
+"""The byte that says what a character is: its kind, whether DeepSeek calls it CJK, and how far its first byte is.
 
     bits 0 to 3   the kind, one of those below
     bit 4         CJK: U+4E00 to U+9FA5 and U+3040 to U+30FF

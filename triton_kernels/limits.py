@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-# Positions are int32, and the last tile may reach beyond the text.
-MAX_BYTES = 2**31 - 2**16
+# Positions are int32, also in the last tile, which reaches beyond the text, and a few bytes behind it.
+MAX_BYTES = 2**31 - 2**17
 
 TILE = 1024
 

@@ -52,7 +52,7 @@ def kind_table(classes: table.CharacterClasses) -> KindTable:
 
 
 def _check_ascii(kinds: npt.NDArray[np.uint8]) -> None:
-    """What the kernels read off bytes instead of kinds: apostrophe, slash, ASCII letters, and that U+017F is a letter."""
+    """What the kernels read off bytes, not kinds: apostrophe, slash, ASCII letters, and that U+017F is a letter."""
     punctuation = [c for c in range(0x21, 0x7F) if not chr(c).isalnum()]
     letters = {ord("A"): character_kinds.UPPER, ord("a"): character_kinds.LOWER}
     right = all(kinds[c] == character_kinds.PUNCTUATION for c in punctuation)

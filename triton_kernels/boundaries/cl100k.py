@@ -1,6 +1,8 @@
 r"""Symbols and starts of the pattern of Qwen (digits one by one), cl100k and Llama 3 (in groups of three).
 
     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+
+They are told apart by GROUPS.
 """
 
 from __future__ import annotations

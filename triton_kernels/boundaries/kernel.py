@@ -13,6 +13,7 @@ import triton.language as tl
 
 from ..device_kinds import DISTANCE_SHIFT, NEWLINE, SEPARATOR, UPPER
 from ..limits import TILE, tiles_of
+from ..variant import Variant
 from .characters import class_at, is_plain_space, is_word, kind_at
 from .cl100k import cl100k_starts, cl100k_symbols
 from .deepseek import deepseek_starts, deepseek_symbols
@@ -127,6 +128,16 @@ def boundaries_kernel(text, classes, scratch, starts, count, tiles, PATTERN: tl.
     is_lead = class_at(classes, place, count) >> DISTANCE_SHIFT == 0
     flags = (flags | is_separator | behind_separator) & is_lead
     tl.store(starts + place, flags.to(tl.uint8), mask=place < count)
+
+
+def variants() -> list[Variant]:
+    """What `boundaries` compiles."""
+    types = {"text": "*u8", "classes": "*u8", "scratch": "*i32", "starts": "*u8", "count": "i32", "tiles": "i32"}
+    found = [Variant(carry_kernel, types, {"CHUNK": CARRY_CHUNK})]
+    for pattern in PATTERNS:
+        kernels = [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]
+        found += [Variant(kernel, types, {"PATTERN": pattern, "TILE": TILE}) for kernel in kernels]
+    return found
 
 
 def scratch_size(count: int, tile: int = TILE) -> int:

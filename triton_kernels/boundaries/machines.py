@@ -5,11 +5,11 @@ has read since the last certain place. The last is the state of a machine that r
 is a function from states to states, written as an octal number: digit i, from the right, is the state that state i
 becomes. Functions compose, and composing is associative, so the states before all characters are a scan.
 
-cl100k (Qwen, Llama 3) and o200k (Tekken), where `other` is `[^\s\p{L}\p{N}]`. DeepSeek's three patterns are one machine.
+Qwen and Llama 3 are read by the machine of cl100k, Tekken by that of o200k, DeepSeek's three patterns by one. "Other"
+characters are those of `[^\s\p{L}\p{N}]`.
 """
 
 from __future__ import annotations
-
 
 STATES = 8
 IDENTITY = 0o76543210  # a continuation byte changes nothing

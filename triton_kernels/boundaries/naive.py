@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +26,10 @@ from ..character_kinds import (
 )
 from .machines import RESET, STATES, Cl100k, Deepseek, O200k
 
-Bytes = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
-Values = npt.NDArray[np.int64]
+Array = npt.NDArray[Any]  # one entry a character; of kinds, states or truth values
 
 
-def boundaries(text: Bytes, classes: Bytes, pattern: str) -> Bytes:
+def boundaries(text: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], pattern: str) -> npt.NDArray[np.uint8]:
     """`starts`, uint8 [n]: 1 at the first byte of each pre-token and at each separator, 0 elsewhere.
 
     text: uint8 [n], valid UTF-8 with a byte 0xFF behind each document.
@@ -43,7 +42,7 @@ def boundaries(text: Bytes, classes: Bytes, pattern: str) -> Bytes:
     return starts
 
 
-def neighbour(values: npt.NDArray[np.generic], offset: int, beyond: int) -> npt.NDArray[np.generic]:
+def neighbour(values: Array, offset: int, beyond: int) -> Array:
     """The value `offset` places on; `beyond` where there is none."""
     padding = np.full(abs(offset), beyond, dtype=values.dtype)
     if offset < 0:
@@ -54,7 +53,7 @@ def neighbour(values: npt.NDArray[np.generic], offset: int, beyond: int) -> npt.
 class _Characters:
     """What patterns ask about characters; every array has one entry a character, separators included."""
 
-    def __init__(self, text: Bytes, classes: Bytes, leads: Values) -> None:
+    def __init__(self, text: Array, classes: Array, leads: Array) -> None:
         self.kind = classes[leads] & KIND_MASK
         self.is_cjk = (classes[leads] & CJK) != 0
         # ASCII characters themselves, 0 for all others but U+017F, which the contractions take for an s.
@@ -64,10 +63,10 @@ class _Characters:
         self.before = self.neighbour(-1)
         self.after = self.neighbour(1)
 
-    def neighbour(self, offset: int) -> Bytes:
+    def neighbour(self, offset: int) -> Array:
         return neighbour(self.kind, offset, SEPARATOR)
 
-    def contraction_lengths(self, ignore_case: bool) -> Bytes:
+    def contraction_lengths(self, ignore_case: bool) -> Array:
         """Characters of the contraction that each apostrophe begins, 0 where there is none."""
         letters = self.ascii.copy()
         if ignore_case:
@@ -80,38 +79,38 @@ class _Characters:
             of_three |= (first == ord(one)) & (second == ord(other))
         return np.where(self.ascii == ord("'"), of_two * 2 + of_three * 3, 0).astype(np.uint8)
 
-    def first_beyond(self, run: Mask) -> Bytes:
+    def first_beyond(self, run: Array) -> Array:
         """The kind of the first character from each one on that is not in `run`."""
         count = len(run)
         places = np.where(run, count, np.arange(count))
         first = np.minimum.accumulate(places[::-1])[::-1]
         return np.append(self.kind, SEPARATOR)[first]
 
-    def separator_starts(self) -> Mask:
+    def separator_starts(self) -> Array:
         return (self.kind == SEPARATOR) | (self.before == SEPARATOR)
 
 
-def _is_other(kind: Bytes) -> Mask:
+def _is_other(kind: Array) -> Array:
     return kind <= MARK
 
 
-def _is_letter(kind: Bytes) -> Mask:
+def _is_letter(kind: Array) -> Array:
     return (kind >= BOTH) & (kind <= LOWER)
 
 
-def _is_word(kind: Bytes) -> Mask:
+def _is_word(kind: Array) -> Array:
     return (kind >= MARK) & (kind <= LOWER)
 
 
-def _is_space(kind: Bytes) -> Mask:
+def _is_space(kind: Array) -> Array:
     return (kind >= NEWLINE) & (kind <= BLANK)
 
 
-def _is_plain_space(kind: Bytes) -> Mask:
+def _is_plain_space(kind: Array) -> Array:
     return (kind == SPACE) | (kind == BLANK)
 
 
-def _states_before(symbols: Values) -> Values:
+def _states_before(symbols: Array) -> Array:
     """The state in front of each character, where the first one is 0 (see `machines`)."""
     images = {int(symbol): [int(symbol) >> 3 * state & 7 for state in range(STATES)] for symbol in np.unique(symbols)}
     states = np.empty(len(symbols), dtype=np.int64)
@@ -122,7 +121,7 @@ def _states_before(symbols: Values) -> Values:
     return states
 
 
-def _white_space_starts(characters: _Characters, behind_absorbed: Mask, enders: Mask) -> Mask:
+def _white_space_starts(characters: _Characters, behind_absorbed: Array, enders: Array) -> Array:
     r"""Starts of `\s*[\r\n]+|\s+(?!\S)|\s+` among white space, but for newlines that something before has absorbed.
 
     behind_absorbed: the character before is absorbed. enders: characters at which the text ends for the pattern.
@@ -134,10 +133,10 @@ def _white_space_starts(characters: _Characters, behind_absorbed: Mask, enders: 
     return _is_space(kind) & (~_is_space(before) | (is_plain & behind_absorbed)) | after_last_newline | last
 
 
-def _gpt2(characters: _Characters) -> Mask:
+def _gpt2(characters: _Characters) -> Array:
     kind, before = characters.kind, characters.before
 
-    def group(kinds: Bytes) -> Values:
+    def group(kinds: Array) -> Array:
         return np.select([_is_other(kinds), _is_letter(kinds), _is_space(kinds)], [0, 1, 2], default=kinds.astype(int))
 
     begins_token = ~_is_other(before) & (before != BLANK)
@@ -149,7 +148,7 @@ def _gpt2(characters: _Characters) -> Mask:
     return words | ends | space & (~_is_space(before) | last) | characters.separator_starts()
 
 
-def _cl100k(characters: _Characters, max_digits: int) -> Mask:
+def _cl100k(characters: _Characters, max_digits: int) -> Array:
     kind, before = characters.kind, characters.before
     states = _states_before(
         np.select(
@@ -172,7 +171,7 @@ def _cl100k(characters: _Characters, max_digits: int) -> Mask:
     return letters | digits | others | spaces | characters.separator_starts()
 
 
-def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Mask:
+def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Array:
     kind, before = characters.kind, characters.before
     lengths = characters.contraction_lengths(ignore_case=True) * contractions
     last_of_suffix = (neighbour(lengths, -1, 0) == 2) | (neighbour(lengths, -2, 0) == 3)
@@ -211,7 +210,7 @@ def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Mask
     return (words | digits | others | spaces) & ~suffix | characters.separator_starts()
 
 
-def _deepseek(characters: _Characters) -> Mask:
+def _deepseek(characters: _Characters) -> Array:
     kind, before, after = characters.kind, characters.before, characters.after
     is_cjk, ascii_byte = characters.is_cjk, characters.ascii
     cjk_before = neighbour(is_cjk, -1, 0)
@@ -248,7 +247,7 @@ def _deepseek(characters: _Characters) -> Mask:
     return digits | of_another_stretch | words | punctuation | unassigned | spaces | characters.separator_starts()
 
 
-PATTERNS: dict[str, Callable[[_Characters], Mask]] = {
+PATTERNS: dict[str, Callable[[_Characters], Array]] = {
     "gpt2": _gpt2,
     "qwen2": lambda characters: _cl100k(characters, max_digits=1),
     "cl100k": lambda characters: _cl100k(characters, max_digits=3),

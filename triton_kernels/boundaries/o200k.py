@@ -62,9 +62,8 @@ def _begins_contraction(text, place, count):
 @triton.jit
 def o200k_symbols(text, classes, place, count, CONTRACTIONS: tl.constexpr, GROUPS: tl.constexpr):
     byte, kind = byte_at(text, place, count), kind_at(classes, place, count)
-    opens = (kind_at(classes, place - 1, count) == BLANK) | (
-        is_word(kind_at(classes, place_after(place, byte), count)) == 0
-    )
+    before, after = kind_at(classes, place - 1, count), kind_at(classes, place_after(place, byte), count)
+    opens = (before == BLANK) | (is_word(after) == 0)
     slash = tl.where(opens, OPENING_SLASH, PREFIX_SLASH)
     prefix = PREFIX_SYMBOL
     upper, lower = UPPER_SYMBOL, LOWER_SYMBOL
@@ -81,11 +80,8 @@ def o200k_symbols(text, classes, place, count, CONTRACTIONS: tl.constexpr, GROUP
     symbol = tl.where(byte == SLASH, slash, tl.where(opens, OPENING_SYMBOL, prefix))
     symbol = tl.where(kind == MARK, MARK_SYMBOL, tl.where(kind == BOTH, BOTH_SYMBOL, symbol))
     symbol = tl.where(kind == UPPER, upper, tl.where(kind == LOWER, lower, symbol))
-    if GROUPS:
-        digit = DIGIT_SYMBOL
-    else:
-        digit = RESET
-    symbol = tl.where(kind == NUMBER, digit, tl.where(kind == NEWLINE, NEWLINE_SYMBOL, symbol))
+    symbol = tl.where(kind == NEWLINE, NEWLINE_SYMBOL, symbol)
+    symbol = tl.where(kind == NUMBER, DIGIT_SYMBOL if GROUPS else RESET, symbol)
     return tl.where(kind > NEWLINE, RESET, symbol)
 
 

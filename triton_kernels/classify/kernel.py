@@ -8,6 +8,7 @@ import triton.language as tl
 
 from ..device_kinds import DISTANCE_SHIFT, SEPARATOR, SEPARATOR_BYTE
 from ..limits import TILE, tiles_of
+from ..variant import Variant
 
 LAST_CODE_POINT = tl.constexpr(0x10FFFF)
 
@@ -51,6 +52,12 @@ def classify_kernel(text, pages, cells, classes, count, TILE: tl.constexpr):
         cell = tl.load(cells + (page << 7 | (code_point & 127)), mask=beyond_ascii, other=0).to(tl.int32)
         klass = tl.where(beyond_ascii, cell | distance << DISTANCE_SHIFT, klass)
     tl.store(classes + place, klass.to(tl.uint8), mask=place < count)
+
+
+def variants() -> list[Variant]:
+    """What `classify` compiles."""
+    types = {"text": "*u8", "pages": "*i16", "cells": "*u8", "classes": "*u8", "count": "i32"}
+    return [Variant(classify_kernel, types, {"TILE": TILE})]
 
 
 def classify(

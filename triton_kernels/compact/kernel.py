@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 
 from ..limits import TILE, tiles_of
+from ..variant import Variant
 
 CHUNK = 1024
 
@@ -17,22 +18,22 @@ def _flags(starts, place, count):
 
 
 @triton.jit(do_not_specialize=["count"])
-def count_kernel(starts, bases, count, TILE: tl.constexpr):
-    """bases[t] = number of starts in tile t."""
+def count_kernel(starts, counts, count, TILE: tl.constexpr):
+    """counts[t] = number of starts in tile t."""
     tile = tl.program_id(0)
-    tl.store(bases + tile, tl.sum(_flags(starts, tile * TILE + tl.arange(0, TILE), count), 0))
+    tl.store(counts + tile, tl.sum(_flags(starts, tile * TILE + tl.arange(0, TILE), count), 0))
 
 
 @triton.jit(do_not_specialize=["tiles"])
-def base_kernel(bases, word_count, tiles, CHUNK: tl.constexpr):
-    """bases[t] = number of starts before tile t, in place; word_count[0] = number of all. A single program."""
+def base_kernel(counts, bases, word_count, tiles, CHUNK: tl.constexpr):
+    """bases[t] = number of starts before tile t; word_count[0] = number of all. A single program."""
     index = tl.arange(0, CHUNK)
     before = tl.full((), 0, tl.int32)
     for first in range(0, tiles, CHUNK):
         tile = first + index
-        counts = tl.load(bases + tile, mask=tile < tiles, other=0)
-        tl.store(bases + tile, before + tl.cumsum(counts, 0) - counts, mask=tile < tiles)
-        before += tl.sum(counts, 0)
+        of_chunk = tl.load(counts + tile, mask=tile < tiles, other=0)
+        tl.store(bases + tile, before + tl.cumsum(of_chunk, 0) - of_chunk, mask=tile < tiles)
+        before += tl.sum(of_chunk, 0)
     tl.store(word_count, before)
 
 
@@ -48,9 +49,20 @@ def compact_kernel(starts, bases, word_count, word_starts, count, TILE: tl.const
         tl.store(word_starts + tl.load(word_count), count)
 
 
+def variants() -> list[Variant]:
+    """What `compact` compiles."""
+    sizes = {"count": "i32", "tiles": "i32"}
+    pointers = {"starts": "*u8", "counts": "*i32", "bases": "*i32", "word_count": "*i32", "word_starts": "*i32"}
+    return [
+        Variant(count_kernel, {**sizes, **pointers}, {"TILE": TILE}),
+        Variant(base_kernel, {**sizes, **pointers}, {"CHUNK": CHUNK}),
+        Variant(compact_kernel, {**sizes, **pointers}, {"TILE": TILE}),
+    ]
+
+
 def scratch_size(count: int, tile: int = TILE) -> int:
     """Elements, int32, of the scratch that `compact` needs for `count` bytes."""
-    return tiles_of(count, tile)
+    return 2 * tiles_of(count, tile)
 
 
 def compact(
@@ -63,8 +75,8 @@ def compact(
     """Write the positions of all starts; all on one device.
 
     starts: uint8 [n], n <= MAX_BYTES, written by `boundaries`.
-    word_starts: int32, room for w + 1 elements, which n + 1 always is; [:w] are the positions of the w bytes of `starts`
-        that are not zero, ascending, and [w] is n.
+    word_starts: int32, w + 1 elements or more, so n + 1 always do; [:w] become the positions of the w bytes of `starts`
+        that are not zero, ascending, [w] becomes n, and what lies behind stays as it is.
     word_count: int32 [1], becomes w.
     scratch: int32, `scratch_size(n, tile)` elements or more, of any content.
     """
@@ -73,6 +85,7 @@ def compact(
         word_starts[:1] = 0
         word_count[:1] = 0
         return
+    bases = scratch[tiles:]
     count_kernel[(tiles,)](starts, scratch, count, TILE=tile)
-    base_kernel[(1,)](scratch, word_count, tiles, CHUNK=CHUNK)
-    compact_kernel[(tiles,)](starts, scratch, word_count, word_starts, count, TILE=tile)
+    base_kernel[(1,)](scratch, bases, word_count, tiles, CHUNK=CHUNK)
+    compact_kernel[(tiles,)](starts, bases, word_count, word_starts, count, TILE=tile)
