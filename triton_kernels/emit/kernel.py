@@ -27,6 +27,7 @@ import triton
 import triton.language as tl
 
 from ..lookup.naive import MISSED, SEPARATOR
+from ..variant import Variant
 from ..word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
 
 TILE = 512
@@ -139,3 +140,16 @@ def pad(
     if rows and width:
         _pad_kernel[(rows, triton.cdiv(width, tile))](ids, row_offsets, padded, mask, width, pad_id, left, tile)
     return padded, mask
+
+
+def variants() -> list[Variant]:
+    """What `offsets`, `emit` and `pad` compile with their usual tiles."""
+    words = ("word_ids", "word_starts", "merged", "counts", "key_counts", "key_ids", "ids", "padded", "mask")
+    offsets = dict.fromkeys(("id_offsets", "row_offsets"), "*i64")
+    numbers = dict.fromkeys(("words", "width", "pad_id"), "i32")
+    types = {**dict.fromkeys(words, "*i32"), **offsets, **numbers}
+    return [
+        Variant(_count_kernel, types, {"TILE": TILE}),
+        Variant(_emit_kernel, types, {"TILE": TILE}),
+        *(Variant(_pad_kernel, types, {"LEFT": left, "TILE": PAD_TILE}) for left in (False, True)),
+    ]

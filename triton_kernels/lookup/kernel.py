@@ -26,6 +26,7 @@ import triton
 import triton.language as tl
 
 from ..device_words import load_word, mix
+from ..variant import Variant
 from .naive import MISSED, SEPARATOR
 
 TILE = 256
@@ -103,3 +104,11 @@ def lookup(
         _lookup_kernel[(triton.cdiv(words, tile),)](
             text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, len(slots) - 1, longest, tile
         )
+
+
+def variants() -> list[Variant]:
+    """What `lookup` compiles with its usual tile."""
+    words = dict.fromkeys(("word_starts", "word_ids", "missed", "missed_count"), "*i32")
+    tables = dict.fromkeys(("text_words", "slots", "rests"), "*i64")
+    numbers = dict.fromkeys(("words", "last_slot", "longest"), "i32")
+    return [Variant(_lookup_kernel, {**words, **tables, **numbers}, {"TILE": TILE})]

@@ -40,6 +40,7 @@ import triton
 import triton.language as tl
 
 from ..device_words import mix
+from ..variant import Variant
 from .table import NO_MERGE
 
 ROWS = (16, 32, 64)
@@ -164,3 +165,10 @@ def merge(
         _merge_kernel[(triton.cdiv(len(chosen), words),)](
             text, word_starts, chosen, pairs, byte_ids, merged, counts, len(chosen), len(pairs) - 1, words, row
         )
+
+
+def variants() -> list[Variant]:
+    """What `merge` compiles with its usual tile."""
+    arrays = dict.fromkeys(("word_starts", "chosen", "byte_ids", "merged", "counts"), "*i32")
+    types = {**arrays, "text": "*u8", "pairs": "*i64", "count": "i32", "last_slot": "i32"}
+    return [Variant(_merge_kernel, types, {"WORDS": TILE // row, "ROW": row}) for row in ROWS]

@@ -19,6 +19,7 @@ import torch
 import triton
 import triton.language as tl
 
+from ..variant import Variant
 from .kernel import load_pairs
 from .table import NO_MERGE
 
@@ -181,3 +182,11 @@ def _places(words: torch.Tensor, lengths: torch.Tensor, begins: torch.Tensor) ->
     """begins[words[i]] + how many of the same word stand before i."""
     before = torch.cumsum(lengths, 0) - lengths
     return torch.arange(len(words), device=words.device) - before[words] + begins[words]
+
+
+def variants() -> list[Variant]:
+    """What `merge` compiles with its usual tile."""
+    arrays = ("tokens", "words", "pair_of", "flags", "outside", "any_of", "merging", "moved_to", "new_tokens", "new_words")
+    types = {**dict.fromkeys(arrays, "*i32"), "pairs": "*i64", "least": "*i64", "count": "i32", "last_slot": "i32"}
+    kernels = (_pairs_kernel, _qualify_kernel, _decide_kernel, _move_kernel)
+    return [Variant(kernel, types, {"TILE": TILE}) for kernel in kernels]

@@ -36,6 +36,7 @@ import triton
 import triton.language as tl
 
 from ..device_words import load_word, mix
+from ..variant import Variant
 
 KEY_BYTES = 32
 PROBES = 8
@@ -241,3 +242,14 @@ def keep(
             KEY_BYTES,
             tile,
         )
+
+
+def variants() -> list[Variant]:
+    """What `claim` and `keep` compile with their usual tiles."""
+    words = ("word_starts", "missed", "word_ids", "lists", "list_counts", "merged", "counts", "chosen")
+    arrays = dict.fromkeys((*words, "states", "key_counts", "key_ids"), "*i32")
+    types = {**arrays, "text_words": "*i64", "keys": "*i64", "count": "i32", "last_slot": "i32"}
+    return [
+        Variant(_claim_kernel, types, {"PROBES": PROBES, "TILE": TILE}),
+        Variant(_keep_kernel, types, {"KEY_BYTES": KEY_BYTES, "TILE": KEEP_TILE}),
+    ]
