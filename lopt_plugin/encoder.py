@@ -119,8 +119,8 @@ class Encoder:
     ) -> TokenBatch:
         """Ids of several texts: arrays on the host, or, with a `device` such as "cuda", torch tensors there.
 
-        With `device`, the GPU route does the work where it can be had, whatever the batch's size. Where there is no such
-        device, the tensors are on the CPU, and the log says why. Raises ValueError for what is no CUDA device.
+        With `device`, the GPU route does the work where it can be had, whatever the batch's size. Where there is no
+        such device, the tensors are on the CPU, and the log says why. Raises ValueError for what is no CUDA device.
         """
         if device not in (None, "cpu"):
             split = self.split_special_tokens if split_special_tokens is None else split_special_tokens

@@ -15,8 +15,8 @@ class Settings:
     """Settings of one tokenizer; `Settings.read` fills them in.
 
     threads             most threads for one call (LOPT_THREADS; default: the CPUs this process may run on)
-    route               "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes to
-                        "hf" anyway. "auto" is "native" where that is exact, else "hf_chunks" for long texts; large
+    route               "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes
+                        to "hf" anyway. "auto" is "native" where that is exact, else "hf_chunks" for long texts; large
                         batches go to the GPU where this process computes on one already. "gpu" is the same, but all
                         batches go to the GPU, and it is started for that
     chunk_chars         characters a chunk of a long text (LOPT_CHUNK_CHARS; 0: the route's own choice)

@@ -29,9 +29,7 @@ def test_padding(tile: int, left: bool) -> None:
     rows = [np.array(rng.choices(range(100), k=rng.choice([0, 1, 5, 16, 17, 40])), np.int32) for _ in range(9)]
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     for width in (0, 1, 16, 20, 64):
-        found = kernel.pad(
-            to_device(np.concatenate(rows)), to_device(offsets), width, 77, left=left, tile=tile
-        )
+        found = kernel.pad(to_device(np.concatenate(rows)), to_device(offsets), width, 77, left=left, tile=tile)
         for got, expected in zip(found, naive.pad(rows, width, 77, left=left), strict=True):
             assert np.array_equal(got.cpu().numpy(), expected)
 

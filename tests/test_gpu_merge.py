@@ -138,9 +138,7 @@ def test_no_words_and_other_rows() -> None:
         merged_by(kernel.merge, table, [b"a"], row=17)
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in ("tiny_o200k", "llama3") if n in corpus.tokenizer_names()]
-)
+@pytest.mark.parametrize("name", [n for n in ("tiny_o200k", "llama3") if n in corpus.tokenizer_names()])
 def test_words_of_real_texts(name: str) -> None:
     core, _ = native_cores.core_and_reference(name)
     pipeline = read_pipeline(corpus.load_tokenizer(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import os
 import threading
@@ -51,7 +52,7 @@ def route_and_reference(name: str) -> tuple[GpuRoute, Tokenizer]:
 def rows(found: tuple[Any, Any]) -> list[list[int]]:
     ids, offsets = (part.tolist() for part in found)
     assert len(ids) == offsets[-1]
-    return [ids[begin:end] for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [ids[begin:end] for begin, end in itertools.pairwise(offsets)]
 
 
 def expected(reference: Tokenizer, texts: list[str], special: bool = True, split: bool = False) -> list[list[int]]:
@@ -84,7 +85,10 @@ def test_documents_and_hard_texts(name: str) -> None:
 
 
 def test_batches_are_streamed_and_stay_in_order() -> None:
-    route, reference = made(corpus.load_tokenizer("qwen3"), chunk_bytes=600, cache_slots=64), corpus.load_tokenizer("qwen3")
+    route, reference = (
+        made(corpus.load_tokenizer("qwen3"), chunk_bytes=600, cache_slots=64),
+        corpus.load_tokenizer("qwen3"),
+    )
     texts = [text[:500] for text in documents(900)] + ["e\u0301", "", "a" * 601, "b" * 590, "x<|im_end|>"] * 2
     ids, offsets = route.encode_on_device(texts, True, False)
     assert (ids.dtype, offsets.dtype) == (torch.int32, torch.int64)
@@ -101,7 +105,19 @@ def test_added_tokens_that_look_around_themselves() -> None:
     tokenizer.add_tokens([AddedToken("<plain>"), AddedToken("<plain>er", normalized=False), AddedToken("in>e")])
     tokenizer.add_special_tokens([AddedToken("<sp>"), AddedToken("<pl", normalized=False)])
     route = made(tokenizer)
-    pieces = ["<lonely>", "a<lonely>", "  <left>", "<plain>er", "<plain>", "<sp>", "<s<sp>", "<pl<plain>", "x", " y", "<pl"]
+    pieces = [
+        "<lonely>",
+        "a<lonely>",
+        "  <left>",
+        "<plain>er",
+        "<plain>",
+        "<sp>",
+        "<s<sp>",
+        "<pl<plain>",
+        "x",
+        " y",
+        "<pl",
+    ]
     texts = [first + second + third for first in pieces for second in pieces[::2] for third in ("", " z")]
     for special, split in ((True, False), (False, True)):
         assert rows(route.encode_batch(texts, special, split)) == expected(tokenizer, texts, special, split)

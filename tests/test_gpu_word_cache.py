@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import numpy as np
@@ -40,7 +41,7 @@ class Batch:
         self.slots = [None if value == -1 else kernel.FIRST_SLOT - value for value in found]
         merged = torch.zeros(len(text), dtype=torch.int32, device=DEVICE)
         id_counts = torch.zeros(len(words), dtype=torch.int32, device=DEVICE)
-        for number in sum(self.lists, []):
+        for number in itertools.chain(*self.lists):
             ids = ids_of(words[number])
             id_counts[number] = len(ids)
             merged[starts[number] : starts[number] + len(ids)] = torch.tensor(ids, dtype=torch.int32)
@@ -62,7 +63,7 @@ def test_batches_one_after_the_other(slots: int, tile: int) -> None:
     for _ in range(3):
         words = random_words(rng, 80)
         batch = Batch(words, cache, tile)
-        assert naive.violations(words, batch.slots, sum(batch.lists, []), held) == []
+        assert naive.violations(words, batch.slots, [*itertools.chain(*batch.lists)], held) == []
         for which, (least, most) in enumerate(((0, 16), (17, 32), (33, 64), (65, 1000))):
             assert all(least <= len(words[number]) <= most for number in batch.lists[which])
         before = len(held)

@@ -38,7 +38,7 @@ def places(hashes: Words, slots: int) -> npt.NDArray[np.int64]:
     """The slot of each of n different keys, int64 [n], under linear probing.
 
     Keys that want one slot are served in order of their number, in rounds; those that do not get it go one further.
-    Whatever the order, every slot between a key's first choice and its place is taken, which is all that a search needs.
+    Whatever the order, all slots between a key's first choice and its place are taken, which is what a search needs.
     """
     if len(hashes) >= slots:
         raise ValueError(f"{len(hashes)} keys in {slots} slots: a search would not end")

@@ -8,7 +8,7 @@ _SPARE = 1.25
 
 
 class Workspace:
-    """Buffers by name. Not safe for several threads, nor for several streams at a time: one batch uses it, then the next.
+    """Buffers by name. Not safe for several threads, nor for several streams at a time: one batch after another.
 
     A buffer is made anew, a quarter larger than asked for, when a batch needs a larger one; nothing is ever given back
     before `release`.

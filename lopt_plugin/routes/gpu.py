@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,9 @@ class GpuRoute:
             self.device = find_device(device)
             from .device.batch import DeviceBatch
 
-            self._batch = DeviceBatch(host_tables(pipeline, native.core), self.device, cache_slots, _TILE_FACTOR if interpreted() else 1)
+            self._batch = DeviceBatch(
+                host_tables(pipeline, native.core), self.device, cache_slots, _TILE_FACTOR if interpreted() else 1
+            )
         except (DeviceUnavailableError, ValueError) as error:
             raise GpuUnavailableError(str(error)) from error
         except Exception as error:
@@ -106,7 +109,7 @@ class GpuRoute:
         """Ids of each text, without those of the post-processor."""
         ids, row_offsets = self.encode_batch(texts, False, split_special_tokens)
         numbers, offsets = ids.tolist(), row_offsets.tolist()
-        return [numbers[begin:end] for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+        return [numbers[begin:end] for begin, end in pairwise(offsets)]
 
     def info(self) -> dict[str, Any]:
         return {
@@ -144,7 +147,7 @@ class GpuRoute:
         return self.failure is None and os.getpid() == self._process
 
     def _chunks(self, texts: Sequence[str], host: list[int]) -> Iterator[list[int]]:
-        """The numbers of the texts for the device, in batches that fit there; those for the host are put into `host`."""
+        """Numbers of the texts for the device, in batches that fit there; those for the host are put into `host`."""
         chunk: list[int] = []
         room = self.chunk_bytes
         for number, text in enumerate(texts):
@@ -196,7 +199,9 @@ class GpuRoute:
         out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError))
         if not out_of_memory:
             self.failure = f"{type(error).__name__}: {error}"
-            logger.error("lopt_plugin: the GPU route failed; the native route does its work from now on", exc_info=error)
+            logger.error(
+                "lopt_plugin: the GPU route failed; the native route does its work from now on", exc_info=error
+            )
         elif not self._said_out_of_memory:
             self._said_out_of_memory = True
             logger.warning("lopt_plugin: the native route does batches for which the device has no memory: %s", error)
@@ -209,7 +214,7 @@ class GpuRoute:
             if self.failure is not None:
                 raise GpuUnavailableError(f"the self-check failed: {self.failure}")
             expected = self.native.encode_batch(texts, True, split_special_tokens)
-            if not all(map(np.array_equal, found, expected)):
+            if not (np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])):
                 reason = "the self-check found other ids than the native route's"
                 logger.error("lopt_plugin: %s; the GPU is not used. Please report this tokenizer", reason)
                 raise GpuUnavailableError(reason)

@@ -5,8 +5,8 @@
     id_offsets[w] = counts[0] + ... + counts[w - 1]
     ids[id_offsets[w] + k] = the k-th id of word w
 
-A separator may stand for an added or special token: its word id is then that token's id, put there by `place_separators`
-like any other word's. Rows end at separators, so row offsets are id offsets behind them.
+A separator may stand for an added or special token: its word id is then that token's id, put there by
+`place_separators`. Rows end at separators, so row offsets are id offsets behind them.
 
 | name        | dtype | shape       |                                                                      |
 |-------------|-------|-------------|----------------------------------------------------------------------|

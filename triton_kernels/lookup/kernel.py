@@ -5,15 +5,16 @@
 
 Entries of any length are found, up to the longest; every byte of the key is compared.
 
-| name         | dtype      | shape       |                                                      |
-|--------------|------------|-------------|------------------------------------------------------|
-| text_words   | int64      | text_words  | the text, see `device_words.padded`                    |
-| word_starts  | int32      | [words + 1] | bytes; the last is the text's length                 |
-| slots        | int64      | [slots, 4]  | bytes 0-7, bytes 8-15, length << 32 | id (-1: free), first word of the rest |
-| rests        | int64      | [r]         | bytes from 16 on, of entries longer than that        |
-| word_ids     | int32      | [words]     |                                                      |
-| missed       | int32      | [words]     | the numbers of the missed words, in any order        |
-| missed_count | int32      | [1]         | how many; 0 before                                   |
+| name         | dtype | shape       |                                                                  |
+|--------------|-------|-------------|------------------------------------------------------------------|
+| text_words   | int64 | [t]         | the text, see `device_words.padded`                              |
+| word_starts  | int32 | [words + 1] | bytes; the last is the text's length                             |
+| slots        | int64 | [slots, 4]  | bytes 0 to 7; 8 to 15; length * 2**32 + id (-1: free); where in  |
+|              |       |             | `rests` the other bytes begin                                    |
+| rests        | int64 | [r]         | bytes from 16 on, of entries that are longer                     |
+| word_ids     | int32 | [words]     |                                                                  |
+| missed       | int32 | [words]     | the numbers of the missed words, in any order                    |
+| missed_count | int32 | [1]         | how many; 0 before                                               |
 
 Limits: texts below 2**31 - 64 bytes; ids from 0 to 2**31 - 1. A miss means nothing but that: the word goes to the cache
 and the merges.

@@ -57,7 +57,7 @@ def _greater(a, b):
 
 @triton.jit
 def load_pairs(pairs, last_slot, left, right, wanted):
-    """rank * 2 + gate, id, left shield, right shield: of the pairs of tokens (left, right), int32 like these."""
+    """Rank * 2 + gate, id, left shield, right shield: of the pairs of tokens (left, right), int32 like these."""
     key = (left.to(tl.int64) << 32) | right.to(tl.int64)
     hashes = mix((key * 0).to(tl.uint64), key.to(tl.uint64, bitcast=True))
     slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
@@ -110,9 +110,7 @@ def _merge_kernel(
         next_place = tl.minimum(after, ROW - 1)
         previous_place = tl.maximum(before, 0)
         paired = alive & (after < length)
-        value, result, left, right = load_pairs(
-            pairs, last_slot, token, tl.gather(token, next_place, 1), paired
-        )
+        value, result, left, right = load_pairs(pairs, last_slot, token, tl.gather(token, next_place, 1), paired)
         rank = value >> 1
         gated = (value & 1) > 0
         mergeable = paired & (rank < _NO_MERGE)

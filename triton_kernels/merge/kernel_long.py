@@ -120,7 +120,7 @@ def merge_tokens(
     tile: int = TILE,
     most_passes: int = MOST_PASSES,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """tokens and words after all merges. `words` ascends from 0 to word_count - 1; see the module's docstring.
+    """Tokens and words after all merges. `words` ascends from 0 to word_count - 1; see the module's docstring.
 
     Raises UnfinishedMergesError.
     """
@@ -186,7 +186,18 @@ def _places(words: torch.Tensor, lengths: torch.Tensor, begins: torch.Tensor) ->
 
 def variants() -> list[Variant]:
     """What `merge` compiles with its usual tile."""
-    arrays = ("tokens", "words", "pair_of", "flags", "outside", "any_of", "merging", "moved_to", "new_tokens", "new_words")
+    arrays = (
+        "tokens",
+        "words",
+        "pair_of",
+        "flags",
+        "outside",
+        "any_of",
+        "merging",
+        "moved_to",
+        "new_tokens",
+        "new_words",
+    )
     types = {**dict.fromkeys(arrays, "*i32"), "pairs": "*i64", "least": "*i64", "count": "i32", "last_slot": "i32"}
     kernels = (_pairs_kernel, _qualify_kernel, _decide_kernel, _move_kernel)
     return [Variant(kernel, types, {"TILE": TILE}) for kernel in kernels]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,7 +16,7 @@ def merge_by_rank(tokens: list[int], merges: Mapping[tuple[int, int], tuple[int,
     """BPE: the leftmost pair of the least rank is merged until none is left. merges: pair to (rank, result)."""
     tokens = list(tokens)
     while True:
-        found = [(merges[pair], i) for i, pair in enumerate(zip(tokens, tokens[1:], strict=False)) if pair in merges]
+        found = [(merges[pair], i) for i, pair in enumerate(pairwise(tokens)) if pair in merges]
         if not found:
             return tokens
         (_, result), i = min(found)
@@ -37,14 +38,16 @@ def entries_of(table: PairTable) -> dict[tuple[int, int], tuple[int, int, bool, 
     }
 
 
-def merge(tokens: list[int], entries: Mapping[tuple[int, int], tuple[int, int, bool, int, int]]) -> tuple[list[int], int]:
+def merge(
+    tokens: list[int], entries: Mapping[tuple[int, int], tuple[int, int, bool, int, int]]
+) -> tuple[list[int], int]:
     """The tokens of a word after all merges, and the number of passes; the rule is the one of `kernel`."""
     tokens = list(tokens)
     passes = 0
     nothing = (NO_MERGE, -1, False, NO_MERGE, NO_MERGE)
     while len(tokens) > 1:
         rank, result, gate, left, right = map(
-            np.array, zip(*(entries.get(pair, nothing) for pair in zip(tokens, tokens[1:], strict=False)), strict=True)
+            np.array, zip(*(entries.get(pair, nothing) for pair in pairwise(tokens)), strict=True)
         )
         if rank.min() == NO_MERGE:
             break

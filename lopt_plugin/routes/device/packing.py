@@ -53,6 +53,4 @@ def pack(rows: Iterable[Sequence[Stretch]], prefix: Sequence[int], suffix: Seque
     lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
     positions = np.cumsum(lengths + 1) - 1
     data = b"\xff".join([*pieces, b""])
-    return Packed(
-        data, positions.astype(np.int32), np.array(token_ids, np.int32), np.array(row_ends, dtype=np.int64)
-    )
+    return Packed(data, positions.astype(np.int32), np.array(token_ids, np.int32), np.array(row_ends, dtype=np.int64))

@@ -12,7 +12,7 @@ Stretch = tuple[str, "int | None"]
 
 
 class AddedTokenFinder:
-    """Divides texts that the normalizer leaves alone. Those with a token that looks around itself are left to others."""
+    """Divides texts that the normalizer leaves alone. Tokens that look around themselves are left to others."""
 
     def __init__(self, tokens: Iterable[AddedToken]) -> None:
         tokens = list(tokens)
