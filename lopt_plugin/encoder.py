@@ -17,8 +17,10 @@ from tokenizers import Encoding, Tokenizer
 
 from . import growing
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
+from .gpu_use import GpuUse, check_device, on_device
 from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
+from .routes.gpu import GpuRoute
 from .routes.hf import HfRoute, Truncation
 from .routes.native import NativeRoute
 from .row_encoding import Columns, RowRequest, encode_rows
@@ -46,9 +48,11 @@ class Encoder:
         self.hf = HfRoute(backend)
         self.native_calls = 0
         self.chunked_calls = 0
+        self.gpu_calls = 0
         self.hf_calls: Counter[str] = Counter()
         self.verified_calls = 0
         self._verify_due = 0.0
+        self._gpu = GpuUse(backend, self.settings)
         self._snapshot: Snapshot | None = None
         self._forced_to_hf: str | None = None
         self._watch = BackendWatch.of(backend) if isinstance(backend, Tokenizer) else None
@@ -73,6 +77,7 @@ class Encoder:
                 # Its tokenizers share the components of this backend, which may change without the copy's notice.
                 snapshot = replace(snapshot, hf_chunks=snapshot.hf_chunks.over(copied.hf))
         copied._snapshot = snapshot
+        copied._gpu = self._gpu.copy_for(backend)
         return copied
 
     def encode_ids(
@@ -114,14 +119,20 @@ class Encoder:
         *,
         split_special_tokens: bool | None = None,
     ) -> TokenBatch:
-        """Ids of several texts, on the host (`device` None or "cpu"; others raise ValueError for now)."""
+        """Ids of several texts: arrays on the host, or, with a `device` such as "cuda", torch tensors there.
+
+        With `device`, the GPU route does the work where it can be had, whatever the batch's size. Where there is no
+        such device, the tensors are on the CPU, and the log says why. Raises ValueError for what is no CUDA device.
+        """
         if device not in (None, "cpu"):
-            raise ValueError(f"device={device!r}: batches on a device do not exist yet in this version")
+            split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+            return self._batch_for_device(list(texts), add_special_tokens, device, split)
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
         texts = list(texts)
-        route = None
+        route: AcceleratedRoute | GpuRoute | None = None
         if all(isinstance(text, str) for text in texts):
-            route = self.snapshot().route_for(max(map(len, texts), default=0))
+            snapshot = self.snapshot()
+            route = self._gpu.route_for(snapshot, texts) or snapshot.route_for(max(map(len, texts), default=0))
         if route is not None:
             try:
                 batch = TokenBatch(*route.encode_batch(list(map(plain, texts)), add_special_tokens, split))
@@ -132,6 +143,22 @@ class Encoder:
                 return self._verified_batch(texts, batch, add_special_tokens, split)
         self.count_hf_call("encode_batch_ids: " + self.snapshot().reason)
         return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
+
+    def _batch_for_device(self, texts: list[str], add_special_tokens: bool, device: Any, split: bool) -> TokenBatch:
+        cuda = check_device(device)
+        if all(isinstance(text, str) for text in texts):
+            route = self._gpu.route_on(self.snapshot(), cuda)
+            if route is not None:
+                try:
+                    batch = TokenBatch(*route.encode_on_device(list(map(plain, texts)), add_special_tokens, split))
+                except CannotEncodeError:
+                    pass
+                else:
+                    self._count(route)
+                    verified = self._verified_batch(texts, batch, add_special_tokens, split)
+                    return batch if verified is batch else on_device(verified, cuda)
+        on_host = self.encode_batch_ids(texts, add_special_tokens, split_special_tokens=split)
+        return on_device(on_host, cuda)
 
     def encode_with_offsets(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -254,12 +281,16 @@ class Encoder:
         if native is not None and limit is not None and not keep_end:
             over_long = any(native.is_over_long(text, limit) for text in texts)
         if native is not None and not self.settings.verify and not over_long:
+            gpu = self._gpu.route_for(snapshot, texts)
             try:
-                rows = native.text_lists(texts, split_special_tokens)
+                rows = (gpu or native).text_lists(texts, split_special_tokens)
             except Exception as error:
                 self._failed(native, error)
                 return None
-            self.native_calls += len(rows)
+            if gpu is None:
+                self.native_calls += len(rows)
+            else:
+                self.gpu_calls += 1
             return [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
         rows = []
         for text in texts:
@@ -386,7 +417,7 @@ class Encoder:
                 checked=None if before is None else before.checked,
             )
 
-    def _failed(self, route: AcceleratedRoute, error: Exception) -> None:
+    def _failed(self, route: AcceleratedRoute | GpuRoute, error: Exception) -> None:
         if isinstance(error, CannotEncodeError):
             return
         logger.error(
@@ -394,9 +425,11 @@ class Encoder:
         )
         self._force_to_hf(f"the {route.name} route failed: {type(error).__name__}: {error}")
 
-    def _count(self, route: AcceleratedRoute) -> None:
+    def _count(self, route: AcceleratedRoute | GpuRoute) -> None:
         if route.name == "native":
             self.native_calls += 1
+        elif route.name == "gpu":
+            self.gpu_calls += 1
         else:
             self.chunked_calls += 1
 
@@ -454,12 +487,14 @@ class Encoder:
             "calls": {
                 "native": self.native_calls,
                 "hf_chunks": self.chunked_calls,
+                "gpu": self.gpu_calls,
                 "hf": self.hf_calls.total(),
                 "verified": self.verified_calls,
             },
             "hf_calls": dict(self.hf_calls),
             "core": None if native is None else native.info(),
             "hf_chunks": None if hf_chunks is None else hf_chunks.info(),
+            "gpu": self._gpu.info(),
         }
         if text is not None:
             route = snapshot.route_for(len(text))

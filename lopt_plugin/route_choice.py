@@ -59,7 +59,7 @@ def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, be
     """
     chosen = _choose(watch, hf, settings, before)
     # Where the native route gave other ids, something about this tokenizer is not what we think: nothing is divided.
-    divides = settings.route in ("auto", "hf_chunks") and chosen.checked is None
+    divides = settings.route in ("auto", "gpu", "hf_chunks") and chosen.checked is None
     if watch is not None and divides and chosen.native is None:
         chosen = _with_chunks(chosen, watch, hf, settings)
     checked = chosen.checked

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-ROUTES = ("auto", "native", "hf_chunks", "hf")
-LATER_ROUTES = ("gpu",)
+ROUTES = ("auto", "native", "hf_chunks", "gpu", "hf")
 
 
 @dataclass(frozen=True)
@@ -16,13 +15,16 @@ class Settings:
     """Settings of one tokenizer; `Settings.read` fills them in.
 
     threads             most threads for one call (LOPT_THREADS; default: the CPUs this process may run on)
-    route               "auto", "native", "hf_chunks" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes to "hf"
-                        anyway. "auto" is "native" where that is exact, else "hf_chunks" for long texts
+    route               "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes
+                        to "hf" anyway. "auto" is "native" where that is exact, else "hf_chunks" for long texts; large
+                        batches go to the GPU where this process computes on one already. "gpu" is the same, but all
+                        batches go to the GPU, and it is started for that
     chunk_chars         characters a chunk of a long text (LOPT_CHUNK_CHARS; 0: the route's own choice)
     overlap_chars       characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS)
     processes           whether chunks of "hf_chunks" go to other processes, not to threads (LOPT_PROCESSES: 0 or 1)
     parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
-    gpu_min_bytes       smaller batches stay off the GPU (LOPT_GPU_MIN_BYTES; no effect yet)
+    gpu_min_bytes       smaller batches stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of UTF-8, counted as
+                        characters; the default is an estimate, nothing was measured on a GPU yet)
     verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
     """
 
@@ -78,8 +80,6 @@ def _parse(name: str, value: Any, source: str) -> int | float | str:
 
 
 def _route(value: Any, source: str) -> str:
-    if value in LATER_ROUTES:
-        raise ValueError(f"{source}={value!r}: this route does not exist yet in this version; use one of {ROUTES}")
     if value not in ROUTES:
         raise ValueError(f"{source} must be one of {ROUTES}, got {value!r}")
     return str(value)

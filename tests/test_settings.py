@@ -67,7 +67,6 @@ def test_environment_and_arguments(name: str, text: str, value: Any) -> None:
         ("threads", True),
         ("route", "fast"),
         ("route", "HF"),
-        ("route", "gpu"),
         ("route", 3),
         ("chunk_chars", "-1"),
         ("overlap_chars", "0"),
@@ -88,11 +87,6 @@ def test_invalid_values_name_their_source(name: str, bad: Any) -> None:
     if isinstance(bad, str):
         with pytest.raises(ValueError, match=rf"^LOPT_{name.upper()}\b"):
             Settings.read({f"LOPT_{name.upper()}": bad})
-
-
-def test_routes_that_come_later_say_so() -> None:
-    with pytest.raises(ValueError, match="LOPT_ROUTE='gpu': this route does not exist yet"):
-        Settings.read({"LOPT_ROUTE": "gpu"})
 
 
 def test_unknown_argument() -> None:

@@ -22,7 +22,10 @@ from triton.compiler import ASTSource
 
 from .variant import Variant
 
-FAMILIES = ("classify", "boundaries", "compact")
+MODULES = (
+    *(f"{family}.kernel" for family in ("classify", "boundaries", "compact", "lookup", "word_cache", "merge", "emit")),
+    "merge.kernel_long",
+)
 ARCHITECTURES = (80, 90)
 
 
@@ -42,7 +45,7 @@ def resource_reader() -> Path | None:
 
 
 def all_variants() -> list[Variant]:
-    modules = [importlib.import_module(f".{family}.kernel", __package__) for family in FAMILIES]
+    modules = [importlib.import_module(f".{module}", __package__) for module in MODULES]
     return [variant for module in modules for variant in module.variants()]
 
 

@@ -1,0 +1,106 @@
+"""When an Encoder's batches go to the GPU: the route is made at the first batch that is for it, and kept."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from .pipeline import Unsupported, read_pipeline
+from .route_choice import Snapshot
+from .routes.device.availability import device_in_use, interpreted
+from .routes.gpu import GpuRoute, GpuUnavailableError
+from .routes.native import NativeRoute
+from .settings import Settings
+from .token_batch import TokenBatch
+
+logger = logging.getLogger("lopt_plugin")
+
+
+class GpuUse:
+    """The GPU routes of one backend, one a device, as long as its native route holds; and why there is none.
+
+    Under the route "auto" the GPU is used for large batches, and only where the process computes on CUDA already: to
+    start CUDA takes seconds and memory, and forbids forks, which is not for a tokenizer to decide. Under "gpu", and
+    where a call names a device, it is started.
+    """
+
+    def __init__(self, backend: Tokenizer, settings: Settings) -> None:
+        self._backend = backend
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._native: NativeRoute | None = None
+        self._routes: dict[str, GpuRoute | str] = {}
+
+    def copy_for(self, backend: Tokenizer) -> GpuUse:
+        """The same for a copy of the backend; tables and memory on the device are shared."""
+        copied = GpuUse(backend, self._settings)
+        with self._lock:
+            copied._native, copied._routes = self._native, dict(self._routes)
+        return copied
+
+    def route_for(self, snapshot: Snapshot, texts: Sequence[str]) -> GpuRoute | None:
+        """The route for a batch on the host; None where the GPU has no part in it."""
+        if snapshot.native is None or self._settings.route not in ("auto", "gpu"):
+            return None
+        if self._settings.route == "auto":
+            if sum(map(len, texts)) < self._settings.gpu_min_bytes or interpreted() or not device_in_use():
+                return None
+        elif not texts:
+            return None
+        return self.route_on(snapshot, "cuda")
+
+    def route_on(self, snapshot: Snapshot, device: str) -> GpuRoute | None:
+        """The route on a device; None where it cannot be had or has failed, which is said once in the log."""
+        if snapshot.native is None:
+            return None
+        with self._lock:
+            if self._native is not snapshot.native:
+                self._native, self._routes = snapshot.native, {}
+            found = self._routes.get(device)
+            if found is None:
+                found = self._routes[device] = self._make(snapshot, device)
+        return found if isinstance(found, GpuRoute) and found.usable else None
+
+    def info(self) -> dict[str, Any] | None:
+        """What `explain` shows: for each device that was asked for, the route's state, or why there is none."""
+        routes = dict(self._routes)
+        if not routes:
+            return None
+        return {device: {"unavailable": r} if isinstance(r, str) else r.info() for device, r in routes.items()}
+
+    def _make(self, snapshot: Snapshot, device: str) -> GpuRoute | str:
+        assert snapshot.native is not None
+        try:
+            pipeline = read_pipeline(self._backend)
+            if isinstance(pipeline, Unsupported):
+                raise GpuUnavailableError(pipeline.reason)
+            route = GpuRoute(pipeline, snapshot.native, device=device)
+        except GpuUnavailableError as error:
+            logger.warning("lopt_plugin: the GPU is not used: %s; the native route does the work", error)
+            return str(error)
+        logger.info("lopt_plugin: GPU route on %s", route.device)
+        return route
+
+
+def check_device(device: Any) -> str:
+    """The name of a CUDA device, given as that or as torch.device. Raises ValueError for others."""
+    name = str(device)
+    kind, _, index = name.partition(":")
+    if kind != "cuda" or not (index.isdecimal() or name == "cuda"):
+        raise ValueError(f"device={device!r}: batches are made on the host (None or 'cpu') or on a CUDA device")
+    return name
+
+
+def on_device(batch: TokenBatch, device: str) -> TokenBatch:
+    """The batch as torch tensors on the device, or on the CPU where there is none. Raises ImportError without torch."""
+    import torch
+
+    ids, row_offsets = torch.as_tensor(batch.ids), torch.as_tensor(batch.row_offsets)
+    if interpreted() or not torch.cuda.is_available():
+        logger.warning("lopt_plugin: there is no device %s; the batch is on the CPU", device)
+        return TokenBatch(ids, row_offsets)
+    return TokenBatch(ids.to(device), row_offsets.to(device))

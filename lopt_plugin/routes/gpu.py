@@ -1,0 +1,220 @@
+"""The GPU route: batches of texts by `triton_kernels`, with the native route for the texts that these cannot do.
+
+Nothing of it has run on a GPU yet: it was tested in Triton's interpreter, and its kernels compiled.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..pipeline import Pipeline
+from ..pipeline.normalizers import MapCharacters
+from ..self_check import hard_texts
+from . import CannotEncodeError, Ids, RowOffsets
+from .device.availability import DeviceUnavailableError, find_device, interpreted
+from .device.packing import pack
+from .device.rows import Part, from_host, in_order
+from .device.stretches import AddedTokenFinder
+from .device.tables import host_tables, unsupported
+from .native import NativeRoute
+
+logger = logging.getLogger("lopt_plugin")
+
+# Bytes of text that are on the device at a time; the buffers take about 40 times as much where every byte is a word.
+CHUNK_BYTES = 1 << 26
+CACHE_SLOTS = 1 << 17
+# The interpreter takes as long for a small tile as for a large one.
+_TILE_FACTOR = 16
+
+
+class GpuUnavailableError(Exception):
+    """The GPU route cannot be had for this tokenizer or on this machine; the message says why."""
+
+
+class GpuRoute:
+    """Ids of batches of texts, those of `native`, which does what the kernels cannot do.
+
+    That is: texts that the normalizer may change, that hold an added token with lstrip, rstrip or single_word, or that
+    are longer than `chunk_bytes`; and everything once the device fails, which is said once in the log. One batch is
+    computed at a time; threads wait for each other. After a fork, the native route does all the work.
+
+    Raises GpuUnavailableError where there is no device, where the kernels cannot do the pipeline, and where they give
+    other ids than `native` for the hard texts of the self-check.
+    """
+
+    name = "gpu"
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        native: NativeRoute,
+        *,
+        device: Any = None,
+        chunk_bytes: int = CHUNK_BYTES,
+        cache_slots: int = CACHE_SLOTS,
+        check: bool = True,
+    ) -> None:
+        reason = unsupported(pipeline)
+        if reason is not None:
+            raise GpuUnavailableError(reason)
+        self.native = native
+        self.chunk_bytes = chunk_bytes
+        self.failure: str | None = None
+        self.texts_on_device = 0
+        self.texts_on_host = 0
+        self._prefix = pipeline.post_processor.prefix_ids
+        self._suffix = pipeline.post_processor.suffix_ids
+        self._finder = AddedTokenFinder(pipeline.added_tokens)
+        self._normalizes = bool(pipeline.normalizer)
+        steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
+        self._ascii_stays = not any(isinstance(step, MapCharacters) for step in steps)
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._said_out_of_memory = False
+        try:
+            self.device = find_device(device)
+            from .device.batch import DeviceBatch
+
+            self._batch = DeviceBatch(
+                host_tables(pipeline, native.core), self.device, cache_slots, _TILE_FACTOR if interpreted() else 1
+            )
+        except (DeviceUnavailableError, ValueError) as error:
+            raise GpuUnavailableError(str(error)) from error
+        except Exception as error:
+            raise GpuUnavailableError(f"{type(error).__name__}: {error}") from error
+        if check:
+            self._check([token.content for token in pipeline.added_tokens])
+
+    def encode_batch(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Ids, RowOffsets]:
+        """Ids of all texts, int32 [n], and where each begins, int64 [len(texts) + 1], on the host."""
+        ids, row_offsets = self._encode(texts, add_special_tokens, split_special_tokens, on_host=True)
+        return ids.numpy(), row_offsets.numpy()
+
+    def encode_on_device(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Any, Any]:
+        """The same as torch tensors on the device; on the host where the device has failed."""
+        return self._encode(texts, add_special_tokens, split_special_tokens, on_host=False)
+
+    def text_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
+        """Ids of each text, without those of the post-processor."""
+        ids, row_offsets = self.encode_batch(texts, False, split_special_tokens)
+        numbers, offsets = ids.tolist(), row_offsets.tolist()
+        return [numbers[begin:end] for begin, end in pairwise(offsets)]
+
+    def info(self) -> dict[str, Any]:
+        return {
+            "device": str(self.device),
+            "failure": self.failure,
+            "texts_on_device": self.texts_on_device,
+            "texts_on_host": self.texts_on_host,
+            **self._batch.info(),
+        }
+
+    def _encode(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool, *, on_host: bool
+    ) -> tuple[Any, Any]:
+        parts: list[Part] = []
+        host = list(range(len(texts)))
+        if self.usable:
+            host = []
+            for numbers in self._chunks(texts, host):
+                part = self._on_device([texts[n] for n in numbers], numbers, add_special_tokens, split_special_tokens)
+                if part is None:
+                    host += numbers
+                else:
+                    parts.append(Part(numbers, part.ids.cpu(), part.row_offsets.cpu()) if on_host else part)
+        self.texts_on_device += len(texts) - len(host)
+        self.texts_on_host += len(host)
+        if host or not texts:
+            host.sort()
+            asked = [texts[n] for n in host]
+            parts.append(from_host(host, *self.native.encode_batch(asked, add_special_tokens, split_special_tokens)))
+        return in_order(parts, len(texts), "cpu" if on_host or not self.usable else self.device)
+
+    @property
+    def usable(self) -> bool:
+        """Whether the device still does the work."""
+        return self.failure is None and os.getpid() == self._process
+
+    def _chunks(self, texts: Sequence[str], host: list[int]) -> Iterator[list[int]]:
+        """Numbers of the texts for the device, in batches that fit there; those for the host are put into `host`."""
+        chunk: list[int] = []
+        room = self.chunk_bytes
+        for number, text in enumerate(texts):
+            most_bytes = (len(text) if text.isascii() else 4 * len(text)) + len(self._prefix) + len(self._suffix) + 1
+            if most_bytes > self.chunk_bytes or not self._takes(text):
+                host.append(number)
+                continue
+            if most_bytes > room:
+                yield chunk
+                chunk, room = [], self.chunk_bytes
+            chunk.append(number)
+            room -= most_bytes
+        if chunk:
+            yield chunk
+
+    def _takes(self, text: str) -> bool:
+        if not self._finder.takes(text):
+            return False
+        if not self._normalizes or (self._ascii_stays and text.isascii()):
+            return True
+        try:
+            return bool(self.native.core.normalize(text) == text)
+        except ValueError as error:
+            raise CannotEncodeError(str(error)) from error
+
+    def _on_device(
+        self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
+    ) -> Part | None:
+        """None where the device has failed."""
+        around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
+        packed = pack((self._finder.stretches(text, split_special_tokens) for text in texts), *around)
+        with self._lock:
+            if not self.usable:
+                return None
+            try:
+                return Part(numbers, *self._batch.encode(packed))
+            except Exception as error:
+                self._failed(error)
+                return None
+
+    def _failed(self, error: Exception) -> None:
+        import torch
+
+        from ..triton_kernels.merge.kernel_long import UnfinishedMergesError
+
+        if isinstance(error, UnfinishedMergesError):
+            logger.info("lopt_plugin: the native route does a batch that the GPU route gave up: %s", error)
+            return
+        out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError))
+        if not out_of_memory:
+            self.failure = f"{type(error).__name__}: {error}"
+            logger.error(
+                "lopt_plugin: the GPU route failed; the native route does its work from now on", exc_info=error
+            )
+        elif not self._said_out_of_memory:
+            self._said_out_of_memory = True
+            logger.warning("lopt_plugin: the native route does batches for which the device has no memory: %s", error)
+        self._batch.release()
+
+    def _check(self, added_tokens: Sequence[str]) -> None:
+        texts = hard_texts(added_tokens)
+        for split_special_tokens in (False, True):
+            found = self.encode_batch(texts, True, split_special_tokens)
+            if self.failure is not None:
+                raise GpuUnavailableError(f"the self-check failed: {self.failure}")
+            expected = self.native.encode_batch(texts, True, split_special_tokens)
+            if not (np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])):
+                reason = "the self-check found other ids than the native route's"
+                logger.error("lopt_plugin: %s; the GPU is not used. Please report this tokenizer", reason)
+                raise GpuUnavailableError(reason)

@@ -1,0 +1,77 @@
+"""Packed ids, row offsets and padded rows against the references; and words to ids as a whole, whatever the cache."""
+
+from __future__ import annotations
+
+import random
+
+import native_cores
+import numpy as np
+import pytest
+from kernel_device import DEVICE, make_interpreter_faster, to_device, torch
+
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.device.tables import host_tables
+from lopt_plugin.triton_kernels.device_words import padded
+from lopt_plugin.triton_kernels.emit import kernel, naive
+from lopt_plugin.triton_kernels.words_to_ids import Separators, Tables, WordsToIds
+from lopt_plugin.triton_kernels.workspace import Workspace
+
+
+@pytest.fixture(autouse=True)
+def _fast_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_interpreter_faster(monkeypatch)
+
+
+@pytest.mark.parametrize("tile", [16, 1024])
+@pytest.mark.parametrize("left", [False, True])
+def test_padding(tile: int, left: bool) -> None:
+    rng = random.Random(tile)
+    rows = [np.array(rng.choices(range(100), k=rng.choice([0, 1, 5, 16, 17, 40])), np.int32) for _ in range(9)]
+    offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    for width in (0, 1, 16, 20, 64):
+        found = kernel.pad(to_device(np.concatenate(rows)), to_device(offsets), width, 77, left=left, tile=tile)
+        for got, expected in zip(found, naive.pad(rows, width, 77, left=left), strict=True):
+            assert np.array_equal(got.cpu().numpy(), expected)
+
+
+@pytest.mark.parametrize(("slots", "factor"), [(1, 1), (32, 4), (4096, 16)])
+def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
+    core, reference = native_cores.core_and_reference("tiny_cl100k")
+    pipeline = read_pipeline(reference)
+    assert isinstance(pipeline, Pipeline)
+    tables = host_tables(pipeline, core)
+    device = torch.device(DEVICE)
+    convert = WordsToIds(Tables.on(device, tables.entries, tables.pairs), Workspace(device), slots, factor)
+    rng = random.Random(slots)
+    stems = ["internationalization", "zzxq", "é中文", "Straßenbahnhaltestelle", "x" * 40, "=" * 100, "the", "Ω"]
+    for _ in range(2):
+        words: list[bytes] = []
+        token_ids: list[int] = []
+        row_ends: list[int] = []
+        expected: list[list[int]] = []
+        for _ in range(60):
+            if rng.random() < 0.2:
+                words.append(b"\xff")
+                token_ids.append(rng.choice([-2, -2, 5, 900_000]))
+                expected.append([token_ids[-1]] if token_ids[-1] >= 0 else [])
+                if rng.random() < 0.5:
+                    row_ends.append(len(token_ids) - 1)
+            else:
+                words.append((rng.choice(stems)[: rng.randint(1, 100)] + rng.choice(["", "q"])).encode())
+                expected.append(core.encode_word(words[-1], True))
+        text = np.frombuffer(b"".join(words), np.uint8)
+        starts = np.cumsum([0, *map(len, words)]).astype(np.int32)
+        separators = [number for number, word in enumerate(words) if word == b"\xff"]
+        found_ids, found_offsets = convert(
+            to_device(padded(text)),
+            len(text),
+            to_device(starts),
+            Separators(
+                to_device(starts[separators]),
+                to_device(np.array(token_ids, np.int32)),
+                to_device(np.array(row_ends, np.int64)),
+            ),
+        )
+        ids, offsets = naive.emit(expected, [separators[number] + 1 for number in row_ends])
+        assert np.array_equal(found_ids.cpu().numpy(), ids)
+        assert np.array_equal(found_offsets.cpu().numpy(), offsets)

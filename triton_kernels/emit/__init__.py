@@ -1,0 +1,1 @@
+"""Ids of words to the ids of the batch."""

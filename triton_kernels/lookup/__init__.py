@@ -1,0 +1,1 @@
+"""Whole pre-tokens to ids."""

@@ -1,0 +1,115 @@
+"""Whole pre-tokens to ids, by open addressing over the vocabulary.
+
+    word_ids[w] = id of the entry whose bytes are text[word_starts[w] : word_starts[w + 1]],
+                  MISSED where there is none, SEPARATOR where the word is one byte 0xFF
+
+Entries of any length are found, up to the longest; every byte of the key is compared.
+
+| name         | dtype | shape       |                                                                  |
+|--------------|-------|-------------|------------------------------------------------------------------|
+| text_words   | int64 | [t]         | the text, see `device_words.padded`                              |
+| word_starts  | int32 | [words + 1] | bytes; the last is the text's length                             |
+| slots        | int64 | [slots, 4]  | bytes 0 to 7; 8 to 15; length * 2**32 + id (-1: free); where in  |
+|              |       |             | `rests` the other bytes begin                                    |
+| rests        | int64 | [r]         | bytes from 16 on, of entries that are longer                     |
+| word_ids     | int32 | [words]     |                                                                  |
+| missed       | int32 | [words]     | the numbers of the missed words, in any order                    |
+| missed_count | int32 | [1]         | how many; 0 before                                               |
+
+Limits: texts below 2**31 - 64 bytes; ids from 0 to 2**31 - 1. A miss means nothing but that: the word goes to the cache
+and the merges.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from ..device_words import load_word, mix
+from ..variant import Variant
+from .naive import MISSED, SEPARATOR
+
+TILE = 256
+
+_MISSED = tl.constexpr(MISSED)
+_SEPARATOR = tl.constexpr(SEPARATOR)
+
+
+@triton.jit(do_not_specialize=["words", "last_slot", "longest"])
+def _lookup_kernel(
+    text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, last_slot, longest, TILE: tl.constexpr
+):
+    word = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    live = word < words
+    begin = tl.load(word_starts + word, mask=live, other=0)
+    length = tl.load(word_starts + word + 1, mask=live, other=0) - begin
+    low = load_word(text_words, begin, length, live)
+    high = load_word(text_words, begin + 8, length - 8, live)
+    separator = live & (length == 1) & (low == 0xFF)
+    searched = live & (length <= longest) & (separator == 0)
+    most = tl.max(tl.where(searched, length, 0), 0)
+
+    hashes = mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), low), high)
+    k = 16
+    while k < most:
+        rest = load_word(text_words, begin + k, length - k, searched)
+        hashes = tl.where(length > k, mix(hashes, rest), hashes)
+        k += 8
+
+    found = tl.where(separator, _SEPARATOR, tl.full([TILE], _MISSED, tl.int32))
+    slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
+    while tl.max(searched.to(tl.int32), 0) > 0:
+        place = slots + slot * 4
+        entry = tl.load(place + 2, mask=searched, other=-1)
+        same = searched & ((entry >> 32) == length)
+        same = same & (tl.load(place, mask=same, other=0).to(tl.uint64, bitcast=True) == low)
+        same = same & (tl.load(place + 1, mask=same, other=0).to(tl.uint64, bitcast=True) == high)
+        longest_same = tl.max(tl.where(same, length, 0), 0)
+        if longest_same > 16:
+            rest_place = tl.load(place + 3, mask=same, other=0)
+            k = 16
+            while k < longest_same:
+                more = same & (length > k)
+                rest = load_word(text_words, begin + k, length - k, more)
+                entry_rest = tl.load(rests + rest_place + (k - 16) // 8, mask=more, other=0)
+                same = same & ((more == 0) | (entry_rest.to(tl.uint64, bitcast=True) == rest))
+                k += 8
+        found = tl.where(same, (entry & 0x7FFFFFFF).to(tl.int32), found)
+        searched = searched & (same == 0) & (entry != -1)
+        slot = (slot + 1) & last_slot
+    tl.store(word_ids + word, found, mask=live)
+
+    miss = (live & (found == _MISSED)).to(tl.int32)
+    misses = tl.sum(miss, 0)
+    if misses > 0:
+        first = tl.atomic_add(missed_count, misses)
+        tl.store(missed + first + tl.cumsum(miss, 0) - 1, word, mask=miss > 0)
+
+
+def lookup(
+    text_words: torch.Tensor,
+    word_starts: torch.Tensor,
+    slots: torch.Tensor,
+    rests: torch.Tensor,
+    longest: int,
+    word_ids: torch.Tensor,
+    missed: torch.Tensor,
+    missed_count: torch.Tensor,
+    *,
+    tile: int = TILE,
+) -> None:
+    """Fills word_ids, missed and missed_count; the tensors are those of the module's docstring, on one device."""
+    words = len(word_starts) - 1
+    if words:
+        _lookup_kernel[(triton.cdiv(words, tile),)](
+            text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, len(slots) - 1, longest, tile
+        )
+
+
+def variants() -> list[Variant]:
+    """What `lookup` compiles with its usual tile."""
+    words = dict.fromkeys(("word_starts", "word_ids", "missed", "missed_count"), "*i32")
+    tables = dict.fromkeys(("text_words", "slots", "rests"), "*i64")
+    numbers = dict.fromkeys(("words", "last_slot", "longest"), "i32")
+    return [Variant(_lookup_kernel, {**words, **tables, **numbers}, {"TILE": TILE})]

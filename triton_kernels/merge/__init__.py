@@ -1,0 +1,1 @@
+"""BPE merges, all that may be done at once."""

@@ -1,0 +1,172 @@
+r"""BPE merges of words of up to 64 bytes: one row a word, all merges that may be done at once in one pass.
+
+Let the row's tokens be t[0], t[1], ..., and pair i be (t[i], t[i + 1]) with rank, result, gate, left and right shield
+(see `table`). A pass merges pair i where
+
+    gate[i]  and  rank[i] < left[i - 1]  and  rank[i] <= right[i + 1]            (shields beyond the row's ends: none)
+
+and all gated pairs of the row's least rank (of overlapping ones, x x x, every second from the left); and where nothing
+of the two kinds is in the row, the leftmost pair of the least rank. The row is done when no pair has a rank.
+
+Why these are BPE's own merges. BPE merges the leftmost pair of the least rank, again and again. Let pair (A, B) of rank
+r qualify. As long as it stands in the row, what BPE merges has a rank of at most r. At any time before it is merged,
+A's left neighbour is some T on whose right spine today's neighbour stands, and merging (T, A) first would take a rank
+below r; but every such rank is at least left[i - 1] > r. The right side is the same, with <= because of equal ranks the
+left one goes first. So BPE merges (A, B), whatever its neighbours do; and doing it now changes nothing that BPE does
+before, because its result takes part in no merge of a rank below r (the gate). Of two pairs that overlap, both never
+qualify: left[i] <= rank[i] and right[i] <= rank[i] by definition. A pair of the least rank that is gated is followed by
+its equals before anything else happens, for the same reason; and a single leftmost least pair is BPE itself.
+
+Tokens stay at the place of their first byte, with links to their neighbours, so that nothing moves in memory between
+passes.
+
+| name        | dtype | shape       |                                                                      |
+|-------------|-------|-------------|----------------------------------------------------------------------|
+| text        | uint8 | [n]         |                                                                      |
+| word_starts | int32 | [words + 1] | bytes                                                                |
+| chosen      | int32 | [c]         | the numbers of the words to merge, none longer than `row` bytes      |
+| pairs       | int64 | [slots, 4]  | PairTable.slots                                                      |
+| byte_ids    | int32 | [256]       |                                                                      |
+| merged      | int32 | [n]         | ids of word w, from merged[word_starts[w]] on                        |
+| counts      | int32 | [words]     | how many; written for the chosen words only                          |
+
+Limits: rows of 16, 32 and 64 bytes; longer words are for `kernel_long`.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from ..device_words import mix
+from ..variant import Variant
+from .table import NO_MERGE
+
+ROWS = (16, 32, 64)
+# Tokens that one program holds.
+TILE = 256
+
+_NO_MERGE = tl.constexpr(NO_MERGE)
+
+
+@triton.jit
+def _greater(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def load_pairs(pairs, last_slot, left, right, wanted):
+    """Rank * 2 + gate, id, left shield, right shield: of the pairs of tokens (left, right), int32 like these."""
+    key = (left.to(tl.int64) << 32) | right.to(tl.int64)
+    hashes = mix((key * 0).to(tl.uint64), key.to(tl.uint64, bitcast=True))
+    slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
+    value = key * 0 + 2 * _NO_MERGE
+    shields = (key * 0 + _NO_MERGE) * ((1 << 32) + 1)
+    searched = wanted
+    while tl.max(searched.to(tl.int32)) > 0:
+        found = tl.load(pairs + slot * 4, mask=searched, other=-1)
+        same = searched & (found == key)
+        value = tl.where(same, tl.load(pairs + slot * 4 + 1, mask=same, other=0), value)
+        shields = tl.where(same, tl.load(pairs + slot * 4 + 2, mask=same, other=0), shields)
+        searched = searched & (same == 0) & (found != -1)
+        slot = (slot + 1) & last_slot
+    low = 0xFFFFFFFF
+    return (
+        (value & low).to(tl.int32),
+        (value >> 32).to(tl.int32),
+        (shields & low).to(tl.int32),
+        (shields >> 32).to(tl.int32),
+    )
+
+
+@triton.jit(do_not_specialize=["count", "last_slot"])
+def _merge_kernel(
+    text,
+    word_starts,
+    chosen,
+    pairs,
+    byte_ids,
+    merged,
+    counts,
+    count,
+    last_slot,
+    WORDS: tl.constexpr,
+    ROW: tl.constexpr,
+):
+    number = tl.program_id(0) * WORDS + tl.arange(0, WORDS)
+    live = number < count
+    word = tl.load(chosen + number, mask=live, other=0)
+    begin = tl.load(word_starts + word, mask=live, other=0)
+    length = tl.where(live, tl.load(word_starts + word + 1, mask=live, other=0) - begin, 0)[:, None]
+    place = tl.arange(0, ROW)[None, :] + tl.full([WORDS, ROW], 0, tl.int32)
+    alive = place < length
+    byte = tl.load(text + begin[:, None] + place, mask=alive, other=0).to(tl.int32)
+    token = tl.load(byte_ids + byte)
+    after = place + 1
+    before = place - 1
+    going = tl.max(length) > 1
+    while going:
+        next_place = tl.minimum(after, ROW - 1)
+        previous_place = tl.maximum(before, 0)
+        paired = alive & (after < length)
+        value, result, left, right = load_pairs(pairs, last_slot, token, tl.gather(token, next_place, 1), paired)
+        rank = value >> 1
+        gated = (value & 1) > 0
+        mergeable = paired & (rank < _NO_MERGE)
+        least_rank = tl.min(tl.where(mergeable, rank, _NO_MERGE), 1)[:, None]
+        least = mergeable & gated & (rank == least_rank)
+        # Every second one of a run of overlapping pairs: counted from the last token that begins none of them.
+        order = tl.cumsum(alive.to(tl.int32), 1)
+        outside = tl.associative_scan(tl.where(alive & (least == 0), order, 0), 1, _greater)
+        least = least & (((order - outside) & 1) == 1)
+        left_before = tl.where(before >= 0, tl.gather(left, previous_place, 1), _NO_MERGE)
+        right_after = tl.where(after < length, tl.gather(right, next_place, 1), _NO_MERGE)
+        qualified = mergeable & gated & (rank < left_before) & (rank <= right_after)
+        merging = qualified | least
+        alone = tl.max(merging.to(tl.int32), 1)[:, None] == 0
+        leftmost = tl.min(tl.where(mergeable & (rank == least_rank), place, ROW), 1)[:, None]
+        merging = merging | (alone & (place == leftmost))
+
+        merging_flag = merging.to(tl.int32)
+        # A token whose left neighbour merges is its right part, and gone.
+        gone = alive & (before >= 0) & (tl.gather(merging_flag, previous_place, 1) > 0)
+        gone_flag = gone.to(tl.int32)
+        token = tl.where(merging, result, token)
+        new_before = tl.where(tl.gather(gone_flag, previous_place, 1) > 0, tl.gather(before, previous_place, 1), before)
+        after = tl.where(merging, tl.gather(after, next_place, 1), after)
+        before = tl.where(before >= 0, new_before, before)
+        alive = alive & (gone == 0)
+        going = tl.max(merging_flag) > 0
+    kept = alive.to(tl.int32)
+    tl.store(merged + begin[:, None] + tl.cumsum(kept, 1) - 1, token, mask=alive)
+    tl.store(counts + word, tl.sum(kept, 1), mask=live)
+
+
+def merge(
+    text: torch.Tensor,
+    word_starts: torch.Tensor,
+    chosen: torch.Tensor,
+    pairs: torch.Tensor,
+    byte_ids: torch.Tensor,
+    merged: torch.Tensor,
+    counts: torch.Tensor,
+    *,
+    row: int,
+    tile: int = TILE,
+) -> None:
+    """Fills merged and counts; the tensors are those of the module's docstring, on one device."""
+    if row not in ROWS:
+        raise ValueError(f"rows have {ROWS} bytes, not {row}")
+    if len(chosen):
+        words = max(1, tile // row)
+        _merge_kernel[(triton.cdiv(len(chosen), words),)](
+            text, word_starts, chosen, pairs, byte_ids, merged, counts, len(chosen), len(pairs) - 1, words, row
+        )
+
+
+def variants() -> list[Variant]:
+    """What `merge` compiles with its usual tile."""
+    arrays = dict.fromkeys(("word_starts", "chosen", "byte_ids", "merged", "counts"), "*i32")
+    types = {**arrays, "text": "*u8", "pairs": "*i64", "count": "i32", "last_slot": "i32"}
+    return [Variant(_merge_kernel, types, {"WORDS": TILE // row, "ROW": row}) for row in ROWS]

@@ -1,0 +1,1 @@
+"""Words that are no entry, remembered from batch to batch."""
