@@ -133,13 +133,22 @@ def _refuse_to_start_without_hooks(check: Callable[..., None], server_args: Any,
     _raise_if_inactive()
     if os.environ.get("SGLANG_RUST_SERVER", "0").lower() not in ("", "0", "false"):
         logger.warning("lopt_plugin: SGLANG_RUST_SERVER tokenizes in Rust, which no tokenizer backend reaches")
-    if server_args.tokenizer_worker_num > 1 and os.environ.setdefault(APP_VARIABLE, APP) != APP:
+    if server_args.tokenizer_worker_num > 1:
+        _reach_tokenizer_workers(server_args.log_level)
+
+
+def _reach_tokenizer_workers(log_level: str) -> None:
+    from uvicorn.config import LOGGING_CONFIG
+
+    if os.environ.setdefault(APP_VARIABLE, APP) != APP:
         logger.warning(
             "lopt_plugin: %s is %s; the tokenizer workers use lopt only if SGLang or that module calls "
             "sglang.srt.plugins.load_plugins() in them",
             APP_VARIABLE,
             os.environ[APP_VARIABLE],
         )
+    # The workers have uvicorn's logging, not SGLang's, which adds its own loggers here too.
+    LOGGING_CONFIG["loggers"][logger.name] = {"handlers": ["default"], "level": log_level.upper(), "propagate": False}
 
 
 def _raise_if_inactive() -> None:
@@ -208,13 +217,14 @@ def _undo(tokenizer: Any, its_class: type, attributes: dict[str, Any]) -> None:
 
 def _under_its_own_name(tokenizer: Any) -> Any:
     """The very object, whose class has the name that it had before: SGLang and its models tell tokenizers by it."""
-    tokenizer.__class__ = _class_under_its_own_name(type(tokenizer))
+    accelerated: Any = type(tokenizer)
+    tokenizer.__class__ = _class_under_its_own_name(accelerated)
     return tokenizer
 
 
 @functools.cache
-def _class_under_its_own_name(accelerated: type) -> type:
-    original = accelerated._lopt_original_class  # type: ignore[attr-defined]
+def _class_under_its_own_name(accelerated: Any) -> type:
+    original = accelerated._lopt_original_class
 
     def reduce(self: Any) -> tuple[Any, ...]:
         plain: Any = object.__new__(accelerated)
@@ -235,6 +245,8 @@ _said: set[str] = set()
 
 def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
     known = OLDEST_KNOWN_VERSION, NEWEST_KNOWN_VERSION
+    # SGLang's log does not tell its processes apart.
+    what = f"in process {os.getpid()} {what}"
     message = active_line("SGLang", _sglang_version(), known, tokenizer, what, explained)
     if message not in _said:
         _said.add(message)
