@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +17,7 @@ from texts import CHAT, PARAGRAPH, PROMPTS
 
 pytestmark = pytest.mark.engine
 
+STARTED_WITHIN_S = 300.0
 SGLANG_APP = "sglang.srt.entrypoints.http_server:app"
 
 
@@ -39,12 +42,15 @@ def workers(
         arguments=("--tokenizer-worker-num", "2", "--enable-dynamic-batch-tokenizer"),
         environment=environment,
     ) as running:
+        # The first worker answers while the second may still be starting.
+        deadline = time.monotonic() + STARTED_WITHIN_S
+        while len(running.log_lines("Application startup complete")) < 2:
+            assert time.monotonic() < deadline, running.log_lines("")[-40:]
+            time.sleep(0.5)
         yield running, request.param
 
 
 def path_with(folder: Path) -> str:
-    import os
-
     return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
