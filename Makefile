@@ -3,7 +3,7 @@
 #   make test-sglang    the tests against the real SGLang server, in .venv-sglang (Python 3.11 or newer)
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
-#   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-sglang
+#   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
 #   make bench          the benchmarks
 #   make lint           ruff and mypy alone
 #   make clean          removes environments and builds
@@ -54,9 +54,9 @@ demo:
 	.venv-demo/bin/python examples/vllm_demo/demo.py $(DEMO)
 
 demo-sglang:
-	examples/sglang_demo/environment.sh .venv-sglang
-	.venv-sglang/bin/python $(PIP) install .
-	.venv-sglang/bin/python examples/sglang_demo/long_context.py $(DEMO)
+	examples/sglang_demo/environment.sh .venv-demo-sglang
+	.venv-demo-sglang/bin/python $(PIP) install .
+	.venv-demo-sglang/bin/python examples/sglang_demo/long_context.py $(DEMO)
 
 bench: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
@@ -79,4 +79,4 @@ wheel: .venv/bin/python
 	$(PYTHON) -m venv .venv
 
 clean:
-	rm -rf .venv .venv-vllm .venv-sglang .venv-demo build dist
+	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang build dist
