@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import logging
 import multiprocessing
 import os
 import pickle
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -127,7 +125,7 @@ def test_tokenizer_is_sglang_s(ours: Any, theirs: Any) -> None:
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
         assert getattr(type(ours), attribute) == getattr(type(theirs), attribute)
     assert type(ours._tokenizer) is type(theirs._tokenizer)
-    for text in (TEXT, "", " ", "\ud800" * 0 + "x"):
+    for text in (TEXT, "", " "):
         expected = theirs(text)["input_ids"]
         assert ours([text])["input_ids"] == [expected]
         assert ours.encode(text, add_special_tokens=False) == theirs.encode(text, add_special_tokens=False)
@@ -246,7 +244,7 @@ def test_real_processor(model: str, theirs: Any) -> None:
     assert processor(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
 
 
-def test_long_chats_stay_with_us(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_chats_stay_with_us(ours: Any, theirs: Any) -> None:
     from sglang.srt.entrypoints.openai import parallel_prompt_encode as module
 
     text = f"{TEXT}\n" * 2000
@@ -356,9 +354,6 @@ prepare_server_args(["--model-path", "x", "--tokenizer-backend", "lopt"])
 
 
 def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path) -> None:
-    config = json.loads((Path(model) / "config.json").read_text())
-    folder = shutil.copytree(model, tmp_path / "model", ignore=shutil.ignore_patterns("*.safetensors"))
-    (folder / "config.json").write_text(json.dumps(config))
     code = f"""
 from sglang.srt.plugins.hook_registry import HookRegistry
 apply_target = HookRegistry._apply_target.__func__
@@ -369,7 +364,7 @@ def failing(cls, target, hooks):
 HookRegistry._apply_target = classmethod(failing)
 from sglang import Engine
 if __name__ == "__main__":
-    Engine(model_path={str(folder)!r}, tokenizer_backend="lopt", device="cpu", attention_backend="torch_native")
+    Engine(model_path={model!r}, tokenizer_backend="lopt", device="cpu", attention_backend="torch_native")
 """
     done = run_python(code, tmp_path)
     assert done.returncode != 0
