@@ -1,7 +1,9 @@
 # Each target makes the environment that it needs. None needs a GPU.
 #   make test           the whole suite, in .venv and (for the engines) in .venv-vllm; ruff and mypy
+#   make test-sglang    the tests against the real SGLang server, in .venv-sglang (Python 3.11 or newer)
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
+#   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
 #   make bench          the benchmarks
 #   make lint           ruff and mypy alone
 #   make clean          removes environments and builds
@@ -12,7 +14,7 @@ PYTHON ?= python3
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: test test-core test-engines test-sanitize demo bench lint clean environment wheel
+.PHONY: test test-core test-engines test-sglang test-sanitize demo demo-sglang bench lint clean environment wheel
 
 test: lint test-core test-engines
 
@@ -25,6 +27,13 @@ test-engines: wheel
 	.venv-vllm/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
 	.venv-vllm/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
 	LOPT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/engines tests/test_vllm_registration.py --durations=5
+
+# LOPT_REQUIRE_SGLANG: as above.
+test-sglang: wheel
+	examples/sglang_demo/environment.sh .venv-sglang cpu
+	.venv-sglang/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
+	.venv-sglang/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
+	LOPT_REQUIRE_SGLANG=1 .venv-sglang/bin/pytest tests/sglang_server tests/test_sglang_registration.py --durations=5
 
 # The sanitizers' runtime has to be loaded before Python, and the C++ library with it, so that exceptions are seen.
 # --capture=sys: what the runtime prints before it ends the process must not be lost. Left out: ceilings of memory (freed
@@ -43,6 +52,11 @@ demo:
 	examples/vllm_demo/environment.sh .venv-demo
 	.venv-demo/bin/python $(PIP) install .
 	.venv-demo/bin/python examples/vllm_demo/demo.py $(DEMO)
+
+demo-sglang:
+	examples/sglang_demo/environment.sh .venv-demo-sglang
+	.venv-demo-sglang/bin/python $(PIP) install .
+	.venv-demo-sglang/bin/python examples/sglang_demo/long_context.py $(DEMO)
 
 bench: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
@@ -65,4 +79,4 @@ wheel: .venv/bin/python
 	$(PYTHON) -m venv .venv
 
 clean:
-	rm -rf .venv .venv-vllm .venv-demo build dist
+	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang build dist

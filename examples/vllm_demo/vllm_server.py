@@ -15,7 +15,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 STARTED_WITHIN_S = 600.0
 STOPPED_WITHIN_S = 20.0
@@ -25,40 +28,21 @@ class ServerError(RuntimeError):
     """The server ended or did not answer in time; the message shows the end of its log."""
 
 
-class VllmServer:
-    """`vllm serve MODEL` on a free loopback port, as a context manager.
+class EngineServer:
+    """A server's `command` as a context manager, reached at a loopback `port`; what it prints goes to `log`.
 
-    Everything it prints goes to `log`. The name of the model in requests is "tiny".
+    `environment` is added to that of this process.
     """
 
-    def __init__(
-        self,
-        model: Path,
-        log: Path,
-        *,
-        tokenizer_mode: str,
-        max_model_len: int,
-        arguments: tuple[str, ...] = (),
-        environment: dict[str, str] | None = None,
-        kv_cache_gib: int = 1,
-    ) -> None:
+    def __init__(self, command: list[str], port: int, log: Path, environment: dict[str, str]) -> None:
+        self.command = command
+        self.port = port
         self.log = log.resolve()
-        self.port = _free_port()
-        self.command = [
-            sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model.resolve()),
-            "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(self.port),
-            "--max-model-len", str(max_model_len), "--tokenizer-mode", tokenizer_mode, "--enforce-eager", *arguments,
-        ]  # fmt: skip
-        self.environment = os.environ | {
-            "HF_HUB_OFFLINE": "1",
-            "VLLM_CPU_KVCACHE_SPACE": str(kv_cache_gib),
-            "VLLM_NO_USAGE_STATS": "1",
-            **(environment or {}),
-        }
+        self.environment = os.environ | environment
         self._process: subprocess.Popen[bytes] | None = None
         self._log_file: IO[bytes] | None = None
 
-    def __enter__(self) -> VllmServer:
+    def __enter__(self) -> Self:
         self._log_file = self.log.open("wb")
         # A session of its own, so that the engine's processes can be stopped with it and Ctrl-C reaches us alone.
         self._process = subprocess.Popen(
@@ -168,11 +152,36 @@ class VllmServer:
         return f"the end of {self.log}:\n" + "\n".join(lines)
 
 
+class VllmServer(EngineServer):
+    """`vllm serve MODEL` on a free port. The name of the model in requests is "tiny"."""
+
+    def __init__(
+        self,
+        model: Path,
+        log: Path,
+        *,
+        tokenizer_mode: str,
+        max_model_len: int,
+        arguments: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+        kv_cache_gib: int = 1,
+    ) -> None:
+        port = free_port()
+        command = [
+            sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model.resolve()),
+            "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port),
+            "--max-model-len", str(max_model_len), "--tokenizer-mode", tokenizer_mode, "--enforce-eager", *arguments,
+        ]  # fmt: skip
+        for_vllm = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": str(kv_cache_gib), "VLLM_NO_USAGE_STATS": "1"}
+        super().__init__(command, port, log, for_vllm | (environment or {}))
+
+
 def _encoded(body: dict[str, Any] | bytes) -> bytes:
     return body if isinstance(body, bytes) else json.dumps(body).encode()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A loopback port that nobody listens at."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -23,6 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from .active_line import active_line, show_our_log
+
 MODE = "lopt"
 ACCELERATE_VARIABLE = "LOPT_ACCELERATE"
 
@@ -81,11 +83,7 @@ def _hook_renderers() -> None:
 
 
 def _show_our_log() -> None:
-    ours = logging.getLogger("lopt_plugin")
-    ours.parent = logging.getLogger("vllm")
-    if ours.level == logging.NOTSET and not ours.isEnabledFor(logging.DEBUG):
-        # What is said at INFO about a tokenizer stands in the line of `_say_what_is_active` too.
-        ours.setLevel(logging.WARNING)
+    show_our_log("vllm")
 
 
 def _wrap(owner: type, name: str, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -211,14 +209,8 @@ _said: set[str] = set()
 
 
 def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-    from importlib.metadata import version
-
-    from .. import __version__
-
-    name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
-    threads = "" if explained is None else f", up to {explained['threads']} threads a prompt"
-    versions = f"tokenizers {version('tokenizers')}, transformers {version('transformers')}, vLLM {_vllm_version()}"
-    message = f"lopt_plugin {__version__}: tokenizer {name} {what}{threads} ({versions}{_unknown_version()})"
+    known = OLDEST_KNOWN_VERSION, NEWEST_KNOWN_VERSION
+    message = active_line("vLLM", _vllm_version(), known, tokenizer, what, explained)
     if message not in _said:
         _said.add(message)
         logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)
@@ -230,19 +222,6 @@ def _vllm_version() -> str:
     except ImportError:
         return "of unknown version"
     return str(__version__)
-
-
-def _unknown_version() -> str:
-    from packaging.version import InvalidVersion, Version
-
-    try:
-        release = Version(_vllm_version()).release[:2]
-    except InvalidVersion:
-        release = (0, 0)
-    if OLDEST_KNOWN_VERSION <= release <= NEWEST_KNOWN_VERSION:
-        return ""
-    known = [".".join(map(str, version)) for version in (OLDEST_KNOWN_VERSION, NEWEST_KNOWN_VERSION)]
-    return f", a version that is not known to work; {known[0]} to {known[1]} are"
 
 
 def _marked_thread_safe(tokenizer: Any) -> Any:

@@ -1,0 +1,152 @@
+"""Serves a long-context model with SGLang and `--tokenizer-backend lopt`, and sends it a long document.
+
+    python long_context.py [MODEL] [--compare] [--tokens N]
+
+MODEL is a folder or a name on the hub; without it, a tiny model with random weights is made, so that nothing is
+downloaded: the tokenizer and the server are real. With --compare, a second server with SGLang's own backend gets the
+same documents. `make demo-sglang` makes the environment and runs this in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vllm_demo"))
+
+from book import long_english_text
+from sglang_server import ServerError, SglangServer, is_for_cpu
+from tiny_model import REPOSITORY, build
+
+import lopt_plugin
+
+# Below build/, which git ignores; written anew by every run.
+FOLDER = REPOSITORY / "build" / "sglang_demo"
+# How the plugin's line in the server's log begins.
+SAYS = f"lopt_plugin {lopt_plugin.__version__}:"
+# A CPU needs seconds for the attention of a few thousand tokens.
+TOKENS_ON_CPU, TOKENS_ON_GPU = 8_000, 100_000
+
+
+@dataclass(frozen=True)
+class Served:
+    """What one server did with the document. Times in seconds, from the request's arrival."""
+
+    prompt_ids: list[int]
+    to_engine_s: float
+    first_token_s: float
+    active: str | None
+
+
+def main() -> int:
+    """Runs the demo; returns the exit status."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", metavar="MODEL")
+    parser.add_argument("--compare", action="store_true", help="also run a server with the backend huggingface")
+    parser.add_argument("--tokens", type=int, default=TOKENS_ON_CPU if is_for_cpu() else TOKENS_ON_GPU)
+    arguments = parser.parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _exit_on_signal)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    try:
+        return run(FOLDER, arguments.model, arguments.tokens, arguments.compare)
+    except KeyboardInterrupt:
+        print("\nInterrupted. The server has been stopped.")
+        return 130
+    except ServerError as error:
+        print(f"\nFAILED: {error}", file=sys.stderr)
+        return 1
+
+
+def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
+    """The demo with its files in `folder`: a document of about `tokens` tokens."""
+    from transformers import AutoTokenizer
+
+    if model is None:
+        print("Model      a tiny Qwen3 with random weights beside its real tokenizer")
+        model = str(build(folder / "model"))
+    else:
+        print(f"Model      {model}")
+    oracle = AutoTokenizer.from_pretrained(model)
+    warm_up, document, name = documents(oracle, tokens)
+    expected = oracle(document)["input_ids"]
+    print(f"Document   {name}: {len(document):,} characters, {len(expected):,} tokens")
+
+    served = serve(folder, model, "lopt", warm_up, document, len(expected))
+    print(f"  SGLang says  {served.active or 'nothing about lopt_plugin: it was not active'}")
+    if compare:
+        serve(folder, model, "huggingface", warm_up, document, len(expected))
+
+    equal = sum(ours == theirs for ours, theirs in zip(served.prompt_ids, expected, strict=False))
+    print(f"Ids        {equal:,} of {len(expected):,} equal to Hugging Face's")
+    if served.prompt_ids != expected:
+        print("FAILED: the ids differ", file=sys.stderr)
+        return 1
+    if served.active is None or "takes the native route" not in served.active:
+        print("FAILED: the document did not take the native route", file=sys.stderr)
+        return 1
+    return 0
+
+
+def documents(oracle: Any, tokens: int) -> tuple[str, str, str]:
+    """A document to warm up with and another one of about `tokens` tokens, and a name for that one."""
+    sample = long_english_text(100_000).text
+    characters = len(sample) * tokens // len(oracle(sample)["input_ids"])
+    book = long_english_text(2 * characters)
+    # Its second half, so that no cache has seen the words in their order.
+    return book.text[: min(characters, 20_000)], book.text[-characters:], f"from {book.name.removeprefix('the ')}"
+
+
+def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, tokens: int) -> Served:
+    """Starts a server with that tokenizer backend, sends it both documents, stops it, and prints what it did."""
+    log = folder / f"server_{backend}.log"
+    print(f"Server     sglang serve --tokenizer-backend {backend}   (log: {log})")
+    start = time.perf_counter()
+    # A CPU has no room for the context of a real model.
+    context_length = tokens + 16_384 if is_for_cpu() else None
+    arguments = ("--enable-metrics",)
+    with SglangServer(
+        model, log, tokenizer_backend=backend, context_length=context_length, arguments=arguments
+    ) as server:
+        print(f"  ready after {time.perf_counter() - start:.0f} s")
+        _generate(server, warm_up)
+        answer = _generate(server, document)
+        said = [line[line.index(SAYS) :] for line in server.log_lines(SAYS)]
+    times = answer["meta_info"]
+    to_engine_s = times["api_server_dispatch_finish_ts"] - times["request_received_ts"]
+    served = Served(answer["prompt_token_ids"], to_engine_s, times["first_token_latency"], said[0] if said else None)
+    print(
+        f"  {backend}: to the engine {1000 * served.to_engine_s:.1f} ms, to the first token "
+        f"{1000 * served.first_token_s:.0f} ms: tokenization is {100 * served.to_engine_s / served.first_token_s:.1f}%"
+    )
+    return served
+
+
+def _generate(server: SglangServer, text: str) -> Any:
+    request = {
+        "text": text,
+        "sampling_params": {"max_new_tokens": 1, "temperature": 0},
+        "return_prompt_token_ids": True,
+    }
+    try:
+        status, answer = server.post("/generate", request)
+    except (OSError, http.client.HTTPException) as error:
+        raise ServerError(f"the server did not answer ({error!r}); its log is {server.log}") from error
+    if status != 200:
+        raise ServerError(f"HTTP {status}: {answer}; the server's log is {server.log}")
+    return answer
+
+
+def _exit_on_signal(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""Two tokenizer workers: through our application module, and with patches/sglang."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from patched_sglang import PATCHES, patched_sglang
+from requests_to_sglang import chat, chat_ids, completion, generate
+from texts import CHAT, PARAGRAPH, PROMPTS
+
+pytestmark = pytest.mark.engine
+
+STARTED_WITHIN_S = 300.0
+SGLANG_APP = "sglang.srt.entrypoints.http_server:app"
+
+
+@pytest.fixture(scope="module", params=["application module", "patch"])
+def workers(
+    request: pytest.FixtureRequest, model: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Any, str]]:
+    """A running server with two tokenizer workers, and how they came to lopt."""
+    from sglang_server import SglangServer
+
+    folder = tmp_path_factory.mktemp("workers")
+    environment = {}
+    if request.param == "patch":
+        patched = patched_sglang(folder / "patched", *sorted(PATCHES.glob("*.patch")))
+        # Ahead of what is installed; and the workers come as SGLang would have them.
+        environment = {"PYTHONPATH": path_with(patched), "SGLANG_HTTP_SERVER_APP_PATH": SGLANG_APP}
+    with SglangServer(
+        model,
+        folder / "server.log",
+        tokenizer_backend="lopt",
+        context_length=4096,
+        arguments=("--tokenizer-worker-num", "2", "--enable-dynamic-batch-tokenizer"),
+        environment=environment,
+    ) as running:
+        # The first worker answers while the second may still be starting.
+        deadline = time.monotonic() + STARTED_WITHIN_S
+        while len(running.log_lines("Application startup complete")) < 2:
+            assert time.monotonic() < deadline, running.log_lines("")[-40:]
+            time.sleep(0.5)
+        yield running, request.param
+
+
+def path_with(folder: Path) -> str:
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def test_every_worker_uses_lopt(workers: tuple[Any, str]) -> None:
+    server, how = workers
+    log = "\n".join(server.log_lines(""))
+    started = set(re.findall(r"Start multi-tokenizer worker process (\d+)", log))
+    active = re.findall(r"in process (\d+) takes the native route", log)
+    assert len(started) == 2
+    assert started <= set(active)
+    assert len(active) == len(set(active))
+    # With an application that is not ours, SGLang alone knows whether its workers load plugins.
+    assert ("the tokenizer workers use lopt only if" in log) == (how == "patch")
+
+
+def test_ids(workers: tuple[Any, str], oracle: Any) -> None:
+    server = workers[0]
+    expected = oracle(list(PROMPTS))["input_ids"]
+    assert [c["prompt_token_ids"] for c in completion(server, list(PROMPTS))["choices"]] == expected
+    texts = [f"{number} {PARAGRAPH[number:]}" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda text: generate(server, text)["prompt_token_ids"], texts))
+    assert answers == [oracle(text)["input_ids"] for text in texts]
+    assert chat(server, CHAT)["choices"][0]["prompt_token_ids"] == chat_ids(oracle, CHAT)

@@ -1,0 +1,371 @@
+"""Registration with SGLang: what is accelerated, what is left alone, and that nothing falls back in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lopt_plugin.engines import sglang as engine
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
+TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
+ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1"}
+
+
+def run_python(code: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    # In a folder of its own: the working directory is on the path, and this one has the source tree.
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True, text=True, timeout=300, cwd=folder, env=os.environ | ON_CPU | environment,
+    )  # fmt: skip
+
+
+def test_import_is_light(tmp_path: Path) -> None:
+    done = run_python("import sys, lopt_plugin.engines.sglang; print(*sys.modules)", tmp_path)
+    assert not {"torch", "sglang", "transformers", "tokenizers", "numpy"} & set(done.stdout.split())
+
+
+def test_a_broken_host_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setitem(sys.modules, "sglang", ModuleType("sglang"))
+    for name in [name for name in sys.modules if name.startswith("sglang.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with caplog.at_level(logging.ERROR, engine.logger.name):
+        engine.register()
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["register_hooks"]
+
+
+@pytest.fixture(scope="module")
+def sglang() -> Any:
+    """The module, with its plugins loaded."""
+    os.environ.update(ON_CPU)
+    module = pytest.importorskip("sglang", reason="sglang is not installed")
+    assert engine.tokenizer_backend() == "lopt"
+    return module
+
+
+@pytest.fixture(scope="module")
+def model(sglang: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        from tiny_model import build
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return str(build(tmp_path_factory.mktemp("tiny")))
+
+
+def load(model: str, backend: str, **arguments: Any) -> Any:
+    from sglang.srt.utils.hf_transformers.tokenizer import get_tokenizer
+
+    return get_tokenizer(model, tokenizer_backend=backend, **arguments)
+
+
+@pytest.fixture(scope="module")
+def theirs(model: str) -> Any:
+    return load(model, "huggingface")
+
+
+@pytest.fixture(scope="module")
+def ours(model: str) -> Any:
+    return load(model, "lopt")
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.LogCaptureFixture]:
+    """What the plugin logs, whatever SGLang has made of its loggers."""
+    monkeypatch.setattr(engine, "_said", set())
+    monkeypatch.setattr(engine.logger, "propagate", False)
+    engine.logger.addHandler(caplog.handler)
+    with caplog.at_level(logging.INFO, engine.logger.name):
+        yield caplog
+    engine.logger.removeHandler(caplog.handler)
+
+
+def test_entry_point_is_installed(sglang: Any) -> None:
+    from importlib.metadata import entry_points
+
+    points = entry_points(group="sglang.srt.plugins", name="lopt")
+    assert [point.load() for point in points] == [engine.register]
+
+
+def test_register_is_idempotent(sglang: Any, log: pytest.LogCaptureFixture) -> None:
+    from sglang.srt.plugins.hook_registry import HookRegistry
+
+    engine.register()
+    assert [len(HookRegistry._hooks[target]) for target in engine._registered] == [1, 1, 1]
+    assert not log.records
+
+
+def test_command_line_knows_the_backend(sglang: Any) -> None:
+    import argparse
+
+    from sglang.srt.server_args import ServerArgs
+
+    parser = argparse.ArgumentParser()
+    ServerArgs.add_cli_args(parser)
+    action = next(a for a in parser._actions if "--tokenizer-backend" in a.option_strings)
+    assert list(action.choices or ()).count("lopt") == 1
+
+
+def test_tokenizer_is_sglang_s(ours: Any, theirs: Any) -> None:
+    assert ours.lopt.explain()["route"] == "native"
+    assert not hasattr(theirs, "lopt")
+    assert isinstance(ours, type(theirs))
+    for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
+        assert getattr(type(ours), attribute) == getattr(type(theirs), attribute)
+    assert type(ours._tokenizer) is type(theirs._tokenizer)
+    for text in (TEXT, "", " "):
+        expected = theirs(text)["input_ids"]
+        assert ours([text])["input_ids"] == [expected]
+        assert ours.encode(text, add_special_tokens=False) == theirs.encode(text, add_special_tokens=False)
+        assert type(ours([text])["input_ids"][0]) is list
+    for name in ("all_special_ids", "vocab_size", "chat_template", "is_fast", "model_max_length", "init_kwargs"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+    ids = theirs(TEXT)["input_ids"]
+    arguments = {"skip_special_tokens": True, "spaces_between_special_tokens": True}
+    assert ours.batch_decode([ids, ids[:3]], **arguments) == theirs.batch_decode([ids, ids[:3]], **arguments)
+
+
+def test_pairs_of_cross_encoders(ours: Any, theirs: Any) -> None:
+    pairs = [["What is it?", TEXT], ["", "x"]]
+    got, expected = (dict(t(pairs, return_token_type_ids=True)) for t in (ours, theirs))
+    assert got == expected
+
+
+def test_copies_stay_accelerated(ours: Any, theirs: Any) -> None:
+    expected = theirs(TEXT)["input_ids"]
+    for copied in (copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert copied is not ours
+        assert type(copied) is type(ours)
+        assert copied(TEXT)["input_ids"] == expected
+        assert copied.lopt.explain()["route"] == "native"
+
+
+def test_tokens_added_after_loading(model: str, theirs: Any) -> None:
+    changed, expected = load(model, "lopt"), copy.deepcopy(theirs)
+    for tokenizer in (changed, expected):
+        tokenizer.add_tokens(["naïve"])
+    assert changed(TEXT)["input_ids"] == expected(TEXT)["input_ids"] != theirs(TEXT)["input_ids"]
+    assert changed.lopt.explain()["route"] == "native"
+
+
+def _encode_in_child(queue: Any, tokenizer: Any, text: str) -> None:
+    queue.put(tokenizer([text])["input_ids"][0])
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_other_processes(ours: Any, theirs: Any, method: str) -> None:
+    text = TEXT * 3000
+    expected = theirs(text)["input_ids"]
+    # With threads of ours running in this process.
+    assert ours(text)["input_ids"] == expected
+    context: Any = multiprocessing.get_context(method)
+    queue = context.Queue()
+    child = context.Process(target=_encode_in_child, args=(queue, ours, text))
+    child.start()
+    assert queue.get(timeout=120) == expected
+    child.join(60)
+    assert child.exitcode == 0
+
+
+def test_one_line_says_what_is_active(model: str, log: pytest.LogCaptureFixture) -> None:
+    load(model, "lopt")
+    load(model, "lopt")
+    load(model, "huggingface")
+    messages = [record.getMessage() for record in log.records]
+    assert len(messages) == 1
+    for part in (model, "native route", "threads", f"process {os.getpid()}", "tokenizers ", "SGLang 0."):
+        assert part in messages[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"), [("LOPT_ROUTE", "hf", "route is set"), ("LOPT_THREADS", "no", "LOPT_THREADS")]
+)
+def test_what_is_not_accelerated_stays_as_sglang_made_it(
+    model: str,
+    theirs: Any,
+    log: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    said: str,
+) -> None:
+    monkeypatch.setenv(name, value)
+    tokenizer = load(model, "lopt")
+    assert not hasattr(tokenizer, "lopt")
+    assert type(tokenizer) is type(theirs)
+    assert tokenizer.__dict__.keys() == theirs.__dict__.keys()
+    assert tokenizer(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+    assert any(said in record.getMessage() and record.levelno >= logging.WARNING for record in log.records)
+
+
+def test_tokenizers_that_are_not_fast_pass(log: pytest.LogCaptureFixture) -> None:
+    tokenizer = type("TiktokenTokenizer", (), {})()
+    assert engine._get_accelerated(lambda *a, **k: tokenizer, "x.json", tokenizer_backend="lopt") is tokenizer
+    assert "TiktokenTokenizer does not run on the tokenizers library" in log.text
+    assert engine._get_accelerated(lambda *a, **k: None, "x", tokenizer_backend="lopt") is None
+
+
+def test_processor_keeps_its_tokenizer_object(model: str, theirs: Any) -> None:
+    given: list[Any] = []
+
+    def get_processor(*args: Any, **kwargs: Any) -> Any:
+        given.append(kwargs["tokenizer_backend"])
+        return processor
+
+    loaded = load(model, "huggingface")
+    processor = SimpleNamespace(tokenizer=loaded)
+    assert engine._get_processor_with_accelerated(get_processor, model, tokenizer_backend="huggingface") is processor
+    assert not hasattr(loaded, "lopt")
+    assert engine._get_processor_with_accelerated(get_processor, model, tokenizer_backend="lopt") is processor
+    assert given == ["huggingface", "huggingface"]
+    assert processor.tokenizer is loaded
+    assert loaded.lopt.explain()["route"] == "native"
+    assert loaded(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+
+
+def test_real_processor(model: str, theirs: Any) -> None:
+    from sglang.srt.utils.hf_transformers.processor import get_processor
+
+    # A text model's processor is its tokenizer.
+    processor = get_processor(model, tokenizer_backend="lopt")
+    assert processor.lopt.explain()["route"] == "native"
+    assert processor(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+
+
+def test_long_chats_stay_with_us(ours: Any, theirs: Any) -> None:
+    from sglang.srt.entrypoints.openai import parallel_prompt_encode as module
+
+    text = f"{TEXT}\n" * 2000
+    assert len(text) > 32_768
+    # SGLang would encode parts of it with the Rust tokenizer of the second.
+    assert module._build_plan(theirs) is not None
+    assert module._build_plan(ours) is None
+    calls = ours.lopt.explain()["calls"]["native"]
+    for arguments in ({}, {"add_special_tokens": False}):
+        expected = theirs.encode(text, **arguments)
+        assert module.parallel_prompt_encode(ours, text, arguments) == expected
+        assert module.encode_prompt_segments(ours, [text[:99], text[99:]], arguments) == expected
+    assert ours.lopt.explain()["calls"]["native"] == calls + 4
+
+
+def test_lists_of_prompts_are_one_batch(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sglang.srt.managers.tokenizer_manager import TokenizerManager
+
+    batches: list[int] = []
+    encode_many = type(ours)._lopt_encode_many
+
+    def counting(self: Any, texts: Any, *arguments: Any) -> Any:
+        batches.append(len(texts))
+        return encode_many(self, texts, *arguments)
+
+    monkeypatch.setattr(type(ours), "_lopt_encode_many", counting)
+    manager: Any = TokenizerManager.__new__(TokenizerManager)
+    manager.tokenizer = ours
+    manager.async_dynamic_batch_tokenizer = None
+    manager.model_config = SimpleNamespace(is_embedding_gemma=False)
+    texts = [f"{number} {TEXT}" for number in range(50)]
+    ids, _ = asyncio.run(manager._tokenize_texts(texts))
+    assert ids == theirs(texts)["input_ids"]
+    ids, _ = asyncio.run(manager._tokenize_texts(TEXT))
+    assert ids == theirs(TEXT)["input_ids"]
+    assert batches == [50, 1]
+
+
+def test_dynamic_batches(ours: Any, theirs: Any) -> None:
+    from sglang.srt.managers.async_dynamic_batch_tokenizer import AsyncDynamicbatchTokenizer
+
+    texts = [f"{number} {TEXT}" for number in range(100)]
+
+    async def encode() -> list[Any]:
+        batcher = AsyncDynamicbatchTokenizer(ours, max_batch_size=32, batch_wait_timeout_s=0.01)
+        one = await batcher.encode(texts[0])
+        return [one, *await asyncio.gather(*map(batcher.encode, texts[1:]))]
+
+    expected = [theirs(text) for text in texts]
+    for got, wanted in zip(asyncio.run(encode()), expected, strict=True):
+        assert dict(got) == dict(wanted)
+
+
+def test_server_starts_only_with_hooks(sglang: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Any] = []
+    arguments = SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=1, log_level="info")
+    engine._refuse_to_start_without_hooks(checked.append, arguments)
+    assert checked == [arguments]
+    from sglang.srt.managers import tokenizer_manager
+
+    # A name that the hooks did not reach.
+    monkeypatch.setattr(tokenizer_manager, "get_tokenizer", tokenizer_manager.get_tokenizer.__wrapped__)
+    with pytest.raises(RuntimeError, match=r"not active with SGLang 0.*tokenizer_manager.get_tokenizer"):
+        engine._refuse_to_start_without_hooks(checked.append, arguments)
+    arguments.tokenizer_backend = "huggingface"
+    engine._refuse_to_start_without_hooks(checked.append, arguments)
+
+
+@pytest.mark.parametrize("app", [None, "my_application:app"])
+def test_workers_get_our_application(
+    sglang: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, app: str | None
+) -> None:
+    from uvicorn.config import LOGGING_CONFIG
+
+    monkeypatch.setitem(LOGGING_CONFIG, "loggers", dict(LOGGING_CONFIG["loggers"]))
+    monkeypatch.setenv(engine.APP_VARIABLE, app or "")
+    if app is None:
+        monkeypatch.delenv(engine.APP_VARIABLE)
+    arguments = SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=2, log_level="info")
+    engine._refuse_to_start_without_hooks(lambda _: None, arguments)
+    assert os.environ[engine.APP_VARIABLE] == (app or "lopt_plugin.engines.sglang_app:app")
+    assert [record.levelname for record in log.records] == (["WARNING"] if app else [])
+    assert LOGGING_CONFIG["loggers"]["sglang.lopt_plugin"]["level"] == "INFO"
+
+
+def test_rust_server_is_named(sglang: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SGLANG_RUST_SERVER", "1")
+    arguments = SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=1, log_level="info")
+    engine._refuse_to_start_without_hooks(lambda _: None, arguments)
+    assert "SGLANG_RUST_SERVER tokenizes in Rust" in log.text
+
+
+def test_plugin_that_is_not_allowed(sglang: Any, tmp_path: Path) -> None:
+    code = """
+from lopt_plugin.engines.sglang import tokenizer_backend
+try:
+    tokenizer_backend()
+except RuntimeError as error:
+    print(error)
+from sglang.srt.server_args import prepare_server_args
+prepare_server_args(["--model-path", "x", "--tokenizer-backend", "lopt"])
+"""
+    done = run_python(code, tmp_path, SGLANG_PLUGINS="other")
+    assert "SGLANG_PLUGINS=other leaves 'lopt' out" in done.stdout
+    assert done.returncode == 2
+    assert "invalid choice: 'lopt'" in done.stderr
+
+
+def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path) -> None:
+    code = f"""
+from sglang.srt.plugins.hook_registry import HookRegistry
+apply_target = HookRegistry._apply_target.__func__
+def failing(cls, target, hooks):
+    if target.endswith("get_tokenizer"):
+        raise RuntimeError("as if it had moved")
+    apply_target(cls, target, hooks)
+HookRegistry._apply_target = classmethod(failing)
+from sglang import Engine
+if __name__ == "__main__":
+    Engine(model_path={model!r}, tokenizer_backend="lopt", device="cpu", attention_backend="torch_native")
+"""
+    done = run_python(code, tmp_path)
+    assert done.returncode != 0
+    assert "tokenizer_backend 'lopt' is not active" in done.stderr
