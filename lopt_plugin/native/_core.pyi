@@ -17,6 +17,9 @@ NormalizerStep: TypeAlias = (
 class LoneSurrogateError(ValueError): ...
 class OffsetsUnknownError(ValueError): ...
 
+def ids_within(ids: list[int], largest: int) -> bool:
+    """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
+
 class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
