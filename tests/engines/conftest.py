@@ -14,8 +14,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vllm_demo"))
 
 MAX_MODEL_LEN = 4096
-# Several threads that render, so that requests do meet in the tokenizer. The grammar holds while a model thinks as well:
-# a random one would never come to an end.
+# Several threads that render, so that requests do meet in the tokenizer. The grammar holds while the model thinks as
+# well: a random one would never come to an end.
 STRUCTURED_OUTPUTS = '{"backend": "xgrammar", "disable_any_whitespace": true, "enable_in_reasoning": true}'
 ARGUMENTS = (
     "--renderer-num-workers", "4", "--max-num-seqs", "16", "--structured-outputs-config", STRUCTURED_OUTPUTS,

@@ -41,6 +41,6 @@ SCHEMA = {
 }
 
 QUERIES = ("What is Straße?", "naïve café [SEP] x", "unbelievably " * 5, "東京")
-DOCUMENTS = ("東京は日本の首都です.", "Ελλάδα  Привет, it's", "word " * 60, "q\u0323\u0307 [MASK] electroencephalograph")
+DOCUMENTS = ("東京は日本の首都です.", "Ελλάδα  Привет, it's", "word " * 60, "q\u0323\u0307 [MASK] electrotherapy")
 
 CAPTION_PROMPTS = ("Question: what <image> is this? naïve 東京 Answer:", "It's 12,345.67 francs", "a <image>")
