@@ -257,7 +257,7 @@ def _accelerate(tokenizer: Any, shared: bool) -> Any:
 def _count_left_alone(tokenizer: Any) -> None:
     # Once, when it is loaded: its calls do not come by here.
     reason = None if tokenizer is None else _left_alone.get(tokenizer)
-    observer = prometheus.observer()
+    observer = None if reason is None else prometheus.observer()
     if reason is not None and observer is not None:
         observer.fell_back(reason)
 

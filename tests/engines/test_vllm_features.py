@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,19 +54,18 @@ def test_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> Non
     ours, theirs = said
     assert ours == theirs
     assert ours["reasoning"].strip() == THOUGHT.strip()
-    calls = [json.loads(call["function"]["arguments"]) for call in ours["tool_calls"] or []]
+    calls = [json.loads(call["function"]["arguments"]) for call in ours.get("tool_calls") or []]
     assert calls == [json.loads(ARGUMENTS)] * ANSWERS[name].count("<tool_call>")
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_streamed_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> None:
-    said = []
-    for each in (server, hf_server):
-        events = each.stream("/v1/chat/completions", request_for(ANSWERS[name]) | {"stream": True})
-        deltas = [event["choices"][0]["delta"] for event in events if event["choices"]]
-        said.append(without_ids(deltas))
-    assert said[0] == said[1]
-    assert "".join(delta.get("reasoning") or "" for delta in said[0]).strip() == THOUGHT.strip()
+    ours, theirs = (
+        whole(each.stream("/v1/chat/completions", request_for(ANSWERS[name]) | {"stream": True}))
+        for each in (server, hf_server)
+    )
+    assert ours == theirs
+    assert THOUGHT.strip() in ours["reasoning"]
 
 
 def test_adapter_has_the_ids_of_the_base_model(server: Any, hf_server: Any, oracle: Any) -> None:
@@ -88,8 +88,8 @@ def test_benchmark_of_vllm(server: Any, model: Path, tmp_path: Path) -> None:
         "--random-output-len", "2", "--num-prompts", "4", "--temperature", "0",
     )  # fmt: skip
     assert "takes the native route" in printed
-    assert re.search(r"Successful requests:\s+4\n", printed)
-    assert re.search(r"Total input tokens:\s+160\n", printed)
+    assert re.search(r"Successful requests:\s+4\s", printed)
+    assert re.search(r"Total input tokens:\s+160\s", printed)
 
 
 def test_metrics(server: Any, oracle: Any) -> None:
@@ -110,6 +110,19 @@ def test_metrics(server: Any, oracle: Any) -> None:
 
 def test_no_metrics_without_lopt(hf_server: Any) -> None:
     assert "lopt_" not in hf_server.get("/metrics")
+
+
+def whole(events: Iterator[Any]) -> dict[str, str]:
+    """What the events say together; how it is divided depends on how busy the server is."""
+    said = {"reasoning": "", "content": "", "tool_calls": ""}
+    for event in events:
+        for choice in event["choices"]:
+            delta = choice["delta"]
+            said["reasoning"] += delta.get("reasoning") or ""
+            said["content"] += delta.get("content") or ""
+            for call in delta.get("tool_calls") or []:
+                said["tool_calls"] += (call["function"].get("name") or "") + (call["function"].get("arguments") or "")
+    return said
 
 
 def without_ids(answer: Any) -> Any:
