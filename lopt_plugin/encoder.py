@@ -7,9 +7,10 @@ import logging
 import platform
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from time import perf_counter
+from typing import Any, TypeVar
 
 import numpy as np
 import tokenizers
@@ -18,6 +19,7 @@ from tokenizers import Encoding, Tokenizer
 from . import growing
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
 from .gpu_use import GpuUse, check_device, on_device
+from .observer import Observer
 from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
 from .routes.gpu import GpuRoute
@@ -29,6 +31,7 @@ from .settings import Settings
 from .token_batch import TokenBatch
 
 logger = logging.getLogger("lopt_plugin")
+_T = TypeVar("_T")
 
 
 class Encoder:
@@ -39,6 +42,7 @@ class Encoder:
     calls may miss a few when threads meet.
 
     split_special_tokens is the default of the methods' argument of that name; tokenizers set it to their own.
+    observer is told of every call.
     """
 
     def __init__(self, backend: Tokenizer, settings: Settings | None = None, *, lazy: bool = False) -> None:
@@ -51,6 +55,7 @@ class Encoder:
         self.gpu_calls = 0
         self.hf_calls: Counter[str] = Counter()
         self.verified_calls = 0
+        self.observer: Observer | None = None
         self._verify_due = 0.0
         self._gpu = GpuUse(backend, self.settings)
         self._snapshot: Snapshot | None = None
@@ -62,6 +67,7 @@ class Encoder:
     def copy_for(self, backend: Tokenizer) -> Encoder:
         """An encoder for a copy of the backend; what was built for this one is shared, as far as it is still true."""
         copied = Encoder(backend, self.settings, lazy=True)
+        copied.observer = self.observer
         copied._forced_to_hf = self._forced_to_hf
         snapshot = self._snapshot
         if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
@@ -89,15 +95,16 @@ class Encoder:
         if route is not None:
             if self.settings.verify:
                 return np.array(self.encode_list(text, add_special_tokens, split_special_tokens=split), dtype=np.int32)
+            start = perf_counter()
             try:
                 ids = route.encode_array(plain(text), add_special_tokens, split)
             except Exception as error:
                 self._failed(route, error)
             else:
-                self._count(route)
+                self._count(route, start)
                 return ids
         self.count_hf_call("encode_ids: " + self.snapshot().reason)
-        return self.hf.encode_array(text, add_special_tokens, split)
+        return self.timed_hf(lambda: self.hf.encode_array(text, add_special_tokens, split))
 
     def encode_list(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -109,7 +116,7 @@ class Encoder:
             if ids is not None:
                 return ids
         self.count_hf_call("encode_list: " + self.snapshot().reason)
-        return self.hf.encode_list(text, add_special_tokens, split)
+        return self.timed_hf(lambda: self.hf.encode_list(text, add_special_tokens, split))
 
     def encode_batch_ids(
         self,
@@ -134,27 +141,29 @@ class Encoder:
             snapshot = self.snapshot()
             route = self._gpu.route_for(snapshot, texts) or snapshot.route_for(max(map(len, texts), default=0))
         if route is not None:
+            start = perf_counter()
             try:
                 batch = TokenBatch(*route.encode_batch(list(map(plain, texts)), add_special_tokens, split))
             except Exception as error:
                 self._failed(route, error)
             else:
-                self._count(route)
+                self._count(route, start)
                 return self._verified_batch(texts, batch, add_special_tokens, split)
         self.count_hf_call("encode_batch_ids: " + self.snapshot().reason)
-        return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
+        return self.timed_hf(lambda: TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split)))
 
     def _batch_for_device(self, texts: list[str], add_special_tokens: bool, device: Any, split: bool) -> TokenBatch:
         cuda = check_device(device)
         if all(isinstance(text, str) for text in texts):
             route = self._gpu.route_on(self.snapshot(), cuda)
             if route is not None:
+                start = perf_counter()
                 try:
                     batch = TokenBatch(*route.encode_on_device(list(map(plain, texts)), add_special_tokens, split))
                 except CannotEncodeError:
                     pass
                 else:
-                    self._count(route)
+                    self._count(route, start)
                     verified = self._verified_batch(texts, batch, add_special_tokens, split)
                     return batch if verified is batch else on_device(verified, cuda)
         on_host = self.encode_batch_ids(texts, add_special_tokens, split_special_tokens=split)
@@ -179,7 +188,7 @@ class Encoder:
             else:
                 return columns.ids[0].astype(np.int32), columns.offsets[0].astype(np.int32)
         self.count_hf_call("encode_with_offsets: " + reason)
-        (encoding,) = self.hf.encodings([text], bool(add_special_tokens), split)
+        (encoding,) = self.timed_hf(lambda: self.hf.encodings([text], bool(add_special_tokens), split))
         return np.array(encoding.ids, np.int32), np.array(encoding.offsets, np.int32).reshape(-1, 2)
 
     def incremental(
@@ -254,12 +263,13 @@ class Encoder:
         route = snapshot.native or snapshot.route_for(len(text))
         if route is None:
             return None
+        start = perf_counter()
         try:
             ids = route.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
         except Exception as error:
             self._failed(route, error)
             return None
-        self._count(route)
+        self._count(route, start)
         if self.settings.verify and self._verify_now():
             side = "left" if keep_end else "right"
             truncation = None if limit is None else Truncation(limit, side)
@@ -281,17 +291,16 @@ class Encoder:
         if native is not None and limit is not None and not keep_end:
             over_long = any(native.is_over_long(text, limit) for text in texts)
         if native is not None and not self.settings.verify and not over_long:
+            start = perf_counter()
             gpu = self._gpu.route_for(snapshot, texts)
             try:
                 rows = (gpu or native).text_lists(texts, split_special_tokens)
             except Exception as error:
                 self._failed(native, error)
                 return None
-            if gpu is None:
-                self.native_calls += len(rows)
-            else:
-                self.gpu_calls += 1
-            return [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
+            rows = [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
+            self._count(gpu or native, start, len(rows))
+            return rows
         rows = []
         for text in texts:
             ids = self.native_list(snapshot, text, add_special_tokens, split_special_tokens, limit, keep_end)
@@ -305,6 +314,7 @@ class Encoder:
         native = snapshot.native
         if native is None:
             raise CannotEncodeError(snapshot.reason)
+        start = perf_counter()
         try:
             encoded = encode_rows(native, rows, request, kind)
         except CannotEncodeError:
@@ -312,7 +322,7 @@ class Encoder:
         except Exception as error:
             self._failed(native, error)
             raise CannotEncodeError("the native route failed") from error
-        self.native_calls += len(rows)
+        self._count(native, start, len(rows))
         if self.settings.verify and self._verify_now():
             self._verify_rows(rows, request, encoded)
         return encoded
@@ -425,13 +435,15 @@ class Encoder:
         )
         self._force_to_hf(f"the {route.name} route failed: {type(error).__name__}: {error}")
 
-    def _count(self, route: AcceleratedRoute | GpuRoute) -> None:
+    def _count(self, route: AcceleratedRoute | GpuRoute, start: float, texts: int = 1) -> None:
+        if self.observer is not None:
+            self.observer.encoded(route.name, perf_counter() - start)
         if route.name == "native":
-            self.native_calls += 1
+            self.native_calls += texts
         elif route.name == "gpu":
             self.gpu_calls += 1
         else:
-            self.chunked_calls += 1
+            self.chunked_calls += texts
 
     def _verify_now(self) -> bool:
         self._verify_due += self.settings.verify
@@ -467,8 +479,18 @@ class Encoder:
         return batch
 
     def count_hf_call(self, reason: str) -> None:
-        """Counts a call that HF did, for `explain`."""
+        """Counts a call that HF does, for `explain`."""
         self.hf_calls[reason] += 1
+        if self.observer is not None:
+            self.observer.fell_back(reason)
+
+    def timed_hf(self, call: Callable[[], _T]) -> _T:
+        """`call()`, which HF does, and which the observer is told of."""
+        start = perf_counter()
+        result = call()
+        if self.observer is not None:
+            self.observer.encoded(self.hf.name, perf_counter() - start)
+        return result
 
     def explain(self, text: str | None = None) -> dict[str, Any]:
         """What is active and why; for a text, the route it takes and in how many chunks (None: the core's choice)."""

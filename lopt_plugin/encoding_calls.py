@@ -67,6 +67,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
     def _lopt_bind(self) -> Encoder:
         settings = self._lopt_settings or Settings.read()
         encoder = Encoder(self._tokenizer, settings, lazy=True)
+        encoder.observer = None if self._lopt_encoder is None else self._lopt_encoder.observer
         self.__dict__["_lopt_settings"] = settings
         self.__dict__["_lopt_encoder"] = encoder
         return encoder
@@ -222,7 +223,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             if not TRANSFORMERS_4:
                 encoder.count_hf_call(str(reason))
         hf = super()._encode_plus
-        return encoder.hf.call(lambda: hf(text, text_pair, *args, **kwargs))
+        return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(text, text_pair, *args, **kwargs)))
 
     def _lopt_encode(self, rows: list[Row], batched: bool, wanted: Wanted) -> BatchEncoding:
         """`_encode_plus` without HF. Raises NotPlainError where it takes HF."""
@@ -432,7 +433,7 @@ class EncodingCalls4(EncodingCalls):
             encoder = self.lopt
             encoder.count_hf_call(str(reason))
         hf = super()._batch_encode_plus
-        return encoder.hf.call(lambda: hf(batch_text_or_text_pairs, *args, **kwargs))
+        return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(batch_text_or_text_pairs, *args, **kwargs)))
 
 
 def _says_nothing(kwargs: dict[str, Any]) -> bool:

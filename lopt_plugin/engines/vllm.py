@@ -16,17 +16,31 @@ Whatever fails in here is logged, and vLLM goes on with the tokenizer it would h
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from . import prometheus
 from .active_line import active_line, show_our_log
+from .vllm_threads import keep_calls_as_they_are, marked_thread_safe
 
 MODE = "lopt"
 ACCELERATE_VARIABLE = "LOPT_ACCELERATE"
+RENDERER_VARIABLE = "LOPT_RENDERER"
+# The renderer mode of LoptRenderer; nobody chooses it by this name.
+RENDERER_MODE = "lopt_renderer"
+
+# The methods of vLLM's renderer that ours stands on.
+RENDERER_METHODS = {
+    "_tokenize_prompt": ["self", "prompt", "params"],
+    "tokenize_prompts": ["self", "prompts", "params"],
+    "tokenize_prompts_async": ["self", "prompts", "params"],
+}
 
 # The code of the first and the last was read, as were some between.
 OLDEST_KNOWN_VERSION = (0, 24)
@@ -68,6 +82,8 @@ def _register_mode() -> None:
         TokenizerRegistry.register(MODE, __name__, LoptTokenizer.__name__)
     if MODE not in RENDERER_REGISTRY.renderers:
         RENDERER_REGISTRY.register(MODE, "vllm.renderers.hf", "HfRenderer")
+    if RENDERER_MODE not in RENDERER_REGISTRY.renderers:
+        RENDERER_REGISTRY.register(RENDERER_MODE, "lopt_plugin.engines.vllm_renderer", "LoptRenderer")
 
 
 def _hook_model_config() -> None:
@@ -130,13 +146,43 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
             tokenizer = _accelerated(tokenizer, shared=True)
         if renderer_mode == MODE:
             renderer_mode = _renderer_mode_under_auto(config.model_config)
-        return load_renderer(self, renderer_mode, config, tokenizer)
+        if not hasattr(tokenizer, "lopt"):
+            _count_left_alone(tokenizer)
+            return load_renderer(self, renderer_mode, config, tokenizer)
+        tokenizer.lopt.observer = prometheus.observer()
+        if renderer_mode in (MODE, "hf") and _is_on(RENDERER_VARIABLE, "1") and _renderer_is_known():
+            renderer_mode = RENDERER_MODE
+        renderer = load_renderer(self, renderer_mode, config, tokenizer)
+        if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
+            keep_calls_as_they_are(renderer.tokenizer)
+        return renderer
 
     return load_renderer_accelerated
 
 
+def _renderer_is_known() -> bool:
+    """Whether LoptRenderer fits this vLLM; `LLM.generate` then hands it many prompts at a time."""
+    try:
+        from .vllm_renderer import LoptRenderer, with_texts_ahead
+
+        for name, parameters in RENDERER_METHODS.items():
+            if list(inspect.signature(getattr(LoptRenderer.__base__, name)).parameters) != parameters:
+                raise TypeError(f"{name} has other parameters")
+        offline = sys.modules.get("vllm.entrypoints.llm")
+        if offline is not None:
+            _wrap(offline.LLM, "_add_completion_requests", with_texts_ahead)
+    except Exception as error:
+        logger.warning("lopt_plugin: vLLM's own renderer is used, which tokenizes one prompt at a time: %s", error)
+        return False
+    return True
+
+
 def _accelerate_every_mode() -> bool:
-    return os.environ.get(ACCELERATE_VARIABLE, "").strip().lower() not in ("", "0", "false", "no", "off")
+    return _is_on(ACCELERATE_VARIABLE, "")
+
+
+def _is_on(variable: str, default: str) -> bool:
+    return os.environ.get(variable, default).strip().lower() not in ("", "0", "false", "no", "off")
 
 
 def _renderer_mode_under_auto(model_config: Any) -> str:
@@ -156,8 +202,8 @@ def _renderer_mode_under_auto(model_config: Any) -> str:
     return MODE if mode == "hf" else str(mode)
 
 
-# Tokenizers that were looked at and stay as vLLM made them.
-_left_alone: weakref.WeakSet[Any] = weakref.WeakSet()
+# Tokenizers that were looked at and stay as vLLM made them, and why.
+_left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
 def _accelerated(tokenizer: Any, *, shared: bool) -> Any:
@@ -175,9 +221,9 @@ def _accelerated(tokenizer: Any, *, shared: bool) -> Any:
             explained = accelerated.lopt.explain()
             if explained["route"] != "hf":
                 _say_what_is_active(tokenizer, f"takes the {explained['route']} route", explained)
-                return _marked_thread_safe(accelerated)
+                return marked_thread_safe(accelerated)
             reason = explained["reason"]
-    _left_alone.add(tokenizer)
+    _left_alone[tokenizer] = reason
     _say_what_is_active(tokenizer, f"stays as vLLM made it: {reason}", None)
     return tokenizer
 
@@ -205,6 +251,14 @@ def _accelerate(tokenizer: Any, shared: bool) -> Any:
     return accelerate_in_place(accelerated, Settings.read())
 
 
+def _count_left_alone(tokenizer: Any) -> None:
+    # Once, when it is loaded: its calls do not come by here.
+    reason = None if tokenizer is None else _left_alone.get(tokenizer)
+    observer = None if reason is None else prometheus.observer()
+    if reason is not None and observer is not None:
+        observer.fell_back(reason)
+
+
 _said: set[str] = set()
 
 
@@ -222,30 +276,3 @@ def _vllm_version() -> str:
     except ImportError:
         return "of unknown version"
     return str(__version__)
-
-
-def _marked_thread_safe(tokenizer: Any) -> Any:
-    """Spares vLLM its pool of deep copies.
-
-    The pool is there because transformers sets truncation and padding in the Rust tokenizer before every call. Ours
-    touches that state only under a lock, whatever the call, and the methods that do not encode only read.
-    """
-    accelerated: Any = type(tokenizer)
-    try:
-        tokenizer.__class__ = _thread_safe_class(accelerated)
-    except Exception:
-        logger.exception("lopt_plugin: vLLM will keep deep copies of the tokenizer")
-    return tokenizer
-
-
-@functools.cache
-def _thread_safe_class(accelerated: type) -> type:
-    from vllm.tokenizers.hf import ThreadSafeHFTokenizerMixin
-
-    def reduce(self: Any) -> tuple[Any, ...]:
-        unmarked: Any = object.__new__(accelerated)
-        unmarked.__dict__.update(self.__dict__)
-        return _marked_thread_safe, (unmarked,)
-
-    namespace = {"__module__": __name__, "__doc__": accelerated.__doc__, "__reduce__": reduce}
-    return type(accelerated.__name__, (accelerated, ThreadSafeHFTokenizerMixin), namespace)

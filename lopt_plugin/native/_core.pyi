@@ -27,6 +27,9 @@ class Intervals:
     def bytes(self) -> int:
         """Memory besides the text."""
 
+def ids_within(ids: list[int], largest: int) -> bool:
+    """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
+
 class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 

@@ -4,6 +4,7 @@
 
 #include "byte_pair.hpp"
 #include "end_of_word.hpp"
+#include "id_range.hpp"
 #include "merges_json.hpp"
 #include "normalizer_arguments.hpp"
 #include "python_growing.hpp"
@@ -179,4 +180,7 @@ NB_MODULE(_core, module) {
         .def("info", &PythonBytePairCore::info);
     PythonBytePairCore::define(type, module, "Intervals");
     define_word_piece(module);
+    module.def(
+        "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
+        nb::arg("largest"));
 }

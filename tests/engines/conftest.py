@@ -14,11 +14,15 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vllm_demo"))
 
 MAX_MODEL_LEN = 4096
-# Several threads that render, so that requests do meet in the tokenizer.
-STRUCTURED_OUTPUTS = '{"backend": "xgrammar", "disable_any_whitespace": true}'
+# Several threads that render, so that requests do meet in the tokenizer. The grammar holds while the model thinks as
+# well: a random one would never come to an end.
+STRUCTURED_OUTPUTS = '{"backend": "xgrammar", "disable_any_whitespace": true, "enable_in_reasoning": true}'
 ARGUMENTS = (
     "--renderer-num-workers", "4", "--max-num-seqs", "16", "--structured-outputs-config", STRUCTURED_OUTPUTS,
+    "--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--reasoning-parser", "qwen3",
+    "--enable-lora", "--max-lora-rank", "8",
 )  # fmt: skip
+API_SERVERS = 2
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -47,23 +51,34 @@ def oracle(model: Path) -> Any:
 
 
 @pytest.fixture(scope="session")
-def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A running server in mode lopt."""
+def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A LoRA adapter for the tiny model, with a tokenizer of its own."""
+    from small_models import lora_adapter
+    from tiny_model import HIDDEN, LAYERS
+
+    return lora_adapter(tmp_path_factory.mktemp("adapter") / "own", HIDDEN, LAYERS)
+
+
+@pytest.fixture(scope="session")
+def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A running server in mode lopt, of several processes."""
     from vllm_server import VllmServer
 
     log = tmp_path_factory.mktemp("lopt") / "server.log"
-    with VllmServer(model, log, tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, arguments=ARGUMENTS) as running:
+    arguments = (*ARGUMENTS, "--lora-modules", f"own={adapter}", "--api-server-count", str(API_SERVERS))
+    with VllmServer(model, log, tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, arguments=arguments) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def hf_server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A running server in mode hf."""
+def hf_server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A running server in mode hf, of one process."""
     from vllm_server import VllmServer
 
     log = tmp_path_factory.mktemp("hf") / "server.log"
     environment = {"LOPT_ACCELERATE": "0"}
+    arguments = (*ARGUMENTS, "--lora-modules", f"own={adapter}")
     with VllmServer(
-        model, log, tokenizer_mode="hf", max_model_len=MAX_MODEL_LEN, arguments=ARGUMENTS, environment=environment
+        model, log, tokenizer_mode="hf", max_model_len=MAX_MODEL_LEN, arguments=arguments, environment=environment
     ) as running:
         yield running

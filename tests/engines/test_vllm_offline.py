@@ -1,39 +1,37 @@
-"""LLM.generate and LLM.chat in mode lopt, with structured output by guidance."""
+"""LLM.generate and LLM.chat in mode lopt; structured output by each of vLLM's backends."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from texts import CHAT, PROMPTS
+from own_process import run_script
+from texts import CHAT, CHOICES, MANY_PROMPTS, PROMPTS, REGEX, SCHEMA
 
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
 def result(model: Path) -> Any:
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
-    script = Path(__file__).with_name("offline_generate.py")
-    done = subprocess.run(
-        [sys.executable, str(script), str(model)], env=environment, capture_output=True, text=True, timeout=300
-    )
-    lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return json.loads(lines[0].removeprefix("RESULT "))
+    return run_script("offline_generate.py", model)
 
 
 def test_native_route(result: Any) -> None:
     assert result["route"] == "native"
+    assert result["renderer"] == "LoptRenderer"
     assert result["calls"]["native"] >= len(PROMPTS)
 
 
 def test_generate(result: Any, oracle: Any) -> None:
-    assert result["generate"] == oracle(list(PROMPTS))["input_ids"]
+    expected = oracle(list(PROMPTS))["input_ids"]
+    assert result["generate"] == expected
+    assert result["params of each"] == expected
+    assert result["truncated"] == [ids[-3:] for ids in expected]
+    assert result["mixed"] == [expected[0], expected[8], [5, 6, 7], expected[1]]
+    assert result["many"] == oracle(list(MANY_PROMPTS))["input_ids"]
 
 
 def test_chat(result: Any, oracle: Any) -> None:
@@ -41,5 +39,33 @@ def test_chat(result: Any, oracle: Any) -> None:
     assert result["chat"] == oracle(text, add_special_tokens=False)["input_ids"]
 
 
+def test_what_is_wrong_with_a_prompt_of_a_list(result: Any) -> None:
+    assert "maximum context length is 4096 tokens" in result["refused"]
+    assert "600000 characters" in result["refused"]
+    # The first prompt that is at fault, though all were tokenized together.
+    assert "4097 input tokens" in result["refused later"]
+    assert result["lone surrogate"].startswith("TypeError")
+    assert result["not a prompt"].startswith("TypeError")
+
+
 def test_structured_output_by_guidance(result: Any) -> None:
-    assert int(result["guidance"]) % 7 == 0
+    assert int(result["multiple of seven"]) % 7 == 0
+
+
+@pytest.mark.parametrize("backend", ["guidance", "xgrammar", "outlines"])
+def test_structured_output(result: Any, backend: str) -> None:
+    by_regex, by_choice, by_schema = result["structured"][backend]
+    assert re.fullmatch(REGEX, by_regex)
+    assert by_choice in CHOICES
+    parsed = json.loads(by_schema)
+    assert parsed["name"] in SCHEMA["properties"]["name"]["enum"]  # type: ignore[index]
+    assert parsed["ok"] in (True, False)
+
+
+def test_structured_output_by_lm_format_enforcer(result: Any) -> None:
+    assert result["lm-format-enforcer reads the same"] is True
+    # It also allows the ids that pad the model's vocabulary, which are no text, with any tokenizer mode.
+    by_regex, by_choice, by_schema = result["structured"]["lm-format-enforcer"]
+    assert re.fullmatch("[0-9]{1,3}(-.*)?", by_regex)
+    assert any(choice.startswith(by_choice) for choice in CHOICES)
+    assert by_schema.startswith("{")

@@ -26,3 +26,21 @@ CHAT = (
     {"role": "assistant", "content": "Yes <|im_end|> no"},
     {"role": "user", "content": "  And now?"},
 )
+
+# More than are tokenized in one piece.
+MANY_PROMPTS = tuple(f"{number} {PARAGRAPH[number % 50 : 60 + number % 90]}" for number in range(90))
+
+REGEX = "[0-9]{3}-(abc|é漢){2}"
+CHOICES = ("naïve café", "東京は日本")
+# Numbers that end: a random model would write digits for ever.
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"enum": ["Ελλάδα", "日本"]}, "ok": {"type": "boolean"}},
+    "required": ["name", "ok"],
+    "additionalProperties": False,
+}
+
+QUERIES = ("What is Straße?", "naïve café [SEP] x", "unbelievably " * 5, "東京")
+DOCUMENTS = ("東京は日本の首都です.", "Ελλάδα  Привет, it's", "word " * 60, "q\u0323\u0307 [MASK] electrotherapy")
+
+CAPTION_PROMPTS = ("Question: what <image> is this? naïve 東京 Answer:", "It's 12,345.67 francs", "a <image>")

@@ -1,0 +1,87 @@
+"""Metrics of tokenization for Prometheus, in the registry that the engine shows under /metrics.
+
+lopt_tokenization_seconds{route}  histogram: how long a call took, by the route that gave the ids; a batch is one call
+lopt_fallbacks_total{reason}      counter: calls that the Hugging Face tokenizer did, by reason; a tokenizer that is not
+                                  accelerated at all counts once, when it is loaded
+
+Several server processes are added up as prometheus_client does it (PROMETHEUS_MULTIPROC_DIR), which vLLM sets itself
+where it starts several.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from typing import Any
+
+from ..observer import Observer
+
+logger = logging.getLogger("lopt_plugin")
+
+# A prompt of a few words takes microseconds, one of a million tokens by HF seconds.
+BUCKETS_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+# Each label makes a time series for good; further reasons are counted together.
+MOST_REASONS = 32
+OTHER_REASONS = "other"
+
+
+class PrometheusObserver:
+    """Observes into two metrics of prometheus_client's default registry, made when this is."""
+
+    def __init__(self) -> None:
+        from prometheus_client import Counter, Histogram
+
+        self._seconds = Histogram(
+            "lopt_tokenization_seconds", "Seconds that a tokenizer call took, by route.", ["route"], buckets=BUCKETS_S
+        )
+        self._fallbacks = Counter(
+            "lopt_fallbacks", "Tokenizer calls left to the Hugging Face tokenizer, by reason.", ["reason"]
+        )
+        self._by_route: dict[str, Any] = {}
+        self._by_reason: dict[str, Any] = {}
+        self._new_label = threading.Lock()
+        self._broken = False
+
+    def encoded(self, route: str, seconds: float) -> None:
+        try:
+            series = self._by_route.get(route)
+            if series is None:
+                series = self._by_route[route] = self._seconds.labels(route)
+            series.observe(seconds)
+        except Exception:
+            self._give_up()
+
+    def fell_back(self, reason: str) -> None:
+        try:
+            series = self._by_reason.get(reason)
+            if series is None:
+                series = self._series_of(reason)
+            series.inc()
+        except Exception:
+            self._give_up()
+
+    def _series_of(self, reason: str) -> Any:
+        with self._new_label:
+            if len(self._by_reason) >= MOST_REASONS:
+                reason = OTHER_REASONS
+            if reason not in self._by_reason:
+                self._by_reason[reason] = self._fallbacks.labels(reason)
+            return self._by_reason[reason]
+
+    def _give_up(self) -> None:
+        if not self._broken:
+            self._broken = True
+            logger.exception("lopt_plugin: tokenization goes on, its metrics may not")
+
+
+@functools.cache
+def observer() -> Observer | None:
+    """The observer of this process; None where prometheus_client is not installed or has metrics of these names."""
+    try:
+        return PrometheusObserver()
+    except ImportError:
+        return None
+    except Exception:
+        logger.exception("lopt_plugin: no metrics of tokenization")
+        return None

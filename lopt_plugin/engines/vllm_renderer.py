@@ -1,0 +1,205 @@
+"""vLLM's renderer for an accelerated tokenizer: less work around the ids, and the prompts of a list as one batch.
+
+vLLM's own asks the tokenizer for one prompt at a time, with all columns of a BatchEncoding, copies the ids, and looks
+for the smallest and the largest. The order of checks, and with it every error, stays vLLM's: texts are tokenized ahead
+of their turn, and what fails then is done again when it comes up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from vllm.renderers.hf import HfRenderer
+from vllm.utils.async_utils import make_async
+
+try:
+    from ..native._core import ids_within
+except ImportError:
+    ids_within = None  # type: ignore[assignment]
+
+# Key of a prompt's dict, never seen by the engine: the texts that its own is tokenized with, and its place there.
+AHEAD = "_lopt_ahead"
+
+# A list is tokenized piece by piece, so that the engine begins with the first prompts while others wait.
+FIRST_PIECE = 16
+LARGEST_PIECE = 512
+LARGEST_PIECE_CHARS = 1 << 21
+
+
+class TextsAhead:
+    """Texts to tokenize together, a piece at a time, as soon as one of the piece comes up."""
+
+    def __init__(self, texts: Sequence[str], *, all_at_once: bool = False) -> None:
+        self._texts = texts
+        self._ready: dict[int, list[int]] = {}
+        self._kwargs: dict[str, Any] | None = None
+        self._next = 0
+        self._piece = len(texts) if all_at_once else FIRST_PIECE
+        self._lock = threading.Lock()
+
+    def take(self, place: int, text: str, tokenizer: Any, kwargs: dict[str, Any]) -> list[int] | None:
+        """Ids of the text at that place, once; None where it has to be tokenized by itself."""
+        # vLLM may have cut the text, or made it lower case.
+        if self._texts[place] is not text:
+            return None
+        with self._lock:
+            if place >= self._next:
+                self._kwargs = kwargs
+                self._tokenize_from(place, tokenizer, kwargs)
+            return self._ready.pop(place, None) if kwargs == self._kwargs else None
+
+    def prepare(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
+        """Tokenizes the first piece; for who wants that in a thread of its own choice."""
+        with self._lock:
+            if self._next == 0:
+                self._kwargs = kwargs
+                self._tokenize_from(0, tokenizer, kwargs)
+
+    def _tokenize_from(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> None:
+        # Longer ones take all threads by themselves, and one that is too long for the model must not be tokenized.
+        longest = tokenizer.lopt.settings.parallel_min_chars
+        self._ready.clear()
+        places: list[int] = []
+        chars = 0
+        place = first
+        while place < len(self._texts) and len(places) < self._piece and chars < LARGEST_PIECE_CHARS:
+            length = len(self._texts[place])
+            if length < longest:
+                places.append(place)
+                chars += length
+            place += 1
+        self._next = max(place, first + 1)
+        self._piece = min(4 * self._piece, LARGEST_PIECE)
+        if len(places) < 2 or tokenizer.lopt.snapshot().native is None:
+            return
+        try:
+            rows = tokenizer(
+                [self._texts[place] for place in places],
+                return_attention_mask=False,
+                return_token_type_ids=False,
+                **kwargs,
+            )["input_ids"]
+        except Exception:
+            # One of them is at fault, and is told so when it comes up.
+            return
+        self._ready.update(zip(places, rows, strict=True))
+
+
+class PromptsAhead(Sequence[Any]):
+    """The prompts of `LLM.generate`; as they are gone through, those that are texts bring the texts ahead with them."""
+
+    def __init__(self, prompts: Sequence[Any]) -> None:
+        self._prompts = prompts
+
+    def __len__(self) -> int:
+        return len(self._prompts)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._prompts[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        places = [place for place, prompt in enumerate(self._prompts) if type(prompt) is str]
+        ahead = TextsAhead([self._prompts[place] for place in places])
+        place_of = {place: number for number, place in enumerate(places)}
+        for place, prompt in enumerate(self._prompts):
+            number = place_of.get(place)
+            yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
+
+
+def with_texts_ahead(add_requests: Callable[..., Any]) -> Callable[..., Any]:
+    """`LLM._add_completion_requests`, whose prompts are tokenized ahead of their turn."""
+
+    def add_requests_ahead(self: Any, *args: Any, **kwargs: Any) -> Any:
+        prompts = args[0] if args else kwargs.get("prompts")
+        if (
+            isinstance(self.renderer, LoptRenderer)
+            and not self.model_config.is_encoder_decoder
+            and isinstance(prompts, (list, tuple))
+            and sum(type(prompt) is str for prompt in prompts) > 1
+        ):
+            if args:
+                args = (PromptsAhead(prompts), *args[1:])
+            else:
+                kwargs["prompts"] = PromptsAhead(prompts)
+        return add_requests(self, *args, **kwargs)
+
+    return add_requests_ahead
+
+
+class LoptRenderer(HfRenderer):  # type: ignore[misc]
+    """`HfRenderer` for a tokenizer of lopt_plugin."""
+
+    def __init__(self, config: Any, tokenizer: Any) -> None:
+        super().__init__(config, tokenizer)
+        # Set by vLLM's own __init__, or a method, depending on its version.
+        self._tokenize_prompt_in_pool: Any = getattr(self, "_tokenize_prompt_async")  # noqa: B009
+        self._tokenize_prompt_async = self._tokenize_prompt_ahead_async
+
+    def _tokenize_prompt(self, prompt: Any, params: Any) -> Any:
+        ids = self._ids_ahead(prompt, params)
+        if ids is None:
+            if _wants_offsets(params):
+                return super()._tokenize_prompt(prompt, params)
+            ids = self.get_tokenizer().encode(prompt["prompt"], **params.get_encode_kwargs())
+        return {"prompt_token_ids": ids, **prompt}
+
+    async def _tokenize_prompt_ahead_async(self, prompt: Any, params: Any) -> Any:
+        ids = self._ids_ahead(prompt, params)
+        if ids is None:
+            return await self._tokenize_prompt_in_pool(prompt, params)
+        return {"prompt_token_ids": ids, **prompt}
+
+    def _ids_ahead(self, prompt: Any, params: Any) -> list[int] | None:
+        ahead, place = prompt.pop(AHEAD, (None, 0))
+        if ahead is None or _wants_offsets(params):
+            return None
+        ids: list[int] | None = ahead.take(place, prompt["prompt"], self.get_tokenizer(), params.get_encode_kwargs())
+        return ids
+
+    def tokenize_prompts(self, prompts: Sequence[Any], params: Any) -> list[Any]:
+        """As in vLLM; texts are tokenized as one batch."""
+        prompts, _ = _with_texts_ahead(prompts)
+        return list(super().tokenize_prompts(prompts, params))
+
+    async def tokenize_prompts_async(self, prompts: Sequence[Any], params: Any) -> list[Any]:
+        """As in vLLM; texts are tokenized as one batch."""
+        prompts, ahead = _with_texts_ahead(prompts)
+        if ahead is not None and not _wants_offsets(params):
+            prepare = make_async(ahead.prepare, executor=self._executor)
+            await prepare(self.get_tokenizer(), params.get_encode_kwargs())
+        return list(await super().tokenize_prompts_async(prompts, params))
+
+    def validate_token_ids(self, token_ids: Any, *args: Any, **kwargs: Any) -> None:
+        """As in vLLM, which is asked only where an id is out of range, or is no int."""
+        if type(token_ids) is list and ids_within is not None and self.tokenizer is not None:
+            largest = max(self.tokenizer.max_token_id, self.model_config.get_vocab_size() - 1)
+            if ids_within(token_ids, largest):
+                return
+        super().validate_token_ids(token_ids, *args, **kwargs)
+
+
+def _wants_offsets(params: Any) -> bool:
+    return bool(getattr(params, "return_token_offsets", False))
+
+
+def _with_texts_ahead(prompts: Sequence[Any]) -> tuple[Sequence[Any], TextsAhead | None]:
+    places = [place for place, prompt in enumerate(prompts) if _is_text(prompt)]
+    if len(places) < 2:
+        return prompts, None
+    ahead = TextsAhead([prompts[place]["prompt"] for place in places], all_at_once=True)
+    # Copies: the dicts may be the caller's.
+    with_texts = [dict(prompt) if _is_text(prompt) else prompt for prompt in prompts]
+    for number, place in enumerate(places):
+        with_texts[place][AHEAD] = (ahead, number)
+    return with_texts, ahead
+
+
+def _is_text(prompt: Any) -> bool:
+    return (
+        isinstance(prompt, dict)
+        and type(prompt.get("prompt")) is str
+        and AHEAD not in prompt
+        and not {"prompt_token_ids", "prompt_embeds", "encoder_prompt"} & prompt.keys()
+    )

@@ -1,0 +1,15 @@
+"""Who is told of every call of an Encoder, for metrics: nobody, unless an engine asks (engines/prometheus.py)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Observer(Protocol):
+    """Called in the thread that tokenizes, once the ids are there. Must not raise, and takes microseconds at most."""
+
+    def encoded(self, route: str, seconds: float) -> None:
+        """A call has given ids by `route` ("native", "hf_chunks", "hf"); a batch is one call."""
+
+    def fell_back(self, reason: str) -> None:
+        """A call has been left to the HF tokenizer, because of `reason`."""

@@ -1,0 +1,171 @@
+"""LoptRenderer renders what vLLM's own renderer does over the Hugging Face tokenizer, errors included."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from texts import CHAT, MANY_PROMPTS, PARAGRAPH, PROMPTS
+
+pytestmark = pytest.mark.engine
+
+LONG = PARAGRAPH * 20
+LISTS: dict[str, list[Any]] = {
+    "one": [LONG],
+    "prompts": list(PROMPTS),
+    "many": list(MANY_PROMPTS),
+    "one twice": [PARAGRAPH, PARAGRAPH],
+    "none": [],
+    "empty texts": ["", "a", ""],
+    "dicts": [{"prompt": "a b"}, {"prompt": "c", "cache_salt": "x"}, {"prompt_token_ids": [1, 2]}, "d"],
+    "ids": [[1, 2, 3], [4]],
+    "too many tokens behind others": ["a", PARAGRAPH * 60, "b"],
+    "too many characters behind others": ["a", "ab " * 200_000, PARAGRAPH * 60],
+    "lone surrogate behind others": ["a", "\ud800", PARAGRAPH * 60],
+    "a number": ["a", 5, "b"],
+    "a number as text": ["a", {"prompt": 5}, "b"],
+}
+PARAMS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "without special tokens": {"add_special_tokens": False},
+    "truncated": {"truncate_prompt_tokens": 3},
+    "truncated left": {"truncate_prompt_tokens": 3, "truncation_side": "left"},
+    "truncated right": {"truncate_prompt_tokens": 3, "truncation_side": "right"},
+    "truncated to the model": {"truncate_prompt_tokens": -1},
+    "truncated to nothing": {"truncate_prompt_tokens": 0},
+    "padded": {"pad_prompt_tokens": 30},
+    "lower case": {"do_lower_case": True},
+    "offsets": {"return_token_offsets": True},
+}
+
+
+@pytest.fixture(scope="module")
+def renderers(model: Path) -> tuple[Any, Any]:
+    """Ours, and vLLM's over the tokenizer of its mode hf."""
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.renderers.hf import HfRenderer
+    from vllm.tokenizers import get_tokenizer
+
+    from lopt_plugin.engines import vllm as engine
+    from lopt_plugin.engines.vllm_renderer import LoptRenderer
+
+    engine.register()
+    config = EngineArgs(model=str(model), max_model_len=4096, tokenizer_mode="lopt").create_engine_config()
+    ours = LoptRenderer(config, get_tokenizer(model, tokenizer_mode="lopt"))
+    return ours, HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    try:
+        found = call()
+    except Exception as error:
+        return type(error), str(error)
+    return [{key: value for key, value in one.items() if key != "arrival_time"} for one in found]
+
+
+def rendered(renderer: Any, prompts: list[Any], given: dict[str, Any], way: str) -> Any:
+    from dataclasses import replace
+
+    from vllm.renderers.inputs.preprocess import parse_model_prompt
+
+    def call() -> Any:
+        params = replace(renderer.default_cmpl_tok_params, **given)
+        copies = [dict(prompt) if isinstance(prompt, dict) else prompt for prompt in prompts]
+        parsed = [parse_model_prompt(renderer.model_config, prompt) for prompt in copies]
+        if way == "async":
+            return asyncio.run(renderer.render_cmpl_async(parsed, params))
+        return renderer.render_cmpl(parsed, params)
+
+    return outcome(call)
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+@pytest.mark.parametrize("params", PARAMS)
+@pytest.mark.parametrize("name", LISTS)
+def test_completions(renderers: tuple[Any, Any], name: str, params: str, way: str) -> None:
+    ours, theirs = (rendered(renderer, LISTS[name], PARAMS[params], way) for renderer in renderers)
+    assert ours == theirs
+    assert isinstance(theirs, list) or name not in ("one", "prompts", "many")
+
+
+def test_a_callers_dicts_stay_as_they_are(renderers: tuple[Any, Any]) -> None:
+    ours, _ = renderers
+    prompts = [{"prompt": text} for text in PROMPTS]
+    ours.render_cmpl(prompts)
+    assert prompts == [{"prompt": text} for text in PROMPTS]
+
+
+def test_chat(renderers: tuple[Any, Any]) -> None:
+    from vllm.renderers.params import ChatParams
+
+    said = []
+    for renderer in renderers:
+        _, prompts = renderer.render_chat([list(CHAT), list(CHAT)[:1]], ChatParams())
+        said.append(outcome(lambda prompts=prompts: prompts))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [],
+        [0],
+        [1, 151_679],
+        [1, 151_680],
+        [-1, 5],
+        [5, 1 << 70],
+        [-(1 << 70)],
+        [True, 2],
+        (1, 2),
+        (1, -2),
+        [1.0],
+        [1.5],
+    ],
+    ids=repr,
+)
+def test_validation_of_ids(renderers: tuple[Any, Any], ids: Any) -> None:
+    ours, theirs = (outcome(lambda r=renderer: r.validate_token_ids(ids) or []) for renderer in renderers)
+    assert ours == theirs
+
+
+def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any) -> None:
+    from lopt_plugin.engines.vllm_renderer import PromptsAhead
+
+    ours, _ = renderers
+    prompts = [*MANY_PROMPTS, {"prompt": PARAGRAPH}, [3, 4], "x" * 300_000, *PROMPTS]
+    ahead = PromptsAhead(prompts)
+    assert len(ahead) == len(prompts)
+    assert ahead[3] == prompts[3]
+    before = ours.tokenizer.lopt.native_calls
+    found = []
+    for prompt in ahead:
+        parsed = {"prompt_token_ids": prompt} if isinstance(prompt, list) else prompt
+        if len(parsed.get("prompt", "")) < 300_000:
+            found.append(ours.render_cmpl([parsed])[0]["prompt_token_ids"])
+    texts = [*MANY_PROMPTS, PARAGRAPH, *PROMPTS]
+    expected = oracle(texts)["input_ids"]
+    assert found == [*expected[: len(MANY_PROMPTS) + 1], [3, 4], *expected[len(MANY_PROMPTS) + 1 :]]
+    # Each text once, and the one that is too long not at all.
+    assert ours.tokenizer.lopt.native_calls == before + len(texts)
+
+
+def test_an_unknown_renderer_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    from lopt_plugin.engines import vllm as engine
+
+    monkeypatch.setattr(engine, "RENDERER_METHODS", {"_tokenize_prompt": ["self", "something else"]})
+    monkeypatch.setattr(engine.logger, "propagate", True)
+    with caplog.at_level("WARNING"):
+        assert not engine._renderer_is_known()
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_the_renderer_is_an_option(renderers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    from vllm.renderers.registry import RENDERER_REGISTRY
+
+    ours, _ = renderers
+    monkeypatch.setenv("LOPT_RENDERER", value)
+    renderer = RENDERER_REGISTRY.load_renderer("lopt", ours.config, ours.tokenizer)
+    assert type(renderer).__name__ == ("LoptRenderer" if value == "1" else "HfRenderer")
