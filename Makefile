@@ -2,7 +2,7 @@
 #   make test           the whole suite, in .venv and (for the engines) in .venv-vllm; ruff and mypy
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
-#   make bench          the benchmarks
+#   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
 #   make lint           ruff and mypy alone
 #   make clean          removes environments and builds
 
@@ -46,7 +46,7 @@ demo:
 
 bench: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
-	for what in speed threads worst_case load lopt_table; do .venv/bin/python benchmarks/$$what.py; done
+	.venv/bin/python benchmarks/run_all.py $(BENCH)
 
 lint: environment
 	.venv/bin/ruff check .

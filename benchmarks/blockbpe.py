@@ -25,9 +25,9 @@ from lopt_plugin.benchmarking.machine import machine_line
 ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "lopt", "gigatoken_array", "lopt_array", "lopt_gpu")
 ARRAYS = ("gigatoken_array", "lopt_array", "lopt_gpu")
 ABOUT = """\
-A call with a batch of texts, {threads} threads, {tokenizer}, texts from all over {corpus}, none twice. Engines named
-`_array` end in a NumPy array, the others in lists. BlockBPE and the like drop the split pattern and give other ids: they
-could have no number here. `lopt_gpu` is measured where there is a GPU."""
+A call with a batch of texts, {threads} threads, {tokenizer}, texts from all over {corpus}, none twice. Engines
+named `_array` end in a NumPy array, the others in lists. BlockBPE and the like drop the split pattern and give
+other ids: they could have no number here. `lopt_gpu` is measured where there is a GPU."""
 
 
 def main() -> int:
@@ -63,14 +63,12 @@ def main() -> int:
                 )
             )
             for ours, kind in (("lopt", "lists"), ("lopt_array", "arrays")):
-                rivals = [name for name in speeds if (name in ARRAYS) == (kind == "arrays")]
-                report.others_win += others_win(
-                    {
-                        f"{n} texts of {chars:,} characters to {kind}": {e: speeds[e][n] for e in rivals if n in speeds[e]}
-                        for n in sizes
-                    },
-                    ours,
-                )
+                rivals = {e: by for e, by in speeds.items() if (e in ARRAYS) == (kind == "arrays")}
+                places = {
+                    f"{n} texts of {chars:,} characters to {kind}": {e: by[n] for e, by in rivals.items() if n in by}
+                    for n in sizes
+                }
+                report.others_win += others_win(places, ours)
             results += [{"chars": chars, **asdict(figures)} for figures in found.values()]
             failed |= errors(list(found.values()))
     return end(given, "blockbpe", results, report, failed)

@@ -15,7 +15,6 @@ from tokenizer_files import SHARED_DATA, TESTS_DATA
 
 from lopt_plugin.benchmarking.prompts import spread
 
-
 _MOST_BATCHES = 16
 
 
@@ -41,7 +40,7 @@ def prompts(corpus: str, count: int, chars: int) -> Prompts:
 
 
 def batches_of(text: str, counts: Sequence[int], chars: int) -> tuple[dict[int, list[list[str]]], int]:
-    """For each count, batches of as many texts; and the characters of a text, fewer than `chars` if the corpus is small.
+    """For each count, batches of as many texts; and the characters of a text: fewer than `chars` of a small corpus.
 
     No text comes twice. A batch has texts from all over the corpus.
     """

@@ -2,8 +2,8 @@
 
     python benchmarks/gputok.py --tokenizer gpt2 --tokens 1024,131072
 
-The CPU engines are always measured; lopt_gpu is where there is a GPU. GPUTOK gives the ids of its own greedy merging, not
-those of the tokenizer, so it could have no number here.
+The CPU engines are always measured; lopt_gpu is where there is a GPU. GPUTOK gives the ids of its own greedy merging,
+not those of the tokenizer, so it could have no number here.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from lopt_plugin.benchmarking.prompts import spread
 ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "lopt", "lopt_gpu")
 SAMPLE_CHARS = 100_000
 ABOUT = """\
-One text to its ids, {threads} threads, {tokenizer}, {corpus}; each text is seen once. GPUTOK's own ids are those of a
-greedy merge, not the tokenizer's: it could have no number here. `lopt_gpu` is measured where there is a GPU."""
+One text to its ids, {threads} threads, {tokenizer}, {corpus}; each text is seen once. GPUTOK's own ids are
+those of a greedy merge, not the tokenizer's: it could have no number here. `lopt_gpu` is measured where there
+is a GPU."""
 
 
 def main() -> int:

@@ -32,9 +32,9 @@ from lopt_plugin.settings import available_cpus
 
 ENGINES = ("hf", "lopt_hf_chunks", "lopt", "fastokens", "gigatoken", "tiktoken")
 ABOUT = """\
-One text at a time to a `list[int]`, {threads} threads, {tokenizer}, {corpus}. `lopt_hf_chunks` is LoPT's own way, lossless,
-over the HF tokenizer's threads; `lopt` is the native route. Every text is another one, in a process that has encoded
-some before; HF is timed once, the others {repeat} times, in turns."""
+One text at a time to a `list[int]`, {threads} threads, {tokenizer}, {corpus}. `lopt_hf_chunks` is LoPT's own
+way, lossless, over the HF tokenizer's threads; `lopt` is the native route. Every text is another one, in a
+process that has encoded some before; HF is timed once, the others {repeat} times, in turns."""
 
 
 class Bench:
@@ -75,7 +75,7 @@ def by_length(bench: Bench, report: Report) -> list[Figures]:
     report.tables.append(Table(columns, rows, "By the length of the text, ms", remarks=all_remarks(by.values())))
     report.plots.append(
         Plot(
-            "lopt_length",
+            f"lopt_length_{given.tokenizer}",
             f"One unseen text, {given.tokenizer}, {given.threads} threads",
             "characters",
             "ms",
@@ -99,8 +99,9 @@ def by_chunk(bench: Bench, report: Report) -> list[Figures]:
     given, length = bench.given, bench.main_length
     ours = [name for name in given.engines if name.startswith("lopt")]
     race = bench.race({"text": bench.texts(length)})
+    always = {"LOPT_PARALLEL_MIN_CHARS": "1"}
     found = {
-        chunk: race.run(ours, given.repeat, environment={"LOPT_CHUNK_CHARS": str(chunk), "LOPT_PARALLEL_MIN_CHARS": "1"})
+        chunk: race.run(ours, given.repeat, environment={"LOPT_CHUNK_CHARS": str(chunk), **always})
         for chunk in given.chunks
     }
     medians = {name: {chunk: found[chunk][name].median("text") for chunk in given.chunks} for name in ours}
@@ -110,7 +111,7 @@ def by_chunk(bench: Bench, report: Report) -> list[Figures]:
     report.tables.append(Table(columns, rows, title, remarks=all_remarks(found.values())))
     report.plots.append(
         Plot(
-            "lopt_chunk",
+            f"lopt_chunk_{given.tokenizer}",
             f"{length:,} characters, {given.tokenizer}, {given.threads} threads",
             "characters a chunk",
             "ms",
@@ -135,7 +136,7 @@ def by_batch(bench: Bench, report: Report) -> list[Figures]:
     report.tables.append(Table(columns, rows, title, remarks=remarks(found)))
     report.plots.append(
         Plot(
-            "lopt_batch",
+            f"lopt_batch_{given.tokenizer}",
             f"Texts of {chars:,} characters, {given.tokenizer}, {given.threads} threads",
             "texts in a call",
             "MB/s",
@@ -156,14 +157,14 @@ def by_workers(bench: Bench, report: Report) -> list[Figures]:
     engines = [name for name in given.engines if name != REFERENCE]
     found = {n: race.run(engines, given.repeat, choose_cpus(n, given.cpu)) for n in given.workers}
     size = bench.megabytes(length)
-    speeds = {e: _speeds({n: size for n in found}, lambda n, e=e: found[n][e].median("text")) for e in engines}
+    speeds = {e: _speeds(dict.fromkeys(found, size), lambda n, e=e: found[n][e].median("text")) for e in engines}
     rows = [[name, *(number(by.get(n)) for n in found)] for name, by in speeds.items()]
     hf = race.reference.seconds[1]
     title = f"By threads, MB/s, texts of {length:,} characters (HF, one thread: {number(size * len(hf) / sum(hf))})"
     report.tables.append(Table(["threads", *map(str, found)], rows, title, remarks=all_remarks(found.values())))
     report.plots.append(
         Plot(
-            "lopt_workers",
+            f"lopt_workers_{given.tokenizer}",
             f"{length:,} characters, {given.tokenizer}",
             "threads",
             "MB/s",

@@ -32,9 +32,10 @@ from lopt_plugin.settings import Settings
 TOKENIZERS = ("llama3", "qwen3", "gpt_oss")
 CORPORA = ("leval_en", "zh", "code", "math")
 ABOUT = """\
-The pre-tokenizer alone, one thread, {prompts} texts of {prompt_chars:,} characters of each corpus, MB/s, medians. `HF Split`
-is the Split step of the tokenizer (a regex engine), `scan` the native core's: each to its own result, and to a Python
-list of pieces and places. `regex` is the Python package of that name. The pre-tokens of every text are the same."""
+The pre-tokenizer alone, one thread, {prompts} texts of {prompt_chars:,} characters of each corpus, MB/s,
+medians. `HF Split` is the Split step of the tokenizer (a regex engine), `scan` the native core's: each to its
+own result, and to a Python list of pieces and places. `regex` is the Python package of that name. The
+pre-tokens of every text are the same."""
 Ends = list[int]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -106,12 +107,22 @@ def show(table: Table, as_markdown: bool) -> None:
     print(table.markdown() if as_markdown else table.text(), end="\n\n", flush=True)
 
 
+def _command() -> str:
+    """How the script was called, without where its figures go."""
+    script, *arguments = sys.argv
+    if "--json" in arguments:
+        place = arguments.index("--json")
+        del arguments[place : place + 2]
+    return " ".join(["python", f"benchmarks/{Path(script).name}", *arguments])
+
+
 def write_json(
     path: str | None, benchmark: str, settings: dict[str, Any], results: Any, report: Report | None = None
 ) -> None:
     """Writes the results with the machine and the versions of the libraries; nothing if `path` is None."""
     if path is not None:
         content = {"benchmark": benchmark, "settings": settings, "machine": machine(), "results": results}
+        content["command"] = _command()
         content["report"] = None if report is None else asdict(report)
         text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
         Path(path).write_text(text + "\n", encoding="utf-8")

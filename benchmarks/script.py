@@ -17,7 +17,7 @@ from lopt_plugin.settings import available_cpus
 def parser(about: str | None, repeat: int, threads: int | None = None) -> argparse.ArgumentParser:
     """A parser with the options that all scripts have; `threads` None: all CPUs of this process."""
     made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--repeat", type=int, default=repeat, help="fresh processes for each number (default %(default)s)")
+    made.add_argument("--repeat", type=int, default=repeat, help="processes for each number (default %(default)s)")
     made.add_argument(
         "--threads",
         type=int,

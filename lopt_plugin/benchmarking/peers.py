@@ -132,10 +132,11 @@ class GitHubBpe(Engine):
         import bpe_openai
 
         parsed = json.loads(tokenizer_json)
-        entries = set(_byte_level_ranks(parsed["model"], {t["content"]: t["id"] for t in parsed["added_tokens"]}))
-        for name in ("o200k_base", "cl100k_base", "gpt2"):
+        ranks = _byte_level_ranks(parsed["model"], {t["content"]: t["id"] for t in parsed["added_tokens"]})
+        for name in ("o200k_base", "cl100k_base"):
             self.encoding = bpe_openai.get_encoding(name)
-            if entries == set(self.encoding.token_byte_values()):
+            entries = self.encoding.token_byte_values()
+            if all(rank < len(entries) and entries[rank] == entry for entry, rank in ranks.items()):
                 return
         raise UnavailableError("bpe_openai has none but OpenAI's vocabularies")
 
