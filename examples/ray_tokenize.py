@@ -102,7 +102,7 @@ def pipeline(
     skip_errors: bool = False,
     add_special_tokens: bool = True,
 ) -> ray.data.Dataset:
-    """A lazy dataset of ids; `actors` tokenizers with so many threads, which are also the CPUs that each asks Ray for."""
+    """A lazy dataset of ids; `actors` tokenizers with so many threads each, for which they ask Ray for as many CPUs."""
     names = ray.data.from_items([{"input": json.dumps(asdict(one))} for one in inputs], override_num_blocks=len(inputs))
     documents = names.map_batches(
         read_documents,
