@@ -31,6 +31,8 @@ def draw(plot: Plot, folder: Path) -> bool:
             for name, points in series.items():
                 axes.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name, **_style(name))
             axes.set(xscale="log" if plot.log_x else "linear")
+            if not plot.log_x:
+                axes.set_xticks(sorted({x for points in series.values() for x, _ in points}))
         axes.set(yscale="log" if plot.log_y else "linear", xlabel=plot.x_label, ylabel=plot.y_label, title=plot.title)
         if not plot.log_y:
             axes.set_ylim(bottom=0)

@@ -69,6 +69,9 @@ def write(results: Sequence[Result], out: Path, remark: str) -> None:
 def read(paths: Sequence[Path]) -> list[Result]:
     """The results that have a report, in the order given."""
     found = [Result(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in paths]
+    for result in found:
+        if not result.content.get("report"):
+            print(f"{result.name}: left out, it has no report", file=sys.stderr)
     return [result for result in found if result.content.get("report")]
 
 

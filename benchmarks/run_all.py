@@ -38,7 +38,7 @@ ALL = (
     Benchmark(
         "speed",
         "speed.py",
-        f"--engines lopt,lopt_array,{PEERS},gigatoken_batch,gigatoken_array --repeat 3",
+        f"--engines lopt,{PEERS},lopt_array,gigatoken_array --repeat 3",
     ),
     Benchmark(
         "speed_sentencepiece",
@@ -62,7 +62,7 @@ ALL = (
     Benchmark(
         "worst_case",
         "worst_case.py",
-        f"--tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken --sizes 0.25,0.5,1 --repeat 1 --timeout 60",
+        f"--tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken --sizes 0.25,0.5,1 --repeat 1 --timeout 40",
         tokenizers="gpt_oss",
     ),
     Benchmark("load", "load.py", "--repeat 3"),
