@@ -63,12 +63,11 @@ def test_two_engines_on_a_small_text(tmp_path: Path) -> None:
     assert "ids differ" not in output
 
 
-@pytest.mark.parametrize("name", [one.name for one in run_all.ALL])
+# In its quick form, a script does the same whatever its name in the list.
+@pytest.mark.parametrize("name", list({one.script: one.name for one in reversed(run_all.ALL)}.values()))
 def test_each_runs_and_is_shown(tmp_path: Path, name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / "run_all.py"), "--quick", "--only", name, "--folder", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "left out" in ended.stderr:
-        pytest.skip("its tokenizers are not here")
     assert ended.returncode == 0, ended.stderr
     content = json.loads((tmp_path / f"{name}.json").read_text())
     assert content["machine"]["versions"]["tokenizers"]

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-
 _PIPED_WIDTH = 200
 
 
