@@ -1,10 +1,10 @@
 # Each target makes the environment that it needs. None needs a GPU.
-#   make test           the whole suite, in .venv and (for the engines) in .venv-vllm; ruff and mypy
+#   make test           the whole suite, in .venv (with Ray and datasets) and, for the engines, in .venv-vllm; ruff, mypy
 #   make test-sglang    the tests against the real SGLang server, in .venv-sglang (Python 3.11 or newer)
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
 #   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
-#   make bench          the benchmarks
+#   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
 #   make lint           ruff and mypy alone
 #   make clean          removes environments and builds
 
@@ -14,12 +14,18 @@ PYTHON ?= python3
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: test test-core test-engines test-sglang test-sanitize demo demo-sglang bench lint clean environment wheel
+.PHONY: test test-core test-engines test-examples test-sglang test-sanitize demo demo-sglang bench lint clean environment wheel
 
-test: lint test-core test-engines
+test: lint test-core test-examples test-engines
 
 test-core: environment
 	.venv/bin/pytest -n auto
+
+# Ray and datasets are large, and no other test needs them. LOPT_REQUIRE_...: without them these tests fail instead of
+# being skipped.
+test-examples: environment
+	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev,ray,datasets]"
+	LOPT_REQUIRE_RAY=1 LOPT_REQUIRE_DATASETS=1 .venv/bin/pytest tests/test_ray.py tests/test_datasets.py
 
 # LOPT_REQUIRE_VLLM: without vLLM these tests fail instead of being skipped.
 test-engines: wheel
@@ -60,7 +66,7 @@ demo-sglang:
 
 bench: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
-	for what in speed threads worst_case load lopt_table; do .venv/bin/python benchmarks/$$what.py; done
+	.venv/bin/python benchmarks/run_all.py $(BENCH)
 
 lint: environment
 	.venv/bin/ruff check .

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import lzma
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizer_files import SHARED_DATA, TESTS_DATA
 
 from lopt_plugin.benchmarking.prompts import spread
+
+_MOST_BATCHES = 16
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,27 @@ def prompts(corpus: str, count: int, chars: int) -> Prompts:
     if size < chars:
         remark += f"{', ' if remark else ''}prompts of {size:,} characters, as the corpus has {len(text):,}"
     return Prompts(spread(text, count, size), remark)
+
+
+def batches_of(text: str, counts: Sequence[int], chars: int) -> tuple[dict[int, list[list[str]]], int]:
+    """For each count, batches of as many texts; and the characters of a text: fewer than `chars` of a small corpus.
+
+    No text comes twice. A batch has texts from all over the corpus.
+    """
+    batches = {count: max(1, min(_MOST_BATCHES, max(counts) // count)) for count in counts}
+    needed = sum(count * number for count, number in batches.items())
+    chars = min(chars, max(1, len(text) // needed))
+    texts = spread(text, needed, chars)
+    random.Random(0).shuffle(texts)
+    coming = iter(texts)
+    return {
+        count: [list(itertools.islice(coming, count)) for _ in range(number)] for count, number in batches.items()
+    }, chars
+
+
+def mean_megabytes(batches: Sequence[Sequence[str]]) -> float:
+    """Size of a batch, 10^6 bytes of UTF-8."""
+    return sum(len(text.encode()) for batch in batches for text in batch) / len(batches) / 1e6
 
 
 @functools.lru_cache(maxsize=1)

@@ -22,12 +22,18 @@ import time
 from pathlib import Path
 from typing import Any
 
-from report import Table, show, write_json
+from report import Report, Table
+from script import add_output, end, names, parse
 from tokenizer_files import tokenizer_files, tokenizer_json
 
 from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus, thread_limits
 from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.benchmarking.worker import forget_peak, memory
+
+ABOUT = """\
+From the text of a tokenizer.json to the first call, in fresh processes ({repeat} each, medians): HF's seconds
+and memory, and ours on top of them. `peak` is the highest at load, `tables` what the core holds. Imports are in
+none of them."""
 
 
 def main() -> int:
@@ -45,13 +51,12 @@ def main() -> int:
                 results[name].append(_measure_in_fresh_process(file, given.cpu))
     columns = ("tokenizer", "HF s", "ours s", "ratio", "self-check s", "HF MB", "ours MB", "peak MB", "tables MB")
     table = Table(columns, [_cells(name, found) for name, found in results.items()], "load, ours on top of HF's")
-    show(table, given.markdown)
+    report = Report("Load", ABOUT.format(**vars(given)), [table])
     if given.tables:
         sizes = [(name, found[0].get("tables", {})) for name, found in results.items()]
         rows = [[name, table, f"{size:,}"] for name, tables in sizes for table, size in tables.items()]
-        show(Table(("tokenizer", "core.info()", "bytes or count"), rows, text_columns=2), given.markdown)
-    write_json(given.json, "load", vars(given), results)
-    return 0
+        report.tables.append(Table(("tokenizer", "core.info()", "bytes or count"), rows, text_columns=2))
+    return end(given, "load", results, report, failed=False)
 
 
 def measure(tokenizer_json: Path) -> dict[str, Any]:
@@ -131,16 +136,15 @@ def _difference(after: int | None, before: int | None) -> int | None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default: list[str] = [name for name in ("qwen3", "llama3") if name in tokenizer_files()] or ["qwen3"]
-    parser.add_argument("--tokenizers", type=lambda value: value.split(","), default=default, help="names or paths")
-    parser.add_argument("--repeat", type=int, default=5, help="fresh processes for each number (default 5)")
-    parser.add_argument("--cpu", type=int, help="the CPU to use (default: the last one)")
-    parser.add_argument("--tables", action="store_true", help="print every entry of core.info()")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    parser.add_argument("--measure", metavar="FILE", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    made.add_argument("--tokenizers", type=names, default=default, help="names or paths")
+    made.add_argument("--repeat", type=int, default=5, help="fresh processes for each number (default %(default)s)")
+    made.add_argument("--cpu", type=int, help="the CPU to use (default: the last one)")
+    made.add_argument("--tables", action="store_true", help="print every entry of core.info()")
+    made.add_argument("--measure", metavar="FILE", help=argparse.SUPPRESS)
+    add_output(made)
+    given = parse(made, {"tokenizers": ["tiny_qwen2"]})
     if given.measure is not None and given.cpu is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, [given.cpu])
     return given

@@ -19,7 +19,8 @@ from typing import Any
 
 from corpora import corpus_files, prompts
 from lossy_rivals import delimiter_based, longest_common, on_threads, paper_lopt
-from report import Table, show, write_json
+from report import Report, Table, show
+from script import add_output, end, errors, names, numbers, parse
 from tokenizer_files import tokenizer_files, tokenizer_json
 from tokenizers import Tokenizer, processors
 
@@ -35,6 +36,10 @@ CORPORA = ("leval_en", "zh")
 DELIMITERS = {"space": " ", "comma": ",", "period": "."}
 OVERLAP_CHARS = 256
 CHUNKS_A_WORKER = 4
+ABOUT = """\
+Milliseconds of one prompt, the median of {prompts}, each another text of {prompt_chars:,} characters at most,
+and accuracy: the share of prompts whose ids are all those of the HF tokenizer. The lossy methods are what
+others publish, LoPT as in the paper among them; `hf_chunks` and `native` are ours."""
 Encode = Callable[[str], list[int]]
 
 
@@ -178,6 +183,7 @@ def main() -> int:
     """Runs the benchmark; returns the exit status."""
     given = _arguments()
     print(f"{machine_line()}\n", flush=True)
+    report = Report("LoPT: Table 1", ABOUT.format(**vars(given)))
     measured: list[Row] = []
     for name in given.tokenizers:
         methods = Methods(name)
@@ -193,30 +199,36 @@ def main() -> int:
             table = Table(columns, [row.cells(reference) for row in rows], title, remarks=list(problems))
             show(table, given.markdown)
             measured += rows
-    write_json(given.json, "lopt_table", vars(given), [row.figures() for row in measured])
-    return 1 if any(row.is_error for row in measured) else 0
+    report.tables += [_overview(corpus, measured) for corpus in given.corpora]
+    return end(given, "lopt_table", [row.figures() for row in measured], report, errors(measured))
+
+
+def _overview(corpus: str, measured: Sequence[Row]) -> Table:
+    """The paper's form: a row for each method, a column for each tokenizer."""
+    rows = [row for row in measured if row.corpus == corpus]
+    tokenizers = list(dict.fromkeys(row.tokenizer for row in rows))
+    cells: dict[tuple[str, int], dict[str, str]] = {}
+    for row in rows:
+        reference = next(one for one in rows if one.tokenizer == row.tokenizer)
+        name, workers, latency, _, accuracy = row.cells(reference)
+        cells.setdefault((name, int(workers)), {})[row.tokenizer] = f"{latency} ({accuracy})" if accuracy else latency
+    table = [[name, str(n), *(by.get(one, "-") for one in tokenizers)] for (name, n), by in cells.items()]
+    return Table(["method", "workers", *tokenizers], table, f"{corpus}, ms (accuracy)")
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-
-    def names(value: str) -> list[str]:
-        return value.split(",")
-
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     known = tokenizer_files()
     default = [name for name in TOKENIZERS if name in known] or list(known)
-    parser.add_argument("--tokenizers", type=names, default=default, help=f"default {','.join(default)}")
+    made.add_argument("--tokenizers", type=names, default=default, help=f"default {','.join(default)}")
     known_corpora = corpus_files()
     default = [name for name in CORPORA if name in known_corpora] or list(known_corpora)
-    parser.add_argument("--corpora", type=names, default=default, help=f"default {','.join(default)}")
-    parser.add_argument(
-        "--workers", type=lambda value: [int(n) for n in value.split(",")], default=[2], help="default 2"
-    )
-    parser.add_argument("--prompts", type=int, default=5, help="for each tokenizer and corpus (default 5)")
-    parser.add_argument("--prompt-chars", type=int, default=700_000, help="at most as many characters (default 700000)")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    return parser.parse_args()
+    made.add_argument("--corpora", type=names, default=default, help=f"default {','.join(default)}")
+    made.add_argument("--workers", type=numbers, default=[2], help="default 2")
+    made.add_argument("--prompts", type=int, default=5, help="for each tokenizer and corpus (default 5)")
+    made.add_argument("--prompt-chars", type=int, default=700_000, help="at most as many characters (default 700000)")
+    add_output(made)
+    return parse(made, {"tokenizers": ["tiny_cl100k"], "corpora": ["zh"], "prompts": 2, "prompt_chars": 8_000})
 
 
 if __name__ == "__main__":

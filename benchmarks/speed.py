@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import speed_report
 from corpora import corpus_files, prompts
 from report import Table, show, write_json
+from script import add_output, errors, names, parse
 from tokenizer_files import tokenizer_files, tokenizer_json
 
 from lopt_plugin.benchmarking.engines import ENGINES, engine_class
@@ -30,6 +32,11 @@ CORPORA = ("leval_en", "math", "chat", "code", "zh", "multi")
 ENGINE_NAMES = ("hf", "lopt", "lopt_array", "tiktoken", "fastokens", "gigatoken", "gigatoken_batch", "gigatoken_array")
 CACHE_HOSTILE_PROMPTS = 3
 SPEEDS = ("first", "cold", "warm", "hostile")
+ABOUT = """\
+{prompts} prompts of {prompt_chars:,} characters spread over each corpus, {threads} thread(s), MB/s, medians of
+{repeat} repetitions in fresh processes. *First* is the first prompt of a process, *cold* the others, each seen
+once, *warm* all of them again, *hostile* words of random letters; `first x` and `cold x` are ratios to the
+fastest peer."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +133,9 @@ def main() -> int:
         set_ratios(list(group.rows.values()))
         rows += group.rows.values()
         show(group.table(), given.markdown)
-    write_json(given.json, "speed", vars(given), [asdict(row) for row in rows])
-    return 1 if any(row.is_error for row in rows) else 0
+    report = speed_report.make(groups, ABOUT.format(**vars(given)))
+    write_json(given.json, "speed", vars(given), [asdict(row) for row in rows], report)
+    return 1 if errors(rows) else 0
 
 
 class Group:
@@ -233,20 +241,21 @@ def _progress(line: str) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_output(parser)
     known_tokenizers, known_corpora = tokenizer_files(), corpus_files()
     parser.add_argument(
         "--tokenizers",
-        type=_names,
+        type=names,
         default=[name for name in TOKENIZERS if name in known_tokenizers] or ["qwen3"],
         help=f"names or paths; known: {', '.join(known_tokenizers)}",
     )
     parser.add_argument(
         "--corpora",
-        type=_names,
+        type=names,
         default=[name for name in CORPORA if name in known_corpora],
         help=f"names or paths; known: {', '.join(known_corpora)}",
     )
-    parser.add_argument("--engines", type=_names, default=list(ENGINE_NAMES), help="known names, or module:Class")
+    parser.add_argument("--engines", type=names, default=list(ENGINE_NAMES), help="known names, or module:Class")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions of everything (default 5)")
     parser.add_argument("--threads", type=int, default=1, help="threads and CPUs of an engine (default 1)")
     parser.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
@@ -254,26 +263,29 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--prompt-chars", type=int, default=200_000, help="characters of a prompt (default 200000)")
     parser.add_argument("--hostile-chars", type=int, default=420_000, help="of a cache-hostile prompt (default 420000)")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one process (default 600)")
-    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--json", metavar="FILE", help="write every repetition's figures")
-    given = parser.parse_args()
+    quick = {
+        "tokenizers": ["tiny_qwen2"],
+        "corpora": ["zh"],
+        "engines": ["hf", "lopt", "lopt_array"],
+        "repeat": 1,
+        "prompts": 3,
+        "prompt_chars": 3_000,
+        "hostile_chars": 3_000,
+    }
+    given = parse(parser, quick)
     if given.prompts < 2 or given.repeat < 1:
         parser.error("at least 2 prompts and 1 repetition")
     for name in given.engines:
         if ":" not in name and name not in ENGINES:
             parser.error(f"no engine {name!r}; there are {', '.join(ENGINES)}, and module:Class")
-    for what, names, known in (
+    for what, chosen, known in (
         ("tokenizer", given.tokenizers, known_tokenizers),
         ("corpus", given.corpora, known_corpora),
     ):
-        for name in names:
+        for name in chosen:
             if name not in known and not Path(name).is_file():
                 parser.error(f"no {what} {name!r}; there are {', '.join(known)}, and paths")
     return given
-
-
-def _names(value: str) -> list[str]:
-    return list(dict.fromkeys(name for name in value.split(",") if name))
 
 
 if __name__ == "__main__":

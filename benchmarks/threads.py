@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from corpora import corpus_files, whole_text
-from report import Table, show, write_json
+from report import Report, Table, others_win
+from script import add_output, end, errors, names, numbers, parse
 from tokenizer_files import tokenizer_json
 
 from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
@@ -26,6 +27,10 @@ from lopt_plugin.benchmarking.prompts import random_words
 
 WARM_UP_CHARS = 10_000
 WARM_CALLS = 5
+ABOUT = """\
+One prompt, in a process with as many CPUs as threads. Cold is its first call after a short prompt; warm the
+median of further calls with the same text, which flatters every cache. Ratios are to the engine's own first
+row."""
 
 
 @dataclass
@@ -96,30 +101,34 @@ def main() -> int:
             for row in (row for engine_rows in rows.values() for row in engine_rows):
                 print(f"repetition {repetition + 1}: {row.engine}, {row.threads}", file=sys.stderr, flush=True)
                 row.measure(processes, tokenizer, passes, expected, given.cpu)
-    cells = [row.cells(len(text.encode()) / 1e6, of_engine[0]) for of_engine in rows.values() for row in of_engine]
+    size = len(text.encode()) / 1e6
+    cells = [row.cells(size, of_engine[0]) for of_engine in rows.values() for row in of_engine]
     columns = ("engine", "threads", "cold ms", "cold MB/s", "cold ratio", "warm ms", "warm MB/s", "warm ratio")
-    show(Table(columns, cells, f"{title} ({remark})" if remark else title), given.markdown)
     flat = [row for of_engine in rows.values() for row in of_engine]
-    write_json(given.json, "threads", vars(given), [asdict(row) for row in flat])
-    return 1 if any(row.is_error for row in flat) else 0
+    report = Report("A long prompt by threads", ABOUT)
+    report.tables.append(Table(columns, cells, f"{title} ({remark})" if remark else title))
+    for name in ("cold", "warm"):
+        places: dict[str, dict[str, float]] = {}
+        for row in flat:
+            seconds = getattr(row, f"{name}_seconds")
+            if seconds:
+                places.setdefault(f"{row.threads} threads, {name}", {})[row.engine] = statistics.median(seconds)
+        report.others_win += others_win(places, smaller_is_better=True)
+    return end(given, "threads", [asdict(row) for row in flat], report, errors(flat))
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = "qwen3"
-    parser.add_argument("--tokenizer", default=default, help="name or path (default %(default)s)")
-    parser.add_argument("--corpus", default="books_en", help=f"one of {', '.join(corpus_files())}, or a path")
-    parser.add_argument("--chars", type=int, default=4_000_000, help="at most as many characters (default 4000000)")
-    parser.add_argument("--engines", type=lambda value: value.split(","), default=["lopt", "fastokens"])
-    parser.add_argument(
-        "--threads", type=lambda value: [int(count) for count in value.split(",")], default=[1, 2], help="default 1,2"
-    )
-    parser.add_argument("--repeat", type=int, default=5, help="fresh processes for each number (default 5)")
-    parser.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
-    parser.add_argument("--timeout", type=float, default=600.0, help="seconds for one process (default 600)")
-    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    return parser.parse_args()
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--tokenizer", default="qwen3", help="name or path (default %(default)s)")
+    made.add_argument("--corpus", default="books_en", help=f"one of {', '.join(corpus_files())}, or a path")
+    made.add_argument("--chars", type=int, default=4_000_000, help="at most as many characters (default %(default)s)")
+    made.add_argument("--engines", type=names, default=["lopt", "fastokens", "gigatoken"])
+    made.add_argument("--threads", type=numbers, default=[1, 2], help="default 1,2")
+    made.add_argument("--repeat", type=int, default=5, help="fresh processes for each number (default %(default)s)")
+    made.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
+    made.add_argument("--timeout", type=float, default=600.0, help="seconds for one process (default %(default)g)")
+    add_output(made)
+    return parse(made, {"tokenizer": "tiny_qwen2", "chars": 20_000, "engines": ["lopt"], "threads": [1]})
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 Linear time doubles (a ratio of 2), quadratic time grows by 4. Each text comes once to a fresh process, after a short
 prompt. The ids are compared with the HF tokenizer's, which may take minutes for a text: where it takes longer than
---timeout, nothing is compared and no number is shown.
+--timeout, nothing is compared and no number is shown. An engine that fails at a size is not asked for greater ones.
 """
 
 from __future__ import annotations
@@ -19,15 +19,20 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from report import Table, show, write_json
+from report import Report, Table, number, others_win
+from script import end, errors, names, parse, parser
 from tokenizer_files import tokenizer_json
 
+from lopt_plugin.benchmarking.engines import engine_class
 from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.benchmarking.prompts import random_words
 from lopt_plugin.benchmarking.worker import Measurement
 
 WARM_UP_CHARS = 10_000
+ABOUT = """\
+One text in a fresh process, {threads} thread(s), {tokenizer}, milliseconds to a `list[int]`; then what doubling
+costs: 2 is linear, 4 quadratic. `github_bpe` is GitHub's crate, whose linear worst case this asks for."""
 _SEED = 1
 
 
@@ -85,6 +90,9 @@ class Row:
         repeat: int,
     ) -> None:
         """Adds the next size: the median of fresh processes, for the prompt of the second pass."""
+        if self.problems:
+            self.seconds.append(None)
+            return
         problem = f"not compared: HF {reference.failed}" if reference.failed else ""
         taken = []
         for _ in range(0 if problem else repeat):
@@ -92,18 +100,22 @@ class Row:
             if measured.refused:
                 problem = f"does not load: {measured.refused}"
                 break
-            if measured.failed or measured.digests != reference.digests:
-                problem, self.is_error = measured.failed or "ids differ", True
+            if measured.failed:
+                problem, self.is_error = measured.failed, not engine_class(self.engine).is_peer
+                break
+            if measured.digests != reference.digests:
+                problem, self.is_error = "ids differ", True
                 break
             taken.append(measured.seconds[1][0])
-        if problem and problem not in self.problems:
+        if problem:
             self.problems.append(problem)
         self.seconds.append(None if problem else statistics.median(taken))
 
     def cells(self) -> list[str]:
-        """For the table: seconds, how they grow, and what went wrong."""
+        """For the table: milliseconds, how they grow, and what went wrong."""
         growth = [_ratio(before, after) for before, after in pairwise(self.seconds)]
-        return [self.case, self.engine, *map(_seconds, self.seconds), *growth, "; ".join(self.problems)]
+        milliseconds = [number(None if seconds is None else 1e3 * seconds) for seconds in self.seconds]
+        return [self.case, self.engine, *milliseconds, *growth, "; ".join(self.problems)]
 
 
 def main() -> int:
@@ -119,6 +131,7 @@ def main() -> int:
             texts = [CASES[case](round(size * 1e6)) for size in given.sizes]
             passes = [[warm_up, processes.store_prompts([text])] for text in texts]
             references = [processes.measure("hf", tokenizer, pair, cpus) for pair in passes]
+            rows.append(Row(case, "hf", [None if one.failed else one.seconds[1][0] for one in references]))
             for engine in given.engines:
                 print(f"{case}, {engine}", file=sys.stderr, flush=True)
                 rows.append(Row(case, engine))
@@ -127,14 +140,16 @@ def main() -> int:
     sizes = [f"{size:g} MB" for size in given.sizes]
     growth = [f"{after:g}/{before:g}" for before, after in pairwise(given.sizes)]
     columns = ["text", "engine", *sizes, *growth, "problem"]
-    table = Table(columns, [row.cells() for row in rows], f"{given.tokenizer}: seconds", text_columns=2)
-    show(table, given.markdown)
-    write_json(given.json, "worst_case", vars(given), [asdict(row) for row in rows])
-    return 1 if any(row.is_error for row in rows) else 0
-
-
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    report = Report("Long runs without a boundary", ABOUT.format(**vars(given)))
+    report.tables.append(Table(columns, [row.cells() for row in rows], f"{given.tokenizer}, ms", text_columns=2))
+    for column, size in enumerate(given.sizes):
+        places: dict[str, dict[str, float]] = {}
+        for row in rows:
+            seconds = row.seconds[column]
+            if seconds is not None:
+                places.setdefault(f"{row.case}, {size:g} MB", {})[row.engine] = seconds
+        report.others_win += others_win(places, smaller_is_better=True)
+    return end(given, "worst_case", [asdict(row) for row in rows], report, errors(rows))
 
 
 def _ratio(before: float | None, after: float | None) -> str:
@@ -142,24 +157,18 @@ def _ratio(before: float | None, after: float | None) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = "qwen3"
-    parser.add_argument("--tokenizer", default=default, help="name or path (default %(default)s)")
-    parser.add_argument("--engines", type=lambda value: value.split(","), default=["lopt", "fastokens", "gigatoken"])
-    parser.add_argument("--cases", type=lambda value: value.split(","), default=list(CASES), help=", ".join(CASES))
-    parser.add_argument(
+    made = parser(__doc__, repeat=3, threads=1)
+    made.add_argument("--tokenizer", default="qwen3", help="name or path (default %(default)s)")
+    made.add_argument("--engines", type=names, default=["lopt", "fastokens", "gigatoken"])
+    made.add_argument("--cases", type=names, default=list(CASES), help=", ".join(CASES))
+    made.add_argument(
         "--sizes", type=lambda value: [float(size) for size in value.split(",")], default=[0.5, 1.0, 2.0], help="in MB"
     )
-    parser.add_argument("--repeat", type=int, default=3, help="fresh processes for each number (default 3)")
-    parser.add_argument("--threads", type=int, default=1, help="threads and CPUs of an engine (default 1)")
-    parser.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
-    parser.add_argument("--timeout", type=float, default=300.0, help="seconds for one process (default 300)")
-    parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    parser.add_argument("--json", metavar="FILE", help="write the figures")
-    given = parser.parse_args()
+    quick = {"tokenizer": "tiny_o200k", "engines": ["lopt"], "cases": ["one letter", "CJK"], "sizes": [0.001, 0.002]}
+    given = parse(made, quick)
     for case in given.cases:
         if case not in CASES:
-            parser.error(f"no case {case!r}; there are {', '.join(CASES)}")
+            made.error(f"no case {case!r}; there are {', '.join(CASES)}")
     return given
 
 

@@ -86,6 +86,10 @@ class Encoder:
         copied._gpu = self._gpu.copy_for(backend)
         return copied
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Nothing of what was built or counted: a pickle, and a hash of it (datasets), does not depend on earlier calls.
+        return _restore, (self.backend, self.settings, self.split_special_tokens)
+
     def encode_ids(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
     ) -> Ids:
@@ -561,6 +565,12 @@ def _expected(encoding: Encoding, request: RowRequest) -> tuple[list[Any], ...]:
 def plain(text: str) -> str:
     """The text as exactly `str`: subclasses may override what the core reads."""
     return text if type(text) is str else str.__str__(text)
+
+
+def _restore(backend: Tokenizer, settings: Settings, split_special_tokens: bool) -> Encoder:
+    encoder = Encoder(backend, settings, lazy=True)
+    encoder.split_special_tokens = split_special_tokens
+    return encoder
 
 
 def _versions(with_character_classes: bool) -> dict[str, str | None]:

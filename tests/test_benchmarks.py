@@ -9,7 +9,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import corpus
+import pytest
+
+from lopt_plugin.benchmarking.engines import ENGINES
+from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import measuring  # noqa: E402
+import readme_table  # noqa: E402
+import report  # noqa: E402
+import run_all  # noqa: E402
+
 SMALL = ["--repeat", "1", "--prompts", "3", "--prompt-chars", "3000", "--hostile-chars", "3000"]
 
 WRONG_ENGINE = """
@@ -50,6 +63,25 @@ def test_two_engines_on_a_small_text(tmp_path: Path) -> None:
     assert "ids differ" not in output
 
 
+# In its quick form, a script does the same whatever its name in the list.
+@pytest.mark.parametrize("name", list({one.script: one.name for one in reversed(run_all.ALL)}.values()))
+def test_each_runs_and_is_shown(tmp_path: Path, name: str) -> None:
+    command = [sys.executable, str(BENCHMARKS / "run_all.py"), "--quick", "--only", name, "--folder", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    content = json.loads((tmp_path / f"{name}.json").read_text())
+    assert content["machine"]["versions"]["tokenizers"]
+    shown = (tmp_path / "RESULTS.md").read_text()
+    assert f"## {content['report']['title']}" in shown
+    assert "differ |" not in shown
+    assert str(tmp_path) not in shown
+    for table in content["report"]["tables"]:
+        assert f"| {' | '.join(table['rows'][0])} |" in shown
+    for plot in content["report"]["plots"]:
+        assert f"(plots/{plot['name']}.svg)" in shown
+        assert "<svg" in (tmp_path / "plots" / f"{plot['name']}.svg").read_text()
+
+
 def test_lopt_table(tmp_path: Path) -> None:
     results = tmp_path / "results.json"
     what = ["--tokenizers", "tiny_cl100k", "--corpora", "zh", "--prompts", "2", "--prompt-chars", "8000"]
@@ -66,6 +98,53 @@ def test_lopt_table(tmp_path: Path) -> None:
     lossy = ["cut at space", "cut at comma", "cut at period", "longest common ids", "LoPT as published"]
     assert all(rows[method]["lossy"] and f"{method} (lossy)" in ended.stdout for method in lossy)
     assert all(len(row["seconds"]) == 2 for row in rows.values() if not row["problem"])
+
+
+def test_batches_of_every_engine_have_the_ids_of_its_single_texts(tmp_path: Path) -> None:
+    texts = ["Ein Satz.", "", "zwei \u4e2d\u6587", "x" * 3000]
+    found = {}
+    with FreshProcesses(timeout_seconds=60) as processes:
+        tokenizer = processes.store_tokenizer(corpus.tokenizer_json("tiny_qwen2"))
+        passes = [processes.store_prompts([texts, texts[:1]]), processes.store_prompts(texts)]
+        for engine in ENGINES:
+            measured = processes.measure(engine, tokenizer, passes, choose_cpus(1, None))
+            if not measured.refused:
+                assert not measured.failed, engine
+                found[engine] = measured.digests
+    assert {"hf", "lopt", "lopt_array", "lopt_call", "hf_call", "lopt_hf_chunks"} <= found.keys()
+    assert all(digests == found["hf"] for digests in found.values()), found
+
+
+def test_an_engine_that_gives_other_ids_has_no_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "wrong_engine.py").write_text(WRONG_ENGINE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with FreshProcesses(timeout_seconds=60) as processes:
+        passes = {"text": processes.store_prompts(["one text", "another"])}
+        tokenizer = processes.store_tokenizer(corpus.tokenizer_json("tiny_qwen2"))
+        race = measuring.Race(processes, tokenizer, passes, choose_cpus(1, None))
+        found = race.run(["hf", "wrong_engine:LastIdWrong", "nobody:Nothing"], 2)
+    assert len(found["hf"].seconds["text"]) == 1
+    wrong, absent = found["wrong_engine:LastIdWrong"], found["nobody:Nothing"]
+    assert (wrong.problem, wrong.is_error, wrong.seconds) == ("ids differ", True, {})
+    assert (absent.problem.startswith("does not load"), absent.is_error, absent.seconds) == (True, False, {})
+
+
+def test_where_others_win() -> None:
+    figures = {"a": {"lopt": 2.0, "one": 3.0, "other": 2.5}, "b": {"lopt": 2.0, "one": 2.02}, "c": {"one": 1.0}}
+    assert report.others_win(figures) == ["a: one 1.50 times"]
+    assert report.others_win({"a": {"lopt": 2.0, "one": 1.0}}, smaller_is_better=True) == ["a: one 2.00 times"]
+
+
+def test_the_table_of_the_readme() -> None:
+    def row(tokenizer: str, engine: str, *cold: float) -> dict[str, Any]:
+        repetitions = [{"first": 1.0, "cold": one} for one in cold]
+        return {"tokenizer": tokenizer, "corpus": "zh", "engine": engine, "repetitions": repetitions}
+
+    rows = [row("qwen3", "lopt", 5, 7, 6), row("qwen3", "fastokens", 9), row("qwen3", "gigatoken")]
+    rows += [row("llama3", "lopt", 5), row("llama3", "fastokens", 4)]
+    table = readme_table.make(rows)
+    assert table.columns[1:] == ["Qwen3: first", "best peer", "then", "best peer", "Llama 3: then", "best peer"]
+    assert table.rows == [["Chinese", "**1**", "**1**", "6", "**9**", "**5**", "4"]]
 
 
 def test_no_number_where_ids_differ(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import pickle
 import threading
 from typing import Any
 
@@ -462,3 +463,15 @@ def test_pre_tokenizer_changed_in_place(backend: Tokenizer) -> None:
     before = encoder.encode_list("word")
     backend.pre_tokenizer.add_prefix_space = True
     assert encoder.encode_list("word") == oracle_ids(backend, "word") != before
+
+
+def test_a_pickle_holds_nothing_of_earlier_calls() -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=3))
+    encoder.split_special_tokens = True
+    before = pickle.dumps(encoder)
+    expected = encoder.encode_batch_ids(TEXTS).ids.tolist()
+    encoder.encode_with_offsets(TEXT)
+    assert pickle.dumps(encoder) == before
+    restored = pickle.loads(before)
+    assert (restored.settings, restored.split_special_tokens) == (encoder.settings, True)
+    assert restored.encode_batch_ids(TEXTS).ids.tolist() == expected

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import corpus
 import native_cores
+import numpy as np
 import pytest
 import representatives
 from tokenizers import pre_tokenizers
@@ -97,6 +98,17 @@ def test_windows(name: str) -> None:
             yield "".join(rng.choice(few) * rng.choice([1, 1, 1, 2, 3, 20]) for _ in range(300))
 
     assert _cut_elsewhere(name, texts()) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_as_an_array(name: str) -> None:
+    core = native_cores.core_and_reference(name)[0]
+    for text in ("", "a", "one  two 123\n", "\u4e2d\u6587 caf\u00e9 \U0001f600's" * 300):
+        array = core.pre_token_array(text)
+        assert (array.dtype, array.shape[1:]) == (np.int64, (2,))
+        assert list(map(tuple, array.tolist())) == core.pre_tokens(text)
+    with pytest.raises(TypeError):
+        core.pre_token_array(b"a")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in SMALL])

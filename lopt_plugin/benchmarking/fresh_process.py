@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -36,13 +36,20 @@ class FreshProcesses:
         path.write_text(tokenizer_json, encoding="utf-8")
         return path
 
-    def store_prompts(self, texts: Sequence[str]) -> Path:
-        """The prompts of one pass as a file for `measure`."""
+    def store_prompts(self, texts: Sequence[str] | Sequence[list[str]]) -> Path:
+        """The prompts, or batches, of one pass as a file for `measure`."""
         path = self._new_file(".pickle")
         path.write_bytes(pickle.dumps(list(texts)))
         return path
 
-    def measure(self, engine: str, tokenizer: Path, passes: Sequence[Path], cpus: Sequence[int]) -> Measurement:
+    def measure(
+        self,
+        engine: str,
+        tokenizer: Path,
+        passes: Sequence[Path],
+        cpus: Sequence[int],
+        environment: Mapping[str, str] | None = None,
+    ) -> Measurement:
         """Runs the engine over the passes in a process of its own. A process that dies or hangs is `failed`."""
         result = self._new_file(".json")
         job = Job(engine, str(tokenizer), [str(path) for path in passes], list(cpus), len(cpus), str(result))
@@ -53,7 +60,7 @@ class FreshProcesses:
                 [sys.executable, "-m", "lopt_plugin.benchmarking.worker", str(path)],
                 # `-m` looks into its folder first, and would find sources without a build in the repository's root.
                 cwd=self.folder,
-                env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": _python_path()},
+                env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": _python_path(), **(environment or {})},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 timeout=self.timeout_seconds,

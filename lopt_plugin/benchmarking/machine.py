@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 LIBRARIES = (
     *("lopt-plugin", "tokenizers", "transformers", "numpy", "torch", "vllm", "sglang"),
-    *("tiktoken", "fastokens", "gigatoken"),
+    *("tiktoken", "fastokens", "gigatoken", "bpe-openai"),
 )
+_DRIVER_WAIT_S = 10
 
 
 def machine() -> dict[str, Any]:
@@ -21,6 +24,7 @@ def machine() -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "processor": _processor(),
         "cpus": os.cpu_count(),
+        "gpus": gpus(),
         "load_average": list(os.getloadavg()),
         "platform": platform.platform(),
         "python": platform.python_version(),
@@ -35,6 +39,19 @@ def machine_line() -> str:
     line = f"{found['processor']}, {found['cpus']} CPUs, Python {found['python']}; {versions}"
     busy = found["load_average"][0]
     return line + (f"\nWARNING: the machine is busy (load average {busy:.1f})" if busy > 0.5 else "")
+
+
+def gpus() -> list[str]:
+    """Names of the NVIDIA GPUs; asked of the driver's own tool, as torch takes seconds to import."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return []
+    command = [tool, "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=_DRIVER_WAIT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [line.strip() for line in ended.stdout.splitlines() if line.strip()]
 
 
 def _processor() -> str:

@@ -21,12 +21,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .engines import Engine, UnavailableError, engine_class
+from .engine import Engine, UnavailableError
+from .engines import engine_class
 
 
 @dataclass(frozen=True)
 class Job:
-    """`passes` are pickled lists of prompts, encoded one after the other; a file may stand there more than once."""
+    """`passes` are pickled lists of prompts, encoded one after the other; a file may stand there more than once.
+
+    A prompt that is a list of texts is a batch.
+    """
 
     engine: str
     tokenizer_json: str
@@ -108,17 +112,19 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
     # Unpickled for each pass anew: CPython keeps a UTF-8 copy on a string that was once asked for it, and a second call
     # with the same object would find it there.
     prompts = pickle.loads(pickled)
-    encode, ids_of = engine.encode, engine.ids
     seconds, copies = [], []
     last = len(prompts) - 1
     for number, prompt in enumerate(prompts):
+        is_batch = isinstance(prompt, list)
+        encode, ids_of = (engine.encode_batch, engine.batch_ids) if is_batch else (engine.encode, engine.ids)
         start = time.perf_counter()
         result = encode(prompt)
         ids = ids_of(result)
         seconds.append(time.perf_counter() - start)
         # Between timed calls as little as possible is touched, so that the caches stay the engine's: the ids are copied
         # here and hashed below. Results cannot be kept instead: engines would never get their memory back.
-        copies.append(_copy(ids, engine.kind, every_type=number == last))
+        copy = _copy_batch if is_batch else _copy
+        copies.append(copy(ids, engine.kind, every_type=number == last))
         del result, ids
     return tuple(seconds), tuple(hashlib.sha256(copy).hexdigest() for copy in copies)
 
@@ -129,6 +135,17 @@ def _copy(ids: Any, kind: str, every_type: bool) -> bytes | array[int]:
     if type(ids) is not list or not set(map(type, ids if every_type else ids[:1])) <= {int}:
         raise TypeError(f"the engine does not end in a list[int] but in {type(ids)}")
     return array("I", ids)
+
+
+def _copy_batch(rows: Any, kind: str, every_type: bool) -> bytes | array[int]:
+    """All ids, then the length of each row."""
+    if kind == "array":
+        ids, offsets = rows
+        return bytes(ids.astype("uint32").tobytes() + (offsets[1:] - offsets[:-1]).astype("uint32").tobytes())
+    copied: array[int] = array("I")
+    for row in rows:
+        copied += array("I", _copy(row, kind, every_type))
+    return copied + array("I", map(len, rows))
 
 
 def _one_line(error: BaseException) -> str:

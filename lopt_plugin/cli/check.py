@@ -61,7 +61,7 @@ def check(
         "model": model,
         **explained,
         "parts": description.parts(original.backend_tokenizer.to_str()),
-        "machine": {**machine(), "gpus": description.gpus()},
+        "machine": machine(),
     }
     if not as_json:
         _show_route(report)

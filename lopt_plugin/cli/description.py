@@ -1,13 +1,9 @@
-"""What a tokenizer is made of, and which GPUs there are."""
+"""What a tokenizer is made of."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from typing import Any
-
-_DRIVER_WAIT_S = 10
 
 
 def parts(tokenizer_json: str) -> dict[str, str]:
@@ -46,16 +42,3 @@ def _component(found: Any) -> str:
 
 def _short(pattern: str) -> str:
     return pattern if len(pattern) <= 60 else f"{pattern[:57]}..."
-
-
-def gpus() -> list[str]:
-    """Names of the NVIDIA GPUs; asked of the driver's own tool, as torch takes seconds to import."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    command = [tool, "--query-gpu=name", "--format=csv,noheader"]
-    try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=_DRIVER_WAIT_S, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    return [line.strip() for line in ended.stdout.splitlines() if line.strip()]

@@ -59,5 +59,6 @@ def _scaling(axes: Any, points: Sequence[Point], plan: Plan) -> None:
         if line:
             axes.plot(*zip(*line, strict=True), marker="o", label=engine)
     axes.set(xlabel="threads", ylabel="MB/s", title=f"an unseen prompt of {megabytes(length)}", ylim=(0, None))
+    axes.set_xticks([*plan.scaling, plan.threads])
     axes.grid(alpha=0.3)
     axes.legend()

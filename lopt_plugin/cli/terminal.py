@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -10,10 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+_PIPED_WIDTH = 200
+
 
 def results() -> Console:
-    """For what the user asked for."""
-    return Console(highlight=False)
+    """For what the user asked for. Lines that go to a file or a pipe are not broken at 80 characters."""
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH
+    return Console(highlight=False, width=wide)
 
 
 def errors() -> Console:

@@ -206,6 +206,9 @@ class Core:
     def pre_tokens(self, text: str) -> list[tuple[int, int]]:
         """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""
 
+    def pre_token_array(self, text: str) -> npt.NDArray[np.int64]:
+        """`pre_tokens` as int64 [n, 2]: begin and end."""
+
     def normalize(self, text: str) -> str:
         """One stretch as the normalizer leaves it."""
 

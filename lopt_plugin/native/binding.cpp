@@ -112,11 +112,22 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     std::vector<std::tuple<size_t, size_t>> pre_tokens(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
-        std::vector<Span> spans;
-        core().method().encoder().pre_tokens(begin, begin + utf8.size(), spans);
         std::vector<std::tuple<size_t, size_t>> offsets;
-        for (const auto& span : spans) offsets.emplace_back(span.begin - begin, span.end - begin);
+        for (const auto& span : spans_of(utf8)) offsets.emplace_back(span.begin - begin, span.end - begin);
         return offsets;
+    }
+    nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> pre_token_array(nb::str text) const {
+        const std::string_view utf8 = utf8_of(text);
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        const std::vector<Span> spans = spans_of(utf8);
+        auto* offsets = static_cast<int64_t*>(std::malloc(2 * spans.size() * sizeof(int64_t) + 1));
+        if (!offsets) throw std::bad_alloc();
+        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        for (size_t i = 0; i < spans.size(); i++) {
+            offsets[2 * i] = spans[i].begin - begin;
+            offsets[2 * i + 1] = spans[i].end - begin;
+        }
+        return nb::ndarray<nb::numpy, int64_t, nb::ndim<2>>(offsets, {spans.size(), 2}, owner);
     }
     nb::str normalize(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);
@@ -156,6 +167,15 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         result["matcher_usable"] = core().method().model().matcher().usable();
         return result;
     }
+
+  private:
+    std::vector<Span> spans_of(std::string_view utf8) const {
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        std::vector<Span> spans;
+        const InterpreterUnlocked unlocked;
+        core().method().encoder().pre_tokens(begin, begin + utf8.size(), spans);
+        return spans;
+    }
 };
 
 }  // namespace
@@ -175,6 +195,7 @@ NB_MODULE(_core, module) {
              nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "",
              nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none())
         .def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
+        .def("pre_token_array", &PythonBytePairCore::pre_token_array, nb::arg("text"))
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
