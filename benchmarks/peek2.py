@@ -20,7 +20,7 @@ from typing import Any
 
 from corpora import corpus_files, prompts
 from report import Plot, Report, Table, number
-from script import add_output, end, errors, names, parse
+from script import add_output, end, errors, known_corpus, names, parse
 from tokenizer_files import tokenizer_files, tokenizer_json
 from tokenizers import PreTokenizedString, Tokenizer, pre_tokenizers
 
@@ -30,7 +30,7 @@ from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
 TOKENIZERS = ("llama3", "qwen3", "gpt_oss")
-CORPORA = ("leval_en", "zh", "code", "math")
+CORPORA = ("zh", "code", "math")  # and English
 ABOUT = """\
 The pre-tokenizer alone, one thread, {prompts} texts of {prompt_chars:,} characters of each corpus, MB/s,
 medians. `HF Split` is the Split step of the tokenizer (a regex engine), `scan` the native core's: each to its
@@ -198,7 +198,7 @@ def _arguments() -> argparse.Namespace:
     made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     default = [name for name in TOKENIZERS if name in tokenizer_files()]
     made.add_argument("--tokenizers", type=names, default=default, help="names or paths (default %(default)s)")
-    default = [name for name in CORPORA if name in corpus_files()]
+    default = [known_corpus("leval_en"), *(name for name in CORPORA if name in corpus_files())]
     made.add_argument("--corpora", type=names, default=default, help="names or paths (default %(default)s)")
     made.add_argument("--prompts", type=int, default=15, help="texts of a corpus (default %(default)s)")
     made.add_argument("--prompt-chars", type=int, default=100_000, help="characters of a text (default %(default)s)")
