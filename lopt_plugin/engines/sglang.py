@@ -26,9 +26,9 @@ LOADED_AS = "huggingface"
 APP_VARIABLE = "SGLANG_HTTP_SERVER_APP_PATH"
 APP = "lopt_plugin.engines.sglang_app:app"
 
-GET_TOKENIZER = "sglang.srt.utils.hf_transformers.tokenizer.get_tokenizer"
-GET_PROCESSOR = "sglang.srt.utils.hf_transformers.processor.get_processor"
-CHECK_SERVER_ARGS = "sglang.srt.server_args.ServerArgs.check_server_args"
+GET_TOKENIZER = "sglang.srt.utils.hf_transformers.tokenizer:get_tokenizer"
+GET_PROCESSOR = "sglang.srt.utils.hf_transformers.processor:get_processor"
+CHECK_SERVER_ARGS = "sglang.srt.server_args:ServerArgs.check_server_args"
 # The module that tokenizes prompts, with names of its own for the first two.
 TOKENIZER_MANAGER = "sglang.srt.managers.tokenizer_manager"
 
@@ -81,7 +81,7 @@ def _register_hooks() -> None:
         pkgutil.resolve_name(target)
     for target, hook in hooks.items():
         if target not in _registered:
-            HookRegistry.register(target, hook, HookType.AROUND)
+            HookRegistry.register(target.replace(":", "."), hook, HookType.AROUND)
             _registered.add(target)
 
 
@@ -152,7 +152,7 @@ def _reach_tokenizer_workers(log_level: str) -> None:
 
 
 def _raise_if_inactive() -> None:
-    tokenizes_with = [f"{TOKENIZER_MANAGER}.{target.rpartition('.')[2]}" for target in (GET_TOKENIZER, GET_PROCESSOR)]
+    tokenizes_with = [f"{TOKENIZER_MANAGER}:{target.rpartition(':')[2]}" for target in (GET_TOKENIZER, GET_PROCESSOR)]
     unhooked = [target for target in (GET_TOKENIZER, GET_PROCESSOR, *tokenizes_with) if not _answers(target)]
     if not unhooked:
         return
