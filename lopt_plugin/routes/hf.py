@@ -117,7 +117,7 @@ class HfRoute:
     def _call_state(self, split_special_tokens: bool, truncation: Truncation | None) -> Iterator[None]:
         backend = self.backend
         found = backend.truncation, backend.padding, backend.encode_special_tokens
-        _set_call_state(
+        set_call_state(
             backend,
             None
             if truncation is None
@@ -133,12 +133,13 @@ class HfRoute:
         try:
             yield
         finally:
-            _set_call_state(backend, *found)
+            set_call_state(backend, *found)
 
 
-def _set_call_state(
+def set_call_state(
     backend: Tokenizer, truncation: dict[str, Any] | None, padding: dict[str, Any] | None, split_special_tokens: bool
 ) -> None:
+    """Sets what differs; under the route's lock."""
     # Every setter waits for, or fails because of, threads that use the backend; so only what differs is set.
     if backend.truncation != truncation:
         if truncation is None:
