@@ -71,19 +71,19 @@ class HfRoute:
         add_special_tokens: bool,
         split_special_tokens: bool,
         truncation: Truncation | None = None,
+        in_words: bool = False,
     ) -> list[Encoding]:
-        """One Encoding a text or pair of texts, as HF makes them."""
+        """One Encoding a text or pair of texts, as HF makes them; with `in_words`, texts are lists of words."""
 
         def encode() -> list[Encoding]:
             with self._call_state(split_special_tokens, truncation):
                 # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
-                return [self._encode(text, add_special_tokens) for text in texts]
+                return [self._encode(text, add_special_tokens, in_words) for text in texts]
 
         return self.call(encode)
 
-    def _encode(self, row: Row, add_special_tokens: bool) -> Encoding:
+    def _encode(self, row: Row, add_special_tokens: bool, in_words: bool) -> Encoding:
         text, pair = row if isinstance(row, tuple) else (row, None)
-        in_words = isinstance(text, list)
         return self.backend.encode(text, pair, is_pretokenized=in_words, add_special_tokens=add_special_tokens)
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
