@@ -537,7 +537,9 @@ def hf_encodings(hf: HfRoute, rows: Sequence[Row], request: RowRequest) -> list[
     truncation = None
     if request.limit is not None:
         truncation = Truncation(request.limit, "left" if request.keep_end else "right", request.cut, request.stride)
-    encodings = hf.encodings(rows, request.add_special_tokens, request.split_special_tokens, truncation)
+    special, split = request.add_special_tokens, request.split_special_tokens
+    in_words = any(isinstance(row[0] if isinstance(row, tuple) else row, list) for row in rows)
+    encodings = hf.encodings(rows, special, split, truncation, in_words)
     lengths = [len(encoding.ids) for encoding in encodings]
     if request.overflow:
         encodings = [part for encoding in encodings for part in (encoding, *encoding.overflowing)]

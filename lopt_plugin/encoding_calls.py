@@ -18,6 +18,7 @@ from .call_arguments import (
     wanted_of_encode_plus,
 )
 from .encoder import Encoder
+from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
 from .routes import CannotEncodeError, Row
@@ -48,6 +49,8 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
 
     _lopt_encoder: Encoder | None = None
     _lopt_settings: Settings | None = None
+    # What the calls since the last one of transformers would have set; None if there were none.
+    _lopt_left: LeftSettings | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -121,7 +124,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                     limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
                 else:
                     max_length_given = None
-                return self._lopt_encode_one(
+                result = self._lopt_encode_one(
                     text,
                     add_special_tokens,
                     self.split_special_tokens,
@@ -131,6 +134,10 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                     return_attention_mask,
                     verbose,
                 )
+                left = self._lopt_left
+                if limit is not None or left is None or left.call is not None:
+                    self._lopt_leave(truncation, limit)
+                return result
             except NotPlainError:
                 # `_encode_plus` comes to the same answer, and counts it.
                 pass
@@ -190,6 +197,9 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                 else:
                     max_length_given = None
                 ids, _ = self._lopt_ids(text, add_special_tokens, self.split_special_tokens, limit, None)
+                left = self._lopt_left
+                if limit is not None or left is None or left.call is not None:
+                    self._lopt_leave(truncation, limit)
                 if max_length_given is None and len(ids) > self.model_max_length:
                     self._eventual_warn_about_too_long_sequence(ids, None, True)
                 return ids
@@ -208,6 +218,17 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             **kwargs,
         )
 
+    def _lopt_leave(self, truncation: Any, limit: int | None, stride: int = 0, padding: Padding | None = None) -> None:
+        """Notes what a call asked for; truncation: the argument of that name, or its value."""
+        call = None
+        if limit is not None or padding is not None:
+            strategy = truncation if truncation in ("only_first", "only_second") else "longest_first"
+            strategy = None if limit is None else str(getattr(strategy, "value", strategy))
+            call = CallSettings(strategy, limit, stride, self.truncation_side, padding)
+        left = self._lopt_left
+        if left is None or left.call != call:
+            self.__dict__["_lopt_left"] = LeftSettings(self._tokenizer, call)
+
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:
             if self._lopt_not_direct is not None:
@@ -223,6 +244,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             if not TRANSFORMERS_4:
                 encoder.count_hf_call(str(reason))
         hf = super()._encode_plus
+        self.__dict__.pop("_lopt_left", None)
         return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(text, text_pair, *args, **kwargs)))
 
     def _lopt_encode(self, rows: list[Row], batched: bool, wanted: Wanted) -> BatchEncoding:
@@ -241,6 +263,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             wanted.attention_mask,
             wanted.verbose,
         )
+        self._lopt_leave(wanted.cut, wanted.limit)
         return result
 
     def _lopt_only_ids(self, rows: list[Row], wanted: Wanted) -> bool:
@@ -296,6 +319,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             data["overflow_to_sample_mapping"] = encoded.samples
         for ids in encoded.ids:
             self._eventual_warn_about_too_long_sequence(ids, wanted.max_length, wanted.verbose)
+        self._lopt_leave(wanted.cut, wanted.limit, wanted.stride, padding)
         assert snapshot.native is not None
         source = (encoder, snapshot, tuple(rows), request)
         result = LazyBatchEncoding.of(data, source, sequences(snapshot.native, rows[0], request))
@@ -433,6 +457,7 @@ class EncodingCalls4(EncodingCalls):
             encoder = self.lopt
             encoder.count_hf_call(str(reason))
         hf = super()._batch_encode_plus
+        self.__dict__.pop("_lopt_left", None)
         return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(batch_text_or_text_pairs, *args, **kwargs)))
 
 

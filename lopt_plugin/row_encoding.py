@@ -99,9 +99,9 @@ def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, k
         raise CannotEncodeError("a post-processor whose template is not known")
     if request.offsets and not native.gives_offsets:
         raise CannotEncodeError("offsets are not native for this tokenizer")
-    if request.stride and request.limit is not None:
-        if request.limit - native.templates.single.ids_added <= request.stride:
-            raise CannotEncodeError("stride is not smaller than max_length")
+    room = None if request.limit is None else request.limit - native.templates.single.ids_added
+    if request.stride and room is not None and room <= request.stride:
+        raise CannotEncodeError("stride is not smaller than max_length")
     limits = [_limit_of(native, row, request) for row in rows]
     if kind is Arrays and not request.offsets and request.padding is not None and len(rows) > 1:
         texts = [row for row in rows if isinstance(row, str)]
@@ -245,10 +245,9 @@ def _tokens(
             else:
                 ids, offsets = native.text_with_offsets(text, split, None, False, as_lists=kind.as_lists)
                 of_row.append(_Text(ids, offsets, len(ids)))
-        first_moves = request.keep_end or request.overflow
-        if native.first_offset_differs and request.offsets and first_moves and limit is not None:
-            if sum(text.length for text in of_row) > limit:
-                raise CannotEncodeError("the first offset of a text depends on where it is cut")
+        first_matters = native.first_offset_differs and request.offsets and (request.keep_end or request.overflow)
+        if first_matters and limit is not None and sum(text.length for text in of_row) > limit:
+            raise CannotEncodeError("the first offset of a text depends on where it is cut")
         yield of_row
 
 

@@ -6,7 +6,8 @@ tokenizer.
 
 Two things differ, and only for who looks at `_tokenizer` directly: a call that the Encoder answers leaves the
 truncation, padding and `encode_special_tokens` of the Rust tokenizer as they are, where HF leaves its own settings
-behind; and the methods that change the Rust tokenizer are watched (backend_watch says what is noticed).
+behind (what is saved, copied or pickled has the first two as HF leaves them); and the methods that change the Rust
+tokenizer are watched (backend_watch says what is noticed).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from .settings import SETTING_NAMES, Settings
 
 logger = logging.getLogger("lopt_plugin")
 
-_OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
+_OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings", "_lopt_left")
 
 
 def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> PreTrainedTokenizerFast:
@@ -83,6 +84,9 @@ class LoptMixin(EncodingCalls4 if TRANSFORMERS_4 else EncodingCalls):  # type: i
 
     def _lopt_original(self) -> PreTrainedTokenizerFast:
         """The tokenizer as an object of the class it had before, sharing the Rust tokenizer and every attribute."""
+        left = self.__dict__.pop("_lopt_left", None)
+        if left is not None:
+            left.settle(self.lopt.hf)
         original_class = self._lopt_original_class
         original = original_class.__new__(original_class)
         original.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _OWN_ATTRIBUTES})

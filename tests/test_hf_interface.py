@@ -666,11 +666,11 @@ def test_explain_counts_and_gives_reasons(small: Any) -> None:
     ours(SAMPLE, "pair")
     ours(SAMPLE, truncation=True, max_length=9, return_overflowing_tokens=True)
     ours(SAMPLE.split(), is_split_into_words=True)
+    ours(tuple(SAMPLE.split()), is_split_into_words=True)
     explained = ours.lopt.explain()
     assert explained["route"] == "native", explained["reason"]
-    assert explained["calls"]["native"] == 3
-    assert explained["calls"]["hf"] == 2
-    assert explained["hf_calls"]["return_overflowing_tokens"] == 1
+    assert explained["calls"]["native"] == 5
+    assert explained["hf_calls"] == {"words that are not a list": 1}
 
 
 def test_from_pretrained_takes_settings(folder: Path) -> None:

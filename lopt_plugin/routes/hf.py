@@ -71,19 +71,19 @@ class HfRoute:
         add_special_tokens: bool,
         split_special_tokens: bool,
         truncation: Truncation | None = None,
+        in_words: bool = False,
     ) -> list[Encoding]:
-        """One Encoding a text or pair of texts, as HF makes them."""
+        """One Encoding a text or pair of texts, as HF makes them; with `in_words`, texts are lists of words."""
 
         def encode() -> list[Encoding]:
             with self._call_state(split_special_tokens, truncation):
                 # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
-                return [self._encode(text, add_special_tokens) for text in texts]
+                return [self._encode(text, add_special_tokens, in_words) for text in texts]
 
         return self.call(encode)
 
-    def _encode(self, row: Row, add_special_tokens: bool) -> Encoding:
+    def _encode(self, row: Row, add_special_tokens: bool, in_words: bool) -> Encoding:
         text, pair = row if isinstance(row, tuple) else (row, None)
-        in_words = isinstance(text, list)
         return self.backend.encode(text, pair, is_pretokenized=in_words, add_special_tokens=add_special_tokens)
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
@@ -117,7 +117,7 @@ class HfRoute:
     def _call_state(self, split_special_tokens: bool, truncation: Truncation | None) -> Iterator[None]:
         backend = self.backend
         found = backend.truncation, backend.padding, backend.encode_special_tokens
-        _set_call_state(
+        set_call_state(
             backend,
             None
             if truncation is None
@@ -133,12 +133,13 @@ class HfRoute:
         try:
             yield
         finally:
-            _set_call_state(backend, *found)
+            set_call_state(backend, *found)
 
 
-def _set_call_state(
+def set_call_state(
     backend: Tokenizer, truncation: dict[str, Any] | None, padding: dict[str, Any] | None, split_special_tokens: bool
 ) -> None:
+    """Sets what differs; under the route's lock."""
     # Every setter waits for, or fails because of, threads that use the backend; so only what differs is set.
     if backend.truncation != truncation:
         if truncation is None:
