@@ -15,6 +15,7 @@ Whatever fails in here is logged, and vLLM goes on with the tokenizer it would h
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import logging
@@ -41,9 +42,8 @@ RENDERER_METHODS = {
     "tokenize_prompts_async": ["self", "prompts", "params"],
 }
 
-# The code of the first and the last was read, as were some between.
-OLDEST_KNOWN_VERSION = (0, 24)
-NEWEST_KNOWN_VERSION = (0, 33)
+# Those that ran the engine tests. The README's table says when.
+TRIED_VERSIONS = ("0.24.0", "0.32.0")
 
 # Below "vllm", so that vLLM's own handlers, levels and process names apply.
 logger = logging.getLogger("vllm.lopt_plugin")
@@ -153,7 +153,8 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
             _count_left_alone(tokenizer)
             return load_renderer(self, renderer_mode, config, tokenizer)
         tokenizer.lopt.observer = prometheus.observer()
-        if renderer_mode in (MODE, "hf") and _is_on(RENDERER_VARIABLE, "1") and _renderer_is_known():
+        ours_fits = renderer_mode in (MODE, "hf") and RENDERER_MODE in self.renderers
+        if ours_fits and _is_on(RENDERER_VARIABLE, "1") and _renderer_is_known():
             renderer_mode = RENDERER_MODE
         renderer = load_renderer(self, renderer_mode, config, tokenizer)
         if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
@@ -273,7 +274,7 @@ def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | N
     name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
     threads = "" if explained is None else f", up to {explained['threads']} threads a prompt"
     versions = f"tokenizers {version('tokenizers')}, transformers {version('transformers')}, vLLM {_vllm_version()}"
-    message = f"lopt_plugin {__version__}: tokenizer {name} {what}{threads} ({versions}{_unknown_version()})"
+    message = f"lopt_plugin {__version__}: tokenizer {name} {what}{threads} ({versions}{_untried_version()})"
     if message not in _said:
         _said.add(message)
         logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)
@@ -287,14 +288,10 @@ def _vllm_version() -> str:
     return str(__version__)
 
 
-def _unknown_version() -> str:
+def _untried_version() -> str:
     from packaging.version import InvalidVersion, Version
 
-    try:
-        release = Version(_vllm_version()).release[:2]
-    except InvalidVersion:
-        release = (0, 0)
-    if OLDEST_KNOWN_VERSION <= release <= NEWEST_KNOWN_VERSION:
-        return ""
-    known = [".".join(map(str, version)) for version in (OLDEST_KNOWN_VERSION, NEWEST_KNOWN_VERSION)]
-    return f", a version that is not known to work; {known[0]} to {known[1]} are"
+    with contextlib.suppress(InvalidVersion):
+        if Version(_vllm_version()).release in [Version(tried).release for tried in TRIED_VERSIONS]:
+            return ""
+    return f", which was not tried; {' and '.join(TRIED_VERSIONS)} were"
