@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_process import ENVIRONMENT
 from texts import PARAGRAPH
+from vllm_process import ENVIRONMENT
 
 pytestmark = pytest.mark.engine
 

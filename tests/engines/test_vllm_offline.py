@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_process import run_script
 from texts import CHAT, CHOICES, MANY_PROMPTS, PROMPTS, REGEX, SCHEMA
+from vllm_process import run_script
 
 pytestmark = pytest.mark.engine
 
