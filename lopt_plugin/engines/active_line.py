@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Sequence
 from typing import Any
 
 
 def active_line(
     engine: str,
     engine_version: str,
-    known_versions: tuple[tuple[int, ...], tuple[int, ...]],
+    tried_versions: Sequence[str],
     tokenizer: Any,
     what: str,
     explained: dict[str, Any] | None,
 ) -> str:
     """The line about one tokenizer: `what` became of it, the threads of its `explained` route, and all versions.
 
-    `known_versions` are the oldest and the newest release of the engine that was tried, both of the same length.
+    `tried_versions` are the releases of the engine that the tests were run with; another one is named as untried.
     """
     from importlib.metadata import version
 
@@ -25,8 +27,8 @@ def active_line(
     name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
     threads = "" if explained is None else f", up to {explained['threads']} threads a prompt"
     versions = f"tokenizers {version('tokenizers')}, transformers {version('transformers')}, {engine} {engine_version}"
-    unknown = _unknown_version(engine_version, *known_versions)
-    return f"lopt_plugin {__version__}: tokenizer {name} {what}{threads} ({versions}{unknown})"
+    untried = _untried(engine_version, tried_versions)
+    return f"lopt_plugin {__version__}: tokenizer {name} {what}{threads} ({versions}{untried})"
 
 
 def show_our_log(engine_logger: str) -> None:
@@ -37,14 +39,10 @@ def show_our_log(engine_logger: str) -> None:
         ours.setLevel(logging.WARNING)
 
 
-def _unknown_version(engine_version: str, oldest: tuple[int, ...], newest: tuple[int, ...]) -> str:
+def _untried(engine_version: str, tried: Sequence[str]) -> str:
     from packaging.version import InvalidVersion, Version
 
-    try:
-        release = Version(engine_version).release[: len(oldest)]
-    except InvalidVersion:
-        release = (0,)
-    if oldest <= release <= newest:
-        return ""
-    known = [".".join(map(str, version)) for version in (oldest, newest)]
-    return f", a version that is not known to work; {known[0]} to {known[1]} are"
+    with contextlib.suppress(InvalidVersion):
+        if Version(engine_version).release in [Version(version).release for version in tried]:
+            return ""
+    return f", which was not tried; {' and '.join(tried)} {'was' if len(tried) == 1 else 'were'}"

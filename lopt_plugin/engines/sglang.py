@@ -32,7 +32,7 @@ CHECK_SERVER_ARGS = "sglang.srt.server_args:ServerArgs.check_server_args"
 # The module that tokenizes prompts, with names of its own for the first two.
 TOKENIZER_MANAGER = "sglang.srt.managers.tokenizer_manager"
 
-OLDEST_KNOWN_VERSION = NEWEST_KNOWN_VERSION = (0, 5, 23)
+TRIED_VERSIONS = ("0.5.23",)
 
 # Below "sglang", so that SGLang's own handlers and levels apply.
 logger = logging.getLogger("sglang.lopt_plugin")
@@ -244,10 +244,9 @@ _said: set[str] = set()
 
 
 def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-    known = OLDEST_KNOWN_VERSION, NEWEST_KNOWN_VERSION
     # SGLang's log does not tell its processes apart.
     what = f"in process {os.getpid()} {what}"
-    message = active_line("SGLang", _sglang_version(), known, tokenizer, what, explained)
+    message = active_line("SGLang", _sglang_version(), TRIED_VERSIONS, tokenizer, what, explained)
     if message not in _said:
         _said.add(message)
         logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)

@@ -15,6 +15,7 @@ Whatever fails in here is logged, and vLLM goes on with the tokenizer it would h
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import logging
@@ -42,9 +43,8 @@ RENDERER_METHODS = {
     "tokenize_prompts_async": ["self", "prompts", "params"],
 }
 
-# The code of the first and the last was read, as were some between.
-OLDEST_KNOWN_VERSION = (0, 24)
-NEWEST_KNOWN_VERSION = (0, 33)
+# Those that ran the engine tests. The README's table says when.
+TRIED_VERSIONS = ("0.24.0", "0.32.0")
 
 # Below "vllm", so that vLLM's own handlers, levels and process names apply.
 logger = logging.getLogger("vllm.lopt_plugin")
@@ -150,7 +150,8 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
             _count_left_alone(tokenizer)
             return load_renderer(self, renderer_mode, config, tokenizer)
         tokenizer.lopt.observer = prometheus.observer()
-        if renderer_mode in (MODE, "hf") and _is_on(RENDERER_VARIABLE, "1") and _renderer_is_known():
+        ours_fits = renderer_mode in (MODE, "hf") and RENDERER_MODE in self.renderers
+        if ours_fits and _is_on(RENDERER_VARIABLE, "1") and _renderer_is_known():
             renderer_mode = RENDERER_MODE
         renderer = load_renderer(self, renderer_mode, config, tokenizer)
         if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
@@ -263,8 +264,7 @@ _said: set[str] = set()
 
 
 def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-    known = OLDEST_KNOWN_VERSION, NEWEST_KNOWN_VERSION
-    message = active_line("vLLM", _vllm_version(), known, tokenizer, what, explained)
+    message = active_line("vLLM", _vllm_version(), TRIED_VERSIONS, tokenizer, what, explained)
     if message not in _said:
         _said.add(message)
         logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from vllm_process import API_SERVERS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vllm_demo"))
 
@@ -22,7 +23,6 @@ ARGUMENTS = (
     "--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--reasoning-parser", "qwen3",
     "--enable-lora", "--max-lora-rank", "8",
 )  # fmt: skip
-API_SERVERS = 2
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_process import run_vllm
 from texts import PARAGRAPH, PROMPTS
+from vllm_process import run_vllm
 
 pytestmark = pytest.mark.engine
 

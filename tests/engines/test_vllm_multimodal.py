@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from own_process import run_script
 from texts import CAPTION_PROMPTS
+from vllm_process import run_script
 
 pytestmark = pytest.mark.engine
 IMAGE_TOKENS = 4

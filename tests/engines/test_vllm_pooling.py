@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_process import run_script
 from texts import DOCUMENTS, QUERIES
+from vllm_process import run_script
 
 pytestmark = pytest.mark.engine
 

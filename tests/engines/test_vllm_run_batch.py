@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_process import run_vllm
 from texts import CHAT, PROMPTS
+from vllm_process import run_vllm
 
 pytestmark = pytest.mark.engine
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conftest import API_SERVERS
 from texts import CHAT, PARAGRAPH, PROMPTS
+from vllm_process import API_SERVERS
 
 pytestmark = pytest.mark.engine
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
+# Of the server in mode lopt.
+API_SERVERS = 2
 HERE = Path(__file__).resolve().parent
 
 
