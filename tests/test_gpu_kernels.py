@@ -216,6 +216,10 @@ def test_the_interpreter_as_it_is(pattern: str) -> None:
     assert np.array_equal(_boundaries(text, pattern, 16), _reference(text, pattern))
 
 
+def test_patterns_are_those_of_the_reference() -> None:
+    assert set(PATTERNS) == set(naive_boundaries.PATTERNS)
+
+
 def test_refusals() -> None:
     text = to_device(np.zeros(8, dtype=np.uint8))
     with pytest.raises(ValueError, match="know no split pattern 'clip'"):
