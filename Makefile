@@ -2,6 +2,7 @@
 #   make test           the whole suite, in .venv (with Ray and datasets) and, for the engines, in .venv-vllm; ruff, mypy
 #   make test-sglang    the tests against the real SGLang server, in .venv-sglang (Python 3.11 or newer)
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
 #   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
 #   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
@@ -14,7 +15,8 @@ PYTHON ?= python3
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: test test-core test-engines test-examples test-sglang test-sanitize demo demo-sglang bench lint clean environment wheel
+.PHONY: test test-core test-engines test-examples test-sglang test-sanitize gpu-test demo demo-sglang bench lint clean \
+	environment wheel
 
 test: lint test-core test-examples test-engines
 
@@ -53,6 +55,11 @@ test-sanitize: environment
 		.venv/bin/pytest --capture=sys -k 'not memory and not fork and not each_code_point' tests/test_native_*.py \
 		tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py tests/test_sentencepiece.py \
 		tests/test_wordpiece*.py tests/test_offsets.py
+
+# Needs pytest, tokenizers, transformers, torch and triton, and the native core in the checkout or installed; no network.
+gpu-test:
+	$(PYTHON) -c "import torch; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
+	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) -m pytest -p no:cacheprovider tests/test_gpu_*.py
 
 demo:
 	examples/vllm_demo/environment.sh .venv-demo

@@ -397,7 +397,7 @@ def test_explain_is_json(backend: Tokenizer, fake: Any) -> None:
     assert explained["threads"] == 2
     assert explained["versions"].keys() == {"lopt_plugin", "tokenizers", "transformers", "python", "character_classes"}
     assert explained["self_check"]["mismatch"] is None
-    assert explained["calls"] == {"native": 1, "hf_chunks": 0, "hf": 0, "verified": 0}
+    assert explained["calls"] == {"native": 1, "hf_chunks": 0, "gpu": 0, "hf": 0, "verified": 0}
 
 
 def test_two_encoders_of_one_backend_both_notice(backend: Tokenizer, fake: Any) -> None:

@@ -58,7 +58,7 @@ def test_long_texts_are_divided_where_the_native_route_cannot_be_had(
     assert (explained["route"], explained["reason"]) == ("hf_chunks", reason)
     assert explained["text"]["route"] == "hf_chunks"
     assert explained["text"]["chunks"] == -(-len(LONG) // 150)
-    assert explained["calls"] == {"native": 0, "hf_chunks": 3, "hf": 1, "verified": 0}
+    assert explained["calls"] == {"native": 0, "hf_chunks": 3, "gpu": 0, "hf": 1, "verified": 0}
     counts = explained["hf_chunks"]["counts"]
     assert counts["texts"] == 4
     assert counts["cuts"] + counts["matches"] + counts["given_up"] + counts["texts"] == counts["chunks"]

@@ -239,7 +239,7 @@ def test_encode_with_offsets() -> None:
         assert offsets.tolist() == [list(offset) for offset in encoding.offsets]
         assert ids.dtype == offsets.dtype == np.int32
     assert encoder.encode_with_offsets("", False)[1].shape == (0, 2)
-    assert encoder.explain()["calls"] == {"native": 3, "hf_chunks": 0, "hf": 0, "verified": 0}
+    assert encoder.explain()["calls"] == {"native": 3, "hf_chunks": 0, "gpu": 0, "hf": 0, "verified": 0}
     with pytest.raises(TypeError):
         encoder.encode_with_offsets(None)  # type: ignore[arg-type]
 

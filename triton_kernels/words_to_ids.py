@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -65,11 +66,17 @@ class WordsToIds:
         self.cached_words = 0
 
     def __call__(
-        self, text_words: torch.Tensor, text_bytes: int, word_starts: torch.Tensor, separators: Separators
+        self,
+        text_words: torch.Tensor,
+        text_bytes: int,
+        word_starts: torch.Tensor,
+        separators: Separators,
+        observe: Callable[[str], None] = lambda stage: None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Ids, int32 [n], and row offsets, int64 [rows + 1], in memory of their own.
 
-        text_words: `device_words.padded` of the text; word_starts: int32 [words + 1].
+        text_words: `device_words.padded` of the text; word_starts: int32 [words + 1]. observe: called with a stage's
+        name when its kernels are launched.
         """
         words = len(word_starts) - 1
         take = self.workspace.take
@@ -79,6 +86,7 @@ class WordsToIds:
         vocabulary = tables.slots, tables.rests, tables.longest
         tile = factor * lookup.TILE
         lookup.lookup(text_words, word_starts, *vocabulary, word_ids, missed, missed_count, tile=tile)
+        observe("lookup")
         numbers = emit.place_separators(word_starts, word_ids, separators.positions, separators.token_ids)
         merged = take("merged", text_bytes, torch.int32)
         try:
@@ -87,10 +95,12 @@ class WordsToIds:
             # Claims without ids must not outlive the batch.
             self.empty_cache()
             raise
+        observe("cache and merges")
         id_offsets = take("id_offsets", words + 1, torch.int64)
         emit.offsets(word_ids, counts, id_offsets, self.cache, tile=factor * emit.TILE)
         ids = torch.empty(int(id_offsets[-1]), dtype=torch.int32, device=self.workspace.device)
         emit.emit(word_ids, word_starts, merged, counts, id_offsets, self.cache, ids, tile=factor * emit.TILE)
+        observe("emit")
         row_offsets = torch.zeros(len(separators.row_ends) + 1, dtype=torch.int64, device=self.workspace.device)
         row_offsets[1:] = id_offsets[numbers[separators.row_ends] + 1]
         return ids, row_offsets

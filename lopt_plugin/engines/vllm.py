@@ -15,7 +15,6 @@ Whatever fails in here is logged, and vLLM goes on with the tokenizer it would h
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import logging

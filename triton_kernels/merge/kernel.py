@@ -44,8 +44,9 @@ from ..variant import Variant
 from .table import NO_MERGE
 
 ROWS = (16, 32, 64)
-# Tokens that one program holds.
+# Tokens that one program holds, and its warps: so no version of Triton that was tried needs stack.
 TILE = 256
+WARPS = {16: 4, 32: 8, 64: 4}
 
 _NO_MERGE = tl.constexpr(NO_MERGE)
 
@@ -161,7 +162,18 @@ def merge(
     if len(chosen):
         words = max(1, tile // row)
         _merge_kernel[(triton.cdiv(len(chosen), words),)](
-            text, word_starts, chosen, pairs, byte_ids, merged, counts, len(chosen), len(pairs) - 1, words, row
+            text,
+            word_starts,
+            chosen,
+            pairs,
+            byte_ids,
+            merged,
+            counts,
+            len(chosen),
+            len(pairs) - 1,
+            words,
+            row,
+            num_warps=WARPS[row],
         )
 
 
@@ -169,4 +181,4 @@ def variants() -> list[Variant]:
     """What `merge` compiles with its usual tile."""
     arrays = dict.fromkeys(("word_starts", "chosen", "byte_ids", "merged", "counts"), "*i32")
     types = {**arrays, "text": "*u8", "pairs": "*i64", "count": "i32", "last_slot": "i32"}
-    return [Variant(_merge_kernel, types, {"WORDS": TILE // row, "ROW": row}) for row in ROWS]
+    return [Variant(_merge_kernel, types, {"WORDS": TILE // row, "ROW": row}, WARPS[row]) for row in ROWS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,14 @@ from .tables import HostTables
 
 
 class DeviceBatch:
-    """Tables, buffers and word cache of one vocabulary on one device. Used by one batch at a time."""
+    """Tables, buffers and word cache of one vocabulary on one device. Used by one batch at a time.
+
+    observe: called with a stage's name when its kernels are launched; for who measures.
+    """
 
     def __init__(self, tables: HostTables, device: torch.device, cache_slots: int, tile_factor: int) -> None:
         self.device = device
+        self.observe: Callable[[str], None] = _nothing
         self._pattern = tables.pattern
         self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
         self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
@@ -40,9 +45,10 @@ class DeviceBatch:
             text_bytes = len(packed.data)
             text_words = self._upload(packed.data)
             text = text_words.view(torch.uint8)[:text_bytes]
+            self.observe("copy")
             word_starts = self._word_starts(text)
             separators = Separators(*(self._sent(a) for a in (packed.positions, packed.token_ids, packed.row_ends)))
-            ids, row_offsets = self._words_to_ids(text_words, text_bytes, word_starts, separators)
+            ids, row_offsets = self._words_to_ids(text_words, text_bytes, word_starts, separators, self.observe)
             if self.device.type == "cuda":
                 # The next batch, on whatever stream, uses the same buffers.
                 torch.cuda.current_stream().synchronize()
@@ -55,9 +61,12 @@ class DeviceBatch:
         scratch_size = max(boundaries.scratch_size(count, tile), compact.scratch_size(count, tile))
         scratch = take("scratch", scratch_size, torch.int32)
         classify.classify(text, self._pages, self._cells, classes, tile)
+        self.observe("classify")
         boundaries.boundaries(text, classes, self._pattern, starts, scratch, tile)
+        self.observe("boundaries")
         word_starts, word_count = take("word_starts", count + 1, torch.int32), take("word_count", 1, torch.int32)
         compact.compact(starts, word_starts, word_count, scratch, tile)
+        self.observe("compact")
         return word_starts[: int(word_count) + 1]
 
     def release(self) -> None:
@@ -84,3 +93,7 @@ class DeviceBatch:
         staged.view(torch.uint8)[: len(data)].numpy()[:] = np.frombuffer(data, dtype=np.uint8)
         text_words = self._workspace.take("text_words", words, torch.int64)
         return text_words.copy_(staged, non_blocking=True)
+
+
+def _nothing(stage: str) -> None:
+    pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ...character_classes import alphabet
 from ...pipeline import BytePairModel, Pipeline
+from ...pipeline.merges import Merge
 from ...pipeline.normalizers import MapCharacters, NormalizationForm
 from ...triton_kernels.classify.table import KindTable
 from ...triton_kernels.lookup.table import EntryTable
@@ -78,7 +79,7 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
     return HostTables(kind_table(load()), EntryTable.of(entries), PairTable.of(merges, byte_ids), pipeline.scanner)
 
 
-def _pairs(merges: list[str] | list[list[str]]) -> Iterator[tuple[str, str]]:
+def _pairs(merges: Sequence[Merge]) -> Iterator[tuple[str, str]]:
     for merge in merges:
         left, right = merge.split(" ") if isinstance(merge, str) else merge
         yield left, right
