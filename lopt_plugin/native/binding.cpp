@@ -222,6 +222,6 @@ NB_MODULE(_core, module) {
              nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
-    PythonBytePairCore::define(type, module, "Intervals");
+    PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
     define_word_piece(module);
 }

@@ -34,6 +34,8 @@ class Model {
           words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
         compatibility_.build_edges(merges_);
         link_shorter();
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
         merges_.forget_pairs();
         reproduction_ = {};
     }
@@ -42,6 +44,10 @@ class Model {
 
     const WordEncoder& words() const { return words_encoder_; }
     const Cuts& cuts() const { return cuts_; }
+    const Compatibility& compatibility() const { return compatibility_; }
+    const Trie& trie() const { return trie_; }
+    // Bytes of the longest entry that stands for whole pre-tokens only.
+    size_t longest_whole() const { return longest_whole_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
     bool ends_words() const { return ends_words_; }
@@ -149,6 +155,7 @@ class Model {
     LongWordTable long_words_;
     WordCache cache_;
     WordEncoder words_encoder_;
+    size_t longest_whole_ = 0;
 };
 
 }  // namespace lopt

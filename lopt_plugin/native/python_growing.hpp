@@ -37,6 +37,35 @@ class PythonIntervals {
     Intervals<Core> intervals_;
 };
 
+// The ids of a long word without a seam that grows at its end.
+template <class Core>
+class PythonWord {
+  public:
+    PythonWord(const Core& core, const IdObjects& objects) : core_(core), objects_(objects), word_(*core.method().word_model()) {}
+
+    // False where it is no such word any more; then this is of no use.
+    bool append(nb::str text) {
+        const Characters characters = characters_of(text);
+        if (!core_.is_word(characters, 0, characters.length, word_.size() == 0)) return false;
+        const WordText utf8(characters, 0, characters.length);
+        return word_.append(utf8.data(), utf8.size());
+    }
+    bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
+    size_t count() const { return word_.count(word_.size()); }
+    nb::object ids() const {
+        IdBuffer ids;
+        word_.ids(word_.size(), ids);
+        IdObjects::List list(objects_);
+        list.append(ids.data(), ids.size());
+        return nb::steal(list.finish());
+    }
+
+  private:
+    const Core& core_;
+    const IdObjects& objects_;
+    GrowingWord word_;
+};
+
 template <class Core>
 class PythonGrowing : public PythonCore<Core> {
   public:
@@ -117,9 +146,20 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
+    PythonWord<Core>* growing_word(nb::str text) const {
+        const Characters characters = characters_of(text);
+        if (characters.length < LONG_WORD || !this->core().is_word(characters, 0, characters.length, true)) return nullptr;
+        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->objects());
+        return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
+    }
+
     template <class Class>
-    static void define(Class& type, nb::module_& module, const char* intervals_name) {
+    static void define(Class& type, nb::module_& module, const char* intervals_name, const char* word_name) {
         PythonCore<Core>::define(type);
+        nb::class_<PythonWord<Core>>(module, word_name)
+            .def("append", &PythonWord<Core>::append, nb::arg("text"))
+            .def("count", &PythonWord<Core>::count)
+            .def("ids", &PythonWord<Core>::ids);
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
@@ -133,6 +173,7 @@ class PythonGrowing : public PythonCore<Core> {
             .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false)
             .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
+            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
