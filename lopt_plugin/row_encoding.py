@@ -162,6 +162,11 @@ def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, k
     texts = [text for row in rows for text in ([row] if isinstance(row, str) else row)]
     if request.offsets:
         tokens = _with_offsets(native, rows, limits, request, kind)
+    elif _ends_are_cut_off(native, rows, limits, request):
+        tokens = [
+            (kind.join([native.encode_limited(text, False, request.split_special_tokens, limit, False)]), None)
+            for text, limit in zip(texts, limits, strict=True)
+        ]
     else:
         tokens = [(ids, None) for ids in kind.texts(native, texts, request.split_special_tokens)]
     found = iter(tokens)
@@ -239,6 +244,20 @@ def _template(native: NativeRoute, row: Row, request: RowRequest) -> Template:
     if isinstance(row, str):
         return templates.single if request.add_special_tokens else templates.single_bare
     return templates.pair if request.add_special_tokens else templates.pair_bare
+
+
+def _ends_are_cut_off(
+    native: NativeRoute, rows: Sequence[Row], limits: Sequence[int | None], request: RowRequest
+) -> bool:
+    """Whether all rows are single texts, and one is so long that it is better not encoded to its end."""
+    if request.keep_end or request.cut == "only_second":
+        return False
+    over_long = False
+    for row, limit in zip(rows, limits, strict=True):
+        if not isinstance(row, str):
+            return False
+        over_long |= limit is not None and native.is_over_long(row, limit)
+    return over_long
 
 
 def _limit_of(native: NativeRoute, row: Row, request: RowRequest) -> int | None:

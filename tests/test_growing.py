@@ -21,6 +21,7 @@ from test_native_chunks import SHORT_TEXTS
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
+from lopt_plugin.row_encoding import Arrays, Lists, RowRequest
 from lopt_plugin.settings import Settings
 
 SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added"]
@@ -393,6 +394,11 @@ def test_right_truncation_gives_what_hf_gives(name: str) -> None:
         assert encoder.native_list(snapshot, text, True, False, limit, False) == reference.encode(text).ids
         lists = encoder.native_lists(snapshot, [text, "short", text[5:]], True, False, limit, False)
         assert lists == [reference.encode(row).ids for row in (text, "short", text[5:])]
+        for kind in (Lists, Arrays):
+            rows = [text, "short", "", text[7:]]
+            request = RowRequest(True, False, limit, "longest_first", False, None, False)
+            columns = encoder.native_rows(snapshot, rows, request, kind)
+            assert [list(ids) for ids in columns.ids] == [reference.encode(row).ids for row in rows]
     # What is cut off is still part of the text: a lone surrogate in it is an error.
     assert encoder.native_list(encoder.snapshot(), text + "\ud800", True, False, 10, False) is None
 
@@ -413,6 +419,22 @@ def test_where_hf_does_the_work(name: str) -> None:
     assert encoder.cut(text, 2) == longest_prefix(encoder, text, 2, True)
     assert encoder.intervals(text).count(2, 9) == len(expected(encoder, text[2:9], False))
     assert any(call.startswith("incremental: ") for call in encoder.explain()["hf_calls"])
+
+
+def test_seams_that_do_not_hold_are_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
+    native = encoder.snapshot().native
+    assert native is not None
+    monkeypatch.setattr(native, "_by_parts", lambda text: [])
+    growing = encoder.incremental()
+    growing.append("one two three")
+    assert growing.ids == expected(encoder, "one two three")
+    assert growing.stable == 0
+    assert encoder.count("one two three") == len(growing.ids)
+    assert "not taken apart" in caplog.text
+    assert encoder.explain()["core"]["seams_checked"] is False
+    assert encoder_of("tiny_qwen2").incremental().stable >= 0
+    assert encoder_of("tiny_qwen2").explain()["core"]["seams_checked"] is True
 
 
 def test_bad_texts() -> None:

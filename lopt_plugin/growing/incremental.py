@@ -46,6 +46,11 @@ class _Settled:
         return "".join([*reversed(self.before), *self.pieces])
 
 
+def _native_of(snapshot: Snapshot) -> NativeRoute | None:
+    native = snapshot.native
+    return native if native is not None and native.takes_apart() else None
+
+
 class IncrementalEncoder:
     """The ids of a text to which more is added.
 
@@ -77,7 +82,7 @@ class IncrementalEncoder:
         check_text(text)
         now = self._current()
         now.pieces.append(text)
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is not None and text:
             self._settle(native, now, text)
 
@@ -86,7 +91,7 @@ class IncrementalEncoder:
         check_text(text)
         now = self._current()
         now.before.append(text)
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None or not text:
             return
         head = text + now.head
@@ -106,7 +111,7 @@ class IncrementalEncoder:
     def ids(self) -> list[int]:
         """The ids of the text so far, a new list."""
         now = self._current()
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None:
             return self._by_hf(now)
         head, tail = self._edges(native, now)
@@ -124,7 +129,7 @@ class IncrementalEncoder:
     def count(self) -> int:
         """How many ids there are, without building them."""
         now = self._current()
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None:
             return len(self._by_hf(now))
         settled = len(now.ids) + sum(map(len, now.front))
@@ -142,7 +147,7 @@ class IncrementalEncoder:
         0 where Hugging Face does the work: nothing is known then.
         """
         now = self._current()
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None:
             return 0
         first = native.prefix_length if self._add_special_tokens else 0
@@ -176,8 +181,9 @@ class IncrementalEncoder:
         text = now.text
         self._now = anew = _Settled(made_for, pieces=[text])
         self._head_ids = self._tail_ids = self._word = None
-        if made_for.native is not None and text:
-            self._settle(made_for.native, anew, text)
+        native = _native_of(made_for)
+        if native is not None and text:
+            self._settle(native, anew, text)
         return anew
 
     def _settle(self, native: NativeRoute, now: _Settled, text: str) -> None:
