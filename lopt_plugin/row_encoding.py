@@ -163,10 +163,11 @@ def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, k
     if request.offsets:
         tokens = _with_offsets(native, rows, limits, request, kind)
     elif _ends_are_cut_off(native, rows, limits, request):
-        tokens = [
-            (kind.join([native.encode_limited(text, False, request.split_special_tokens, limit, False)]), None)
+        firsts = [
+            native.encode_limited(text, False, request.split_special_tokens, limit, False)
             for text, limit in zip(texts, limits, strict=True)
         ]
+        tokens = [(ids if kind is Lists else np.array(ids, dtype=np.int64), None) for ids in firsts]
     else:
         tokens = [(ids, None) for ids in kind.texts(native, texts, request.split_special_tokens)]
     found = iter(tokens)
