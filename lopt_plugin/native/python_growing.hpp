@@ -46,9 +46,9 @@ class PythonWord {
     // False where it is no such word any more; then this is of no use.
     bool append(nb::str text) {
         const Characters characters = characters_of(text);
-        if (!core_.is_word(characters, 0, characters.length, word_.size() == 0)) return false;
-        const WordText utf8(characters, 0, characters.length);
-        return word_.append(utf8.data(), utf8.size());
+        if (characters.length < LONG_WORD) return append(characters);
+        const InterpreterUnlocked unlocked;
+        return append(characters);
     }
     bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
     size_t count() const { return word_.count(word_.size()); }
@@ -61,6 +61,12 @@ class PythonWord {
     }
 
   private:
+    bool append(const Characters& text) {
+        if (!core_.is_word(text, 0, text.length, word_.size() == 0)) return false;
+        const WordText utf8(text, 0, text.length);
+        return word_.append(utf8.data(), utf8.size());
+    }
+
     const Core& core_;
     const IdObjects& objects_;
     GrowingWord word_;
@@ -83,16 +89,16 @@ class PythonGrowing : public PythonCore<Core> {
         return nb::steal(list.finish());
     }
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
-        checked_part(text, begin, end);
-        const Characters characters = characters_of(text);
-        const size_t seam = lopt::last_seam(this->core(), characters, begin, end.value_or(characters.length));
+        const Characters characters = characters_of(text), part = checked_part(text, begin, end);
+        size_t seam = 0;
+        with_lock_if_short(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
         return seam ? std::optional(seam) : std::nullopt;
     }
     std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
-        checked_part(text, begin, end);
-        const Characters characters = characters_of(text);
-        const size_t stop = end.value_or(characters.length);
-        const size_t seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop);
+        const Characters characters = characters_of(text), part = checked_part(text, begin, end);
+        const size_t stop = begin + part.length;
+        size_t seam = stop;
+        with_lock_if_short(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
@@ -148,7 +154,7 @@ class PythonGrowing : public PythonCore<Core> {
 
     PythonWord<Core>* growing_word(nb::str text) const {
         const Characters characters = characters_of(text);
-        if (characters.length < LONG_WORD || !this->core().is_word(characters, 0, characters.length, true)) return nullptr;
+        if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
         auto word = std::make_unique<PythonWord<Core>>(this->core(), this->objects());
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }
@@ -212,6 +218,10 @@ class PythonGrowing : public PythonCore<Core> {
     }
 
     size_t count_all(const Characters& text, size_t threads, bool split_special) const {
+        if (threads < 2 || text.length <= RANGE) {
+            typename Core::Borrowed space(this->core());
+            return count_ids(this->core(), text, 0, text.length, false, split_special, SIZE_MAX, *space);
+        }
         std::vector<Range> ranges;
         add_ranges(text, 0, threads, ranges);
         return count_ranges({text}, ranges, threads, split_special)[0];
