@@ -237,9 +237,10 @@ class Encoder:
     def native_for(self, call: str, texts: Sequence[Any]) -> NativeRoute | None:
         """The native route for a call that asks about texts; None, and counted, where HF must be asked."""
         snapshot = self.snapshot()
-        if snapshot.native is not None and all(isinstance(text, str) for text in texts):
+        native = snapshot.native
+        if native is not None and native.takes_apart() and all(isinstance(text, str) for text in texts):
             self.native_calls += len(texts)
-            return snapshot.native
+            return native
         self.count_hf_call(f"{call}: {snapshot.reason}")
         return None
 

@@ -5,6 +5,7 @@ Long texts that the native route cannot have are divided into chunks for HF wher
 
 from __future__ import annotations
 
+import functools
 import logging
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ from .routes import AcceleratedRoute
 from .routes.hf import HfRoute
 from .routes.hf_chunks import CannotChunkError, HfChunksRoute
 from .routes.native import NativeRoute, NativeUnavailableError
-from .self_check import SelfCheck, chunks_check, self_check
+from .self_check import SelfCheck, chunks_check, hard_texts, self_check
 from .settings import Settings
 
 logger = logging.getLogger("lopt_plugin")
@@ -108,6 +109,7 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
         return Snapshot(None, str(error), description=description)
     try:
         contents = [token.content for token in pipeline.added_tokens]
+        native.seam_texts = functools.partial(hard_texts, contents)
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -200,6 +200,20 @@ def _template(native: NativeRoute, row: Row, request: RowRequest) -> Template:
     return templates.pair if request.add_special_tokens else templates.pair_bare
 
 
+def _ends_are_cut_off(
+    native: NativeRoute, rows: Sequence[Row], limits: Sequence[int | None], request: RowRequest
+) -> bool:
+    """Whether all rows are single texts, and one is so long that it is better not encoded to its end."""
+    if request.keep_end or request.overflow or request.stride or request.cut == "only_second":
+        return False
+    over_long = False
+    for row, limit in zip(rows, limits, strict=True):
+        if not isinstance(row, str):
+            return False
+        over_long |= limit is not None and native.is_over_long(row, limit)
+    return over_long
+
+
 def _limit_of(native: NativeRoute, row: Row, request: RowRequest) -> int | None:
     """How many ids of the texts are kept."""
     if request.limit is None:
@@ -227,7 +241,12 @@ def _tokens(
     texts = [text for row in rows for text in (row if isinstance(row, tuple) else (row,))]
     if not request.offsets:
         whole = [text for text in texts if isinstance(text, str)]
-        found = iter(kind.texts(native, whole, split))
+        if _ends_are_cut_off(native, rows, limits, request):
+            limited = zip(whole, limits, strict=True)
+            lists = [native.encode_limited(text, False, split, limit, False) for text, limit in limited]
+            found = iter([ids if kind.as_lists else np.array(ids, dtype=np.int64) for ids in lists])
+        else:
+            found = iter(kind.texts(native, whole, split))
     for row, limit in zip(rows, limits, strict=True):
         of_row: list[_Text] = []
         for text in row if isinstance(row, tuple) else (row,):

@@ -156,3 +156,14 @@ def test_no_number_where_ids_differ(tmp_path: Path) -> None:
     shown = next(line for line in output.splitlines() if "LastIdWrong" in line)
     assert shown.split() == ["wrong_engine:LastIdWrong", "ids", "differ"]
     assert rows[0]["repetitions"]
+
+
+def test_growing(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    small = ["--megabytes", "0.02", "--worst", "0.004", "--repeat", "5", "--json", str(results)]
+    command = [sys.executable, str(BENCHMARKS / "growing.py"), "--tokenizer", "tiny_cl100k", "--corpus", "books_en"]
+    ended = subprocess.run([*command, *small], stdout=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 0
+    tables = json.loads(results.read_text())["results"]
+    assert len(tables) == 6
+    assert all(len(row) == len(table["columns"]) for table in tables for row in table["rows"])

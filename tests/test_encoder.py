@@ -41,6 +41,15 @@ class FakeCore:
     def encode_array(self, *arguments: Any) -> Any:
         return np.array(self.encode(*arguments), dtype=np.int32)
 
+    def encode_first(self, text: str, most: int, threads: int, split_special_tokens: bool) -> list[int]:
+        return self.encode(text, threads, 0, split_special_tokens)[:most]
+
+    def first_seam(self, text: str, begin: int) -> None:
+        return None
+
+    def encode_part(self, text: str, begin: int, end: int | None, inside: bool) -> list[int]:
+        return self.encode(text[begin:end], 1, 0, False)
+
     def encode_batch(self, texts: list[str], threads: int, split_special_tokens: bool) -> Any:
         rows = [self.encode(text, threads, 0, split_special_tokens) for text in texts]
         ids = np.array([i for row in rows for i in row], dtype=np.int32)

@@ -11,15 +11,17 @@ from typing import Any
 import corpus
 import native_cores
 import pytest
+import random_models
 import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from small_pipelines import small_pipelines
 from test_native_chunks import SHORT_TEXTS
-from tokenizers import AddedToken, Tokenizer, processors
+from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
+from lopt_plugin.row_encoding import Arrays, Lists, RowRequest
 from lopt_plugin.settings import Settings
 
 SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added"]
@@ -309,6 +311,78 @@ def _byte_level(entries: list[str], merges: list[tuple[str, str]]) -> Tokenizer:
     return tokenizer
 
 
+@pytest.mark.parametrize("kind", ["few", "letters", "wide", "one"])
+@pytest.mark.parametrize(
+    "name", ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", "tiny_llama2"]
+)
+def test_long_words_without_a_seam(name: str, kind: str) -> None:
+    """The ids of every prefix, from the last token of each; and the parts of such a word."""
+    encoder = encoder_of(name)
+    rng = random.Random(f"{name} {kind}")
+    letters = {
+        "few": "aet",
+        "letters": "abcdefghijklmnopqrstuvwxyz",
+        "wide": "a\u00e9\u4e2d\u7684\U00020000b",
+        "one": "a",
+    }[kind]
+    word = "".join(rng.choices(letters, k=2_000))
+    text = f"start {word} the end"
+    native = encoder.snapshot().native
+    assert native is not None
+    if name in ("tiny_qwen2", "tiny_o200k", "tiny_falcon"):
+        assert native.core.growing_word(" " + word) is not None
+    growing = encoder.incremental(add_special_tokens=False)
+    growing.append(text[:900])
+    end = 900
+    while end < len(text):
+        end, before = end + rng.choice([1, 3, 50, 300]), end
+        growing.append(text[before:end])
+        ids = expected(encoder, text[:end], False)
+        assert growing.count == len(ids)
+        assert growing.ids == ids
+    alone = encoder.incremental(add_special_tokens=False)
+    for first in range(0, 2_000, 400):
+        alone.append(word[first : first + 400])
+        assert alone.count == len(expected(encoder, word[: first + 400], False))
+        assert alone.ids == expected(encoder, word[: first + 400], False)
+    intervals = encoder.intervals(text)
+    for _ in range(60):
+        start = rng.randrange(1_300)
+        end = start + rng.choice([513, 520, 600])
+        assert intervals.count(start, end) == len(expected(encoder, text[start:end], False))
+    whole = len(expected(encoder, text, False))
+    for most in (whole // 2, whole // 3, whole - 5):
+        cut = encoder.cut(text, most, False)
+        assert len(expected(encoder, cut, False)) <= most
+        for more in (*range(1, 25), 100, 400):
+            longer = text[: len(cut) + more]
+            assert longer == text or len(expected(encoder, longer, False)) > most
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_prefixes_and_parts_under_random_merges(seed: int) -> None:
+    rng = random.Random(f"growing words {seed}")
+    model = random_models.random_model(rng)
+    tokenizer = model.reference(ignore_merges=seed % 3 == 0)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    encoder = Encoder(tokenizer, Settings.read({}, threads=1))
+    if encoder.snapshot().native is None:
+        pytest.skip(encoder.snapshot().reason)
+    word = "".join(rng.choices(model.characters, k=900))
+    growing = encoder.incremental()
+    growing.append(word[:512])
+    for place in range(512, 900, 9):
+        growing.append(word[place : place + 9])
+        assert growing.ids == expected(encoder, growing.text)
+    intervals = encoder.intervals(word)
+    for _ in range(60):
+        start = rng.randrange(380)
+        end = rng.randrange(start + 512, 901)
+        assert intervals.count(start, end) == len(expected(encoder, word[start:end]))
+    for most in rng.sample(range(1, 900), 1):
+        assert encoder.cut(word, most) == longest_prefix(encoder, word, most, False)
+
+
 @pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_llama2", "wordpiece_uncased"])
 def test_right_truncation_gives_what_hf_gives(name: str) -> None:
     encoder = encoder_of(name, 3)
@@ -320,6 +394,11 @@ def test_right_truncation_gives_what_hf_gives(name: str) -> None:
         assert encoder.native_list(snapshot, text, True, False, limit, False) == reference.encode(text).ids
         lists = encoder.native_lists(snapshot, [text, "short", text[5:]], True, False, limit, False)
         assert lists == [reference.encode(row).ids for row in (text, "short", text[5:])]
+        for kind in (Lists, Arrays):
+            rows = [text, "short", "", text[7:]]
+            request = RowRequest(True, False, limit, "longest_first", False, None, False)
+            columns = encoder.native_rows(snapshot, rows, request, kind)
+            assert [list(ids) for ids in columns.ids] == [reference.encode(row).ids for row in rows]
     # What is cut off is still part of the text: a lone surrogate in it is an error.
     assert encoder.native_list(encoder.snapshot(), text + "\ud800", True, False, 10, False) is None
 
@@ -340,6 +419,22 @@ def test_where_hf_does_the_work(name: str) -> None:
     assert encoder.cut(text, 2) == longest_prefix(encoder, text, 2, True)
     assert encoder.intervals(text).count(2, 9) == len(expected(encoder, text[2:9], False))
     assert any(call.startswith("incremental: ") for call in encoder.explain()["hf_calls"])
+
+
+def test_seams_that_do_not_hold_are_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
+    native = encoder.snapshot().native
+    assert native is not None
+    monkeypatch.setattr(native, "_by_parts", lambda text: [])
+    growing = encoder.incremental()
+    growing.append("one two three")
+    assert growing.ids == expected(encoder, "one two three")
+    assert growing.stable == 0
+    assert encoder.count("one two three") == len(growing.ids)
+    assert "not taken apart" in caplog.text
+    assert encoder.explain()["core"]["seams_checked"] is False
+    assert encoder_of("tiny_qwen2").incremental().stable >= 0
+    assert encoder_of("tiny_qwen2").explain()["core"]["seams_checked"] is True
 
 
 def test_bad_texts() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .counting import check_text
 
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from ..encoder import Encoder
     from ..route_choice import Snapshot
     from ..routes.native import NativeRoute
+
+# Characters without a seam that are looked at as one word; the native core has the same bound.
+_LONG_WORD = 512
 
 
 @dataclass(frozen=True)
@@ -43,13 +46,19 @@ class _Settled:
         return "".join([*reversed(self.before), *self.pieces])
 
 
+def _native_of(snapshot: Snapshot) -> NativeRoute | None:
+    native = snapshot.native
+    return native if native is not None and native.takes_apart() else None
+
+
 class IncrementalEncoder:
     """The ids of a text to which more is added.
 
     `ids` is at every moment what encoding the whole text gives. An append costs what encoding it costs, and the text
-    behind the last seam, which is encoded again: some characters, or, where a text has no seam, all of it. Where HF
-    does the work (`tokenizer.lopt.explain()` says why), the whole text is encoded again when ids are asked for. A tokenizer
-    that is changed meanwhile encodes all of the text anew.
+    behind the last seam, which is encoded again: some characters. (Of a long word of letters, in byte-level BPE, only
+    what is new is looked at; of other long texts without a seam, such as a row of digits, all.) Where HF does the work
+    (`tokenizer.lopt.explain()` says why), the whole text is encoded again when ids are asked for. A tokenizer that is
+    changed meanwhile encodes all of the text anew.
 
     Not safe to use from several threads at once.
     """
@@ -61,6 +70,7 @@ class IncrementalEncoder:
         self._now = _Settled(encoder.snapshot())
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
+        self._word: Any = None  # of the native core: what has no seam, at the end, if it is one long word
 
     @property
     def text(self) -> str:
@@ -72,7 +82,7 @@ class IncrementalEncoder:
         check_text(text)
         now = self._current()
         now.pieces.append(text)
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is not None and text:
             self._settle(native, now, text)
 
@@ -81,11 +91,13 @@ class IncrementalEncoder:
         check_text(text)
         now = self._current()
         now.before.append(text)
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None or not text:
             return
         head = text + now.head
         now.head, self._head_ids = "", None
+        if now.tail is None:
+            self._word = None
         if now.tail is None:
             self._settle(native, now, head)
             return
@@ -99,7 +111,7 @@ class IncrementalEncoder:
     def ids(self) -> list[int]:
         """The ids of the text so far, a new list."""
         now = self._current()
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None:
             return self._by_hf(now)
         head, tail = self._edges(native, now)
@@ -117,12 +129,16 @@ class IncrementalEncoder:
     def count(self) -> int:
         """How many ids there are, without building them."""
         now = self._current()
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None:
             return len(self._by_hf(now))
+        settled = len(now.ids) + sum(map(len, now.front))
+        settled += native.special_tokens_added if self._add_special_tokens else 0
+        if self._find_word(native, now):
+            word: int = self._word.count()
+            return settled + word + (0 if now.tail is None else len(self._head(native, now)))
         head, tail = self._edges(native, now)
-        added = native.special_tokens_added if self._add_special_tokens else 0
-        return added + len(head) + sum(map(len, now.front)) + len(now.ids) + len(tail)
+        return settled + len(head) + len(tail)
 
     @property
     def stable(self) -> int:
@@ -131,13 +147,13 @@ class IncrementalEncoder:
         0 where Hugging Face does the work: nothing is known then.
         """
         now = self._current()
-        native = now.made_for.native
+        native = _native_of(now.made_for)
         if native is None:
             return 0
         first = native.prefix_length if self._add_special_tokens else 0
         if now.tail is None:
             return first
-        return first + len(self._edges(native, now)[0]) + sum(map(len, now.front)) + len(now.ids)
+        return first + len(self._head(native, now)) + sum(map(len, now.front)) + len(now.ids)
 
     def snapshot(self) -> IncrementalState:
         """The state as it is now. Takes no time that grows with the text, but with how often it was prepended to."""
@@ -155,7 +171,7 @@ class IncrementalEncoder:
             before=settled.before.copy(),
             pieces=settled.pieces[: state.pieces],
         )
-        self._head_ids = self._tail_ids = None
+        self._head_ids = self._tail_ids = self._word = None
 
     def _current(self) -> _Settled:
         """What is settled, for the tokenizer as it is now."""
@@ -164,9 +180,10 @@ class IncrementalEncoder:
             return now
         text = now.text
         self._now = anew = _Settled(made_for, pieces=[text])
-        self._head_ids = self._tail_ids = None
-        if made_for.native is not None and text:
-            self._settle(made_for.native, anew, text)
+        self._head_ids = self._tail_ids = self._word = None
+        native = _native_of(made_for)
+        if native is not None and text:
+            self._settle(native, anew, text)
         return anew
 
     def _settle(self, native: NativeRoute, now: _Settled, text: str) -> None:
@@ -177,6 +194,8 @@ class IncrementalEncoder:
         rest = before + text
         self._tail_ids = None
         last = native.core.last_seam(rest, known)
+        if self._word is not None and (last is not None or not self._word.append(text)):
+            self._word = None
         if now.tail is None:
             self._head_ids = None
             if last is None:
@@ -191,11 +210,31 @@ class IncrementalEncoder:
 
     def _edges(self, native: NativeRoute, now: _Settled) -> tuple[list[int], list[int]]:
         """Ids of the head and of the tail."""
-        if self._head_ids is None:
-            self._head_ids = self._part(native, now.head, 0, len(now.head), inside=False)
+        head = self._head(native, now)
         if self._tail_ids is None:
-            self._tail_ids = self._part(native, now.tail, 0, len(now.tail)) if now.tail else []
-        return self._head_ids, self._tail_ids
+            if not now.tail:
+                self._tail_ids = []
+            elif self._find_word(native, now):
+                self._tail_ids = self._word.ids()
+            else:
+                self._tail_ids = self._part(native, now.tail, 0, len(now.tail))
+        return head, self._tail_ids
+
+    def _head(self, native: NativeRoute, now: _Settled) -> list[int]:
+        """Ids of the head."""
+        if self._head_ids is None:
+            if now.tail is None and self._find_word(native, now):
+                self._head_ids = self._word.ids()
+            else:
+                self._head_ids = self._part(native, now.head, 0, len(now.head), inside=False)
+        return self._head_ids
+
+    def _find_word(self, native: NativeRoute, now: _Settled) -> bool:
+        """Whether what has no seam, at the end of the text, is a long word."""
+        last = now.head if now.tail is None else now.tail
+        if self._word is None and len(last) >= _LONG_WORD:
+            self._word = native.core.growing_word(last)
+        return self._word is not None
 
     def _part(self, native: NativeRoute, text: str, begin: int, end: int, inside: bool = True) -> list[int]:
         threads = native.threads_for(end - begin)

@@ -29,6 +29,17 @@ class Intervals:
 
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
+class GrowingWord:
+    """One long word of letters: appending to it costs what is appended, whatever is there. Not for several threads."""
+
+    def append(self, text: str) -> bool:
+        """False where it is no such word any more; the object is of no use then."""
+
+    def count(self) -> int:
+        """How many ids it has."""
+
+    def ids(self) -> list[int]:
+        """Its ids, in time that grows with them only."""
 
 class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
@@ -200,6 +211,9 @@ class Core:
     def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int:
         """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own."""
 
+    def growing_word(self, text: str) -> GrowingWord | None:
+        """A text that is one word without a seam, to which more is added; None where it is short, or no such word."""
+
     def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
         """Counts of the parts of a text, after one pass over it."""
 
@@ -337,6 +351,7 @@ class WordPieceCore:
     def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
     def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None: ...
     def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int: ...
+    def growing_word(self, text: str) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
         """These are as those of `Core`."""
 

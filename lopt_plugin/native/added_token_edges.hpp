@@ -32,6 +32,9 @@ class AddedTokenEdges {
         return !((classes.of(left) & class_bit::word) && word_firsts_.holds(right));
     }
 
+    // May a token begin with this character?
+    bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
+
   private:
     class Set {
       public:

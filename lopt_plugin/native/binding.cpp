@@ -199,7 +199,7 @@ NB_MODULE(_core, module) {
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
-    PythonBytePairCore::define(type, module, "Intervals");
+    PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
     define_word_piece(module);
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),

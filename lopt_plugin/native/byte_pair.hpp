@@ -63,6 +63,12 @@ class BytePair {
         blank_for_sign();
         return encoder_.divides(at.left, at.right);
     }
+    // The model, where every row of characters that continue a word is what GrowingWord takes; else null.
+    const Model* word_model() const {
+        const bool plain = !blank_signs_ && !normalizer_.changes_ascii() && !model_.ends_words();
+        return plain && model_.matcher().usable() && model_.matcher().knows_all_bytes() ? &model_ : nullptr;
+    }
+    bool continues_word(uint32_t c) const { return encoder_.continues_word(c) && (c < 0x80 || !normalizer_.page_marks()[c >> 4]); }
     const BlankSigns* blank_signs() const { return blank_signs_ ? &*blank_signs_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
     bool walks_apart() const { return encoder_.keeps_all() && !shapes_.drops_bytes(); }

@@ -153,6 +153,18 @@ class Core {
         return raw_edges_.divide(method_->classes(), junction.left, junction.right) && method_->divides(junction, normalized_edges_);
     }
 
+    // Is text[begin, end) one word whatever its length, so that its prefixes are to be had from a GrowingWord over
+    // `method().word_model()`? It may begin with a blank if `begins`.
+    bool is_word(const Characters& text, size_t begin, size_t end, bool begins) const {
+        if (add_prefix_space_ || !method_->word_model()) return false;
+        for (size_t i = begin; i < end; i++) {
+            const uint32_t c = text[i];
+            if (is_surrogate(c) || raw_edges_.begin_with(c) || normalized_edges_.begin_with(c)) return false;
+            if (!method_->continues_word(c) && !(c == ' ' && begins && i == begin)) return false;
+        }
+        return true;
+    }
+
     // Four chunks a thread: one that is slowed down by others then holds up less.
     static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
 

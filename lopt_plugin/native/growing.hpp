@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core.hpp"
+#include "growing_word.hpp"
 
 namespace lopt {
 
@@ -89,6 +90,38 @@ size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t 
     return count;
 }
 
+// A part without a seam is worth a GrowingWord from so many characters on; shorter ones are encoded.
+inline constexpr size_t LONG_WORD = 512;
+
+// Characters in UTF-8, and where each of them ends.
+class WordText {
+  public:
+    WordText(const Characters& text, size_t begin, size_t end) {
+        for (size_t i = begin; i < end; i++) {
+            append(text[i]);
+            if (!text.ascii) ends_.push_back(static_cast<uint32_t>(bytes_.size()));
+        }
+    }
+    const uint8_t* data() const { return bytes_.data(); }
+    size_t size() const { return bytes_.size(); }
+    // Bytes of the first `characters`.
+    size_t end(size_t characters) const { return ends_.empty() || characters == 0 ? characters : ends_[characters - 1]; }
+    size_t memory() const { return bytes_.capacity() + ends_.capacity() * sizeof(uint32_t); }
+
+  private:
+    void append(uint32_t c) {
+        const auto add = [this](uint32_t byte) { bytes_.push_back(static_cast<uint8_t>(byte)); };
+        if (c < 0x80) return add(c);
+        if (c < 0x800) add(0xC0 | c >> 6);
+        else if (c < 0x10000) add(0xE0 | c >> 12), add(0x80 | (c >> 6 & 63));
+        else add(0xF0 | c >> 18), add(0x80 | (c >> 12 & 63)), add(0x80 | (c >> 6 & 63));
+        add(0x80 | (c & 63));
+    }
+
+    std::vector<uint8_t> bytes_;
+    std::vector<uint32_t> ends_;  // none where all are ASCII
+};
+
 // The length of the longest prefix of the text with at most `most` ids as a text of its own.
 //
 // Counts of prefixes do not rise steadily, but those that end at seams do: and behind a seam a prefix has as many ids as
@@ -112,8 +145,21 @@ size_t cut(const Core& core, const Characters& text, size_t most, bool split_spe
         if (wanted == 1) break;
         wanted = wanted > 64 ? 64 : 1;
     }
-    for (size_t end = part.end - 1; end > part.begin; end--)
+    std::optional<WordText> word_text;
+    std::optional<GrowingWord> word;
+    if (part.end - part.begin >= LONG_WORD && core.is_word(text, part.begin, part.end, true)) {
+        word_text.emplace(text, part.begin, part.end);
+        word.emplace(*core.method().word_model());
+        if (!word->append(word_text->data(), word_text->size())) word.reset();
+    }
+    for (size_t end = part.end - 1; end > part.begin; end--) {
+        const size_t bytes = word ? word_text->end(end - part.begin) : 0;
+        if (word && bytes > core.method().word_model()->longest_whole()) {
+            if (before + word->count(bytes) <= most) return end;
+            continue;
+        }
         if (before + encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= most) return end;
+    }
     return part.begin;
 }
 
@@ -140,6 +186,7 @@ class Intervals {
         size_t count = 0;
         while (!parts.done()) {
             const auto part = parts.next(APART);
+            note_word(text, part.begin, part.end);
             count += encode_part(core, text, part, split_special, space);
             if (part.end == text.length) break;
             seams_.push_back(static_cast<uint32_t>(part.end));
@@ -151,17 +198,48 @@ class Intervals {
     size_t count(const Characters& text, size_t begin, size_t end, typename Core::Workspace& space) const {
         if (begin == end) return 0;
         const auto first = std::upper_bound(seams_.begin(), seams_.end(), begin), behind = std::lower_bound(first, seams_.end(), end);
-        if (first == behind) return encode_part(core_, text, {begin, end, false}, split_special_, space);
+        if (first == behind) return count_part(text, {begin, end, false}, space);
         const auto last = behind - 1;
-        return encode_part(core_, text, {begin, *first, false}, split_special_, space) + counts_[static_cast<size_t>(last - seams_.begin())] -
-               counts_[static_cast<size_t>(first - seams_.begin())] + encode_part(core_, text, {*last, end, true}, split_special_, space);
+        return count_part(text, {begin, *first, false}, space) + counts_[static_cast<size_t>(last - seams_.begin())] -
+               counts_[static_cast<size_t>(first - seams_.begin())] + count_part(text, {*last, end, true}, space);
     }
-    size_t bytes() const { return (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t); }
+    size_t bytes() const {
+        size_t total = (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t);
+        for (const Word& word : words_) total += sizeof word + word.text.memory() + word.intervals.bytes();
+        return total;
+    }
 
   private:
+    // A long part of the text without a seam.
+    struct Word {
+        size_t begin, end;
+        WordText text;
+        WordIntervals intervals;
+    };
+
+    void note_word(const Characters& text, size_t begin, size_t end) {
+        if (end - begin < LONG_WORD || !core_.is_word(text, begin, end, true)) return;
+        words_.push_back({begin, end, WordText(text, begin, end), WordIntervals(*core_.method().word_model())});
+        if (!words_.back().intervals.build(words_.back().text.data(), words_.back().text.size())) words_.pop_back();
+    }
+    // Of a part that has no noted seam inside.
+    size_t count_part(const Characters& text, const typename Parts<Core>::Part& part, typename Core::Workspace& space) const {
+        if (part.end - part.begin >= LONG_WORD) {
+            const auto behind = std::upper_bound(words_.begin(), words_.end(), part.begin, [](size_t at, const Word& word) { return at < word.begin; });
+            if (behind != words_.begin() && part.end <= behind[-1].end) {
+                const Word& word = behind[-1];
+                const size_t begin = word.text.end(part.begin - word.begin), end = word.text.end(part.end - word.begin);
+                const uint32_t count = end - begin > core_.method().word_model()->longest_whole() ? word.intervals.count(word.text.data(), begin, end) : NONE;
+                if (count != NONE) return count;
+            }
+        }
+        return encode_part(core_, text, part, split_special_, space);
+    }
+
     const Core& core_;
     bool split_special_;
     std::vector<uint32_t> seams_, counts_;  // in order, and how many ids stand before each
+    std::vector<Word> words_;               // in order
 };
 
 }  // namespace lopt

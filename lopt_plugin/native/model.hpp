@@ -37,6 +37,8 @@ class Model {
         compatibility_.build_edges(merges_);
         link_shorter();
         if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
         merges_.forget_pairs();
         reproduction_ = {};
     }
@@ -45,6 +47,10 @@ class Model {
 
     const WordEncoder& words() const { return words_encoder_; }
     const Cuts& cuts() const { return cuts_; }
+    const Compatibility& compatibility() const { return compatibility_; }
+    const Trie& trie() const { return trie_; }
+    // Bytes of the longest entry that stands for whole pre-tokens only.
+    size_t longest_whole() const { return longest_whole_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
     // Null where the vocabulary does not allow it.
@@ -162,6 +168,7 @@ class Model {
     WordCache cache_;
     WordEncoder words_encoder_;
     std::optional<CharacterRuns> character_runs_;
+    size_t longest_whole_ = 0;
 };
 
 }  // namespace lopt

@@ -37,6 +37,41 @@ class PythonIntervals {
     Intervals<Core> intervals_;
 };
 
+// The ids of a long word without a seam that grows at its end.
+template <class Core>
+class PythonWord {
+  public:
+    PythonWord(const Core& core, const IdObjects& objects) : core_(core), objects_(objects), word_(*core.method().word_model()) {}
+
+    // False where it is no such word any more; then this is of no use.
+    bool append(nb::str text) {
+        const Characters characters = characters_of(text);
+        if (characters.length < LONG_WORD) return append(characters);
+        const InterpreterUnlocked unlocked;
+        return append(characters);
+    }
+    bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
+    size_t count() const { return word_.count(word_.size()); }
+    nb::object ids() const {
+        IdBuffer ids;
+        word_.ids(word_.size(), ids);
+        IdObjects::List list(objects_);
+        list.append(ids.data(), ids.size());
+        return nb::steal(list.finish());
+    }
+
+  private:
+    bool append(const Characters& text) {
+        if (!core_.is_word(text, 0, text.length, word_.size() == 0)) return false;
+        const WordText utf8(text, 0, text.length);
+        return word_.append(utf8.data(), utf8.size());
+    }
+
+    const Core& core_;
+    const IdObjects& objects_;
+    GrowingWord word_;
+};
+
 template <class Core>
 class PythonGrowing : public PythonCore<Core> {
   public:
@@ -54,16 +89,16 @@ class PythonGrowing : public PythonCore<Core> {
         return nb::steal(list.finish());
     }
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
-        checked_part(text, begin, end);
-        const Characters characters = characters_of(text);
-        const size_t seam = lopt::last_seam(this->core(), characters, begin, end.value_or(characters.length));
+        const Characters characters = characters_of(text), part = checked_part(text, begin, end);
+        size_t seam = 0;
+        with_lock_if_short(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
         return seam ? std::optional(seam) : std::nullopt;
     }
     std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
-        checked_part(text, begin, end);
-        const Characters characters = characters_of(text);
-        const size_t stop = end.value_or(characters.length);
-        const size_t seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop);
+        const Characters characters = characters_of(text), part = checked_part(text, begin, end);
+        const size_t stop = begin + part.length;
+        size_t seam = stop;
+        with_lock_if_short(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
@@ -117,9 +152,20 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
+    PythonWord<Core>* growing_word(nb::str text) const {
+        const Characters characters = characters_of(text);
+        if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
+        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->objects());
+        return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
+    }
+
     template <class Class>
-    static void define(Class& type, nb::module_& module, const char* intervals_name) {
+    static void define(Class& type, nb::module_& module, const char* intervals_name, const char* word_name) {
         PythonCore<Core>::define(type);
+        nb::class_<PythonWord<Core>>(module, word_name)
+            .def("append", &PythonWord<Core>::append, nb::arg("text"))
+            .def("count", &PythonWord<Core>::count)
+            .def("ids", &PythonWord<Core>::ids);
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
@@ -133,6 +179,7 @@ class PythonGrowing : public PythonCore<Core> {
             .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false)
             .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
+            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
@@ -171,6 +218,10 @@ class PythonGrowing : public PythonCore<Core> {
     }
 
     size_t count_all(const Characters& text, size_t threads, bool split_special) const {
+        if (threads < 2 || text.length <= RANGE) {
+            typename Core::Borrowed space(this->core());
+            return count_ids(this->core(), text, 0, text.length, false, split_special, SIZE_MAX, *space);
+        }
         std::vector<Range> ranges;
         add_ranges(text, 0, threads, ranges);
         return count_ranges({text}, ranges, threads, split_special)[0];

@@ -53,6 +53,11 @@ class StretchEncoder {
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
+        if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
+        const bool minds_case = scanner == Scanners<>::O200k::name || scanner == Scanners<>::Tekken::name;
+        word_bits_ = minds_case ? class_bit::letter | class_bit::lower_side : class_bit::letter;
+        not_word_bits_ = class_bit::mark | class_bit::hf_punctuation;
+        if (scanner == Scanners<>::Deepseek::name) not_word_bits_ |= class_bit::deepseek_cjk;
     }
 
     // Appends the ids of all pre-tokens that start in [from, stop), `from` being the start of one; returns the end of
@@ -88,6 +93,12 @@ class StretchEncoder {
     bool divides(uint32_t left, uint32_t right) const {
         if (cut_scanner_) return cut_scanner_->between(left, right);
         return divides_words_ && always_divides(classes_, left, right);
+    }
+
+    // Is a row of such characters, perhaps with a blank in front, one pre-token, whatever its length?
+    bool continues_word(uint32_t c) const {
+        const uint16_t bits = classes_.of(c);
+        return word_bits_ && (bits & word_bits_) == word_bits_ && !(bits & not_word_bits_);
     }
 
     // Does every character of a stretch lie in a pre-token?
@@ -450,6 +461,7 @@ class StretchEncoder {
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
     std::optional<SingleCharacters> singles_;
     bool divides_words_ = false;  // whether `always_divides` holds
+    uint16_t word_bits_ = 0, not_word_bits_ = 0;  // for `continues_word`; none: never
     const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
 };

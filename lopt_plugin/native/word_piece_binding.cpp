@@ -49,7 +49,7 @@ void define_word_piece(nb::module_& module) {
              nb::arg("continuing_prefix"), nb::arg("max_characters"), nb::arg("characters"), nb::arg("text_characters").none(),
              nb::arg("order").none(), nb::arg("added_tokens"))
         .def("info", &PythonWordPieceCore::info);
-    PythonWordPieceCore::define(type, module, "WordPieceIntervals");
+    PythonWordPieceCore::define(type, module, "WordPieceIntervals", "WordPieceGrowingWord");
 }
 
 }  // namespace lopt

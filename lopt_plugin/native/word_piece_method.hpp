@@ -8,6 +8,7 @@
 
 #include "added_token_edges.hpp"
 #include "core.hpp"
+#include "model.hpp"
 #include "reordering.hpp"
 #include "word_characters.hpp"
 #include "word_piece.hpp"
@@ -74,6 +75,8 @@ class WordPieceMethod {
         return normalized_tokens.divide(words_->classes(), at.left, at.right) &&
                ((words_->classes().of(at.left) | words_->classes().of(at.right)) & dividing);
     }
+    static const Model* word_model() { return nullptr; }  // words have a greatest length
+    static bool continues_word(uint32_t) { return false; }
     static const BlankSigns* blank_signs() { return nullptr; }
     static bool walks_apart() { return true; }
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const { walk.stretch(offsets_, segment, origin); }

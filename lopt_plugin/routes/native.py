@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from ..pipeline.merges import Merges
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .normalizer_steps import form_table, native_steps
+
+logger = logging.getLogger("lopt_plugin")
 
 # Of a text with more than so many characters for each id that is kept, the end may well not be needed.
 _FIRST_OF_CHARS = 4
@@ -49,6 +52,9 @@ class NativeRoute:
         # The first id's offset depends on its being the first.
         self._spare_first = pipeline.offset_trim == "blanks, but one in front of the first token"
         self.first_offset_differs = self._spare_first
+        # What `takes_apart` tries; given by who chose this route.
+        self.seam_texts: Callable[[], list[str]] = list
+        self._takes_apart: bool | None = None
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
@@ -76,7 +82,29 @@ class NativeRoute:
 
     def is_over_long(self, text: str, limit: int) -> bool:
         """Whether a text that is cut to its first `limit` ids is better not encoded to its end."""
-        return len(text) > _FIRST_OF_CHARS * limit
+        return len(text) > _FIRST_OF_CHARS * limit and self.takes_apart()
+
+    def takes_apart(self) -> bool:
+        """Whether texts may be taken apart at seams: hard texts are, at the first call, and must keep their ids."""
+        if self._takes_apart is None:
+            try:
+                wrong = [text for text in self.seam_texts() if self._by_parts(text) != self._encode(text, 1, 0, False)]
+            except Exception:
+                logger.exception("lopt_plugin: the check of seams failed; texts are not taken apart")
+                wrong = [""]
+            if wrong:
+                logger.error("lopt_plugin: %d texts have other ids in parts; texts are not taken apart", len(wrong))
+            self._takes_apart = not wrong
+        return self._takes_apart
+
+    def _by_parts(self, text: str) -> list[int]:
+        ids: list[int] = []
+        begin = 0
+        while begin < len(text):
+            seam = self.core.first_seam(text, begin + 1)
+            ids += self.core.encode_part(text, begin, seam, begin > 0)
+            begin = len(text) if seam is None else seam
+        return ids
 
     def finished(self, ids: list[int], add_special_tokens: bool, limit: int | None, keep_end: bool) -> list[int]:
         """The ids of a text, which are changed in place, cut and with special tokens; as for `encode_limited`."""
@@ -184,7 +212,7 @@ class NativeRoute:
         return made
 
     def info(self) -> dict[str, Any]:
-        return dict(self.core.info())
+        return {**self.core.info(), "seams_checked": self._takes_apart}
 
     def chunks(self, chars: int) -> int:
         """Into how many chunks a text of that length is cut at most, were it ASCII and without added tokens."""
