@@ -46,9 +46,9 @@ class PythonWord {
     // False where it is no such word any more; then this is of no use.
     bool append(nb::str text) {
         const Characters characters = characters_of(text);
-        if (characters.length < LONG_WORD) return append(characters);
+        if (characters.length < LONG_WORD) return append_characters(characters);
         const InterpreterUnlocked unlocked;
-        return append(characters);
+        return append_characters(characters);
     }
     bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
     size_t count() const { return word_.count(word_.size()); }
@@ -61,7 +61,7 @@ class PythonWord {
     }
 
   private:
-    bool append(const Characters& text) {
+    bool append_characters(const Characters& text) {
         if (!core_.is_word(text, 0, text.length, word_.size() == 0)) return false;
         const WordText utf8(text, 0, text.length);
         return word_.append(utf8.data(), utf8.size());
