@@ -288,7 +288,7 @@ def test_saved_and_loaded(name: str, tmp_path: Path) -> None:
         assert comparable(again(*texts, **given)) == comparable(plain(*texts, **given))
 
 
-@pytest.mark.parametrize("name", ["qwen", "roberta", "template", "tiny_falcon"])
+@pytest.mark.parametrize("name", ["qwen", "roberta", "template", "tiny_falcon", "bert", "llama"])
 def test_common_calls_are_native(name: str) -> None:
     """So that the grid does not only compare HF with HF."""
     _, ours = both(name)
