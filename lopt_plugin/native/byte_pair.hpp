@@ -48,6 +48,7 @@ class BytePair {
     const ClassTable& classes() const { return classes_; }
     const uint8_t* page_marks() const { return blank_signs_ ? sign_page_marks_.data() : normalizer_.page_marks(); }
     bool normalizes_ascii() const { return normalizer_.changes_ascii(); }
+    bool divides() const { return normalizer_.divides(); }
     bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, std::vector<Edit>* edits) const {
         return normalizer_.apply(begin, end, marked, out, edits);
     }

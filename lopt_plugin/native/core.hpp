@@ -11,9 +11,12 @@
 
 #include "added_tokens.hpp"
 #include "blank_signs.hpp"
+#include "characters.hpp"
 #include "chunks.hpp"
+#include "divisions.hpp"
 #include "id_buffer.hpp"
 #include "offsets.hpp"
+#include "prefix_store.hpp"
 #include "text.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
@@ -24,19 +27,12 @@ struct LoneSurrogateError : std::invalid_argument {
     LoneSurrogateError() : std::invalid_argument("the text holds a lone surrogate") {}
 };
 
-// A string as Python keeps it: `length` units of 1, 2 or 4 bytes.
-struct Characters {
-    const void* data;
-    size_t length;
-    int unit_bytes;
-    bool ascii;
-};
-
 struct EncodeOptions {
     size_t threads = 1;
     size_t chunk_bytes = 0;      // 0: chosen by the length of the text
     bool split_special = false;  // special added tokens are text like any other
     bool offsets = false;        // `offsets` is going to be called
+    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::recalled
 };
 
 // Method: what is done to the text between added tokens. It has
@@ -50,6 +46,7 @@ struct EncodeOptions {
 //                       that were changed; throws OffsetsUnknownError where that cannot be told.
 //   aligner()           where the characters of those parts came from
 //   blank_signs()       for pipelines that spell blanks as signs, instead of a normalizer; null for the others
+//   divides()           whether texts may be divided at white space, see divisions.hpp
 //   is_word(text, id)   whether a text that is just that has that id alone
 //   bytes()             of its tables
 template <class Method>
@@ -70,6 +67,16 @@ class Core {
             const uint8_t* at;
         };
         std::vector<Mark> marks;  // where texts in chunks were joined
+        // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
+        Pieces recalled;
+        // Where the rest of it is divided: what is between the places is normalized and encoded apart.
+        struct Division {
+            size_t character;  // of the text
+            const uint8_t* at;
+            size_t segment, ids;  // segments and ids before it
+        };
+        std::vector<Division> divisions;
+        size_t known = 0;  // characters of `recalled`
         // For offsets: the text, and where each segment came from if not all lie in it as they are.
         Text text{};
         bool ascii = false;
@@ -94,29 +101,25 @@ class Core {
     // Called with further ids, in order, on the thread that called `encode`.
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
-    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`. Throws LoneSurrogateError, or what the
-    // normalizer throws.
+    // Keeps what texts begin with, up to so many bytes, for those that begin alike; to be called before the first `encode`.
+    // Does nothing where no place surely divides a text. `piece_characters`: of a piece, at least; `hash_bits`: see
+    // PrefixStore. Texts of less than two pieces are encoded anew as fast.
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits = 64) {
+        divisions_.emplace(raw_tokens_, normalized_tokens_, method_->divides(), piece_characters);
+        if (divisions_->any()) prefixes_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
+    }
+    PrefixStore* prefixes() const { return prefixes_.get(); }
+
+    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`; where `recall` is asked for, those of
+    // `space.recalled` come before. Throws LoneSurrogateError, or what the normalizer throws.
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
-        space.ids.clear();
-        space.owned.clear();
-        space.marks.clear();
-        space.origins.clear();
-        space.alignments.clear();
-        bool marked = false;
-        const Text utf8 = to_utf8(text, options, space, marked);
-        space.text = utf8;
-        space.ascii = text.ascii;
-        if constexpr (MAY_JOIN) {
-            if (blank_signs_) find_stretches_of_blanks(utf8, options, marked, space);
-            else find_segments(utf8, options, marked, space);
-        } else {
-            find_segments(utf8, options, marked, space);
-        }
-        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
-        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
-        if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
-        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
-        if (sink) sink(space.ids.data(), space.ids.size());
+        space.recalled.clear();
+        space.divisions.clear();
+        space.known = 0;
+        if (!options.recall || !prefixes_ || text.length < 2 * divisions_->piece()) return encode_all(text, options, space, sink);
+        recall(text, options, space);
+        encode_all(text.part(space.known, text.length), options, space, sink);
+        remember(text, options, space);
     }
 
     // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
@@ -155,6 +158,157 @@ class Core {
     size_t bytes() const { return method_->bytes(); }
 
   private:
+    // Finds the pieces that the text begins with, and how the rest is divided.
+    void recall(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        const auto parts = [this](uint32_t left, uint32_t right) { return encoder_.parts(left, right); };
+        uint64_t before = root(options);
+        size_t end;
+        while ((end = divisions_->next(text, space.known, options.split_special, parts)) < text.length) {
+            auto piece = prefixes_->find(before, text.part(space.known, end));
+            if (!piece) break;
+            before = PrefixStore::name(*piece);
+            space.recalled.push_back(std::move(piece));
+            space.known = end;
+        }
+        prefixes_->used(space.recalled);
+        for (; end < text.length; end = divisions_->next(text, end, options.split_special, parts)) space.divisions.push_back({end, nullptr, 0, 0});
+    }
+    // What stands before the first piece; texts whose special tokens are text have another.
+    static uint64_t root(const EncodeOptions& options) { return options.split_special; }
+
+    // Keeps the pieces of the text behind those, as far as there is room.
+    void remember(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        if (space.divisions.empty()) return;
+        Pieces pieces;
+        size_t from = space.known, ids = 0, bytes = 0;
+        const uint8_t* at = space.text.begin;
+        for (const auto& division : space.divisions) {
+            const Characters part = text.part(from, division.character);
+            pieces.push_back(std::make_shared<Piece>(prefixes_->hash(part), part, static_cast<size_t>(division.at - at), space.ids.data() + ids, division.ids - ids));
+            from = division.character;
+            at = division.at;
+            ids = division.ids;
+            bytes += pieces.back()->bytes();
+            if (bytes > prefixes_->limit()) break;
+        }
+        prefixes_->insert(space.recalled.empty() ? root(options) : PrefixStore::name(*space.recalled.back()), std::move(pieces));
+    }
+
+    void encode_all(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink) const {
+        space.ids.clear();
+        space.owned.clear();
+        space.marks.clear();
+        space.origins.clear();
+        space.alignments.clear();
+        bool marked = false;
+        const Text utf8 = to_utf8(text, options, space, marked);
+        space.text = utf8;
+        space.ascii = text.ascii;
+        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
+        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
+        const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
+        locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);
+        if constexpr (MAY_JOIN) {
+            if (blank_signs_) find_stretches_of_blanks(utf8, options, marked, space);
+            else find_segments(utf8, options, marked, space);
+        } else {
+            find_segments(utf8, options, marked, space);
+        }
+        if (!space.divisions.empty()) return encode_pieces(utf8, side_by_side ? options.threads : 1, chunk, space, sink);
+        if (side_by_side) return encode_chunks(utf8, options.threads, chunk, space, sink);
+        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
+        if (sink) sink(space.ids.data(), space.ids.size());
+    }
+
+    // Where the divisions lie in the text's bytes. There are none where a piece would be longer than `most_bytes`: chunks,
+    // which any text can be cut into, then share the work better.
+    static void locate_divisions(const Characters& text, const Text& utf8, size_t most_bytes, Workspace& space) {
+        if (space.divisions.empty()) return;
+        const uint8_t* at = utf8.begin;
+        size_t longest = 0;
+        visit_units(text, [&](const auto* s) {
+            size_t from = 0;
+            for (auto& division : space.divisions) {
+                const size_t to = division.character - space.known;
+                const size_t bytes = text.ascii ? to - from : utf8_length(s + from, to - from);
+                division.at = at += bytes;
+                longest = std::max(longest, bytes);
+                from = to;
+            }
+        });
+        if (std::max(longest, static_cast<size_t>(utf8.end - at)) > most_bytes) space.divisions.clear();
+    }
+
+    // The same as `encode_segments` from division to division, whose number of ids are noted.
+    void encode_pieces(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
+        struct Part {
+            size_t first, last;  // pieces; the last one of all ends with the text
+            IdBuffer ids;
+        };
+        auto& divisions = space.divisions;
+        const size_t pieces = divisions.size() + 1;
+        const auto segments_before = [&](size_t piece) {
+            return space.segments.data() + (piece == 0 ? 0 : piece == pieces ? space.segments.size() : divisions[piece - 1].segment);
+        };
+        const auto encode_part = [&](const Part& part, typename Encoder::Workspace& stretch, IdBuffer& ids) {
+            for (size_t i = part.first; i < part.last; i++) {
+                encode_segments(text, segments_before(i), segments_before(i + 1), stretch, ids);
+                if (i < divisions.size()) divisions[i].ids = ids.size();
+            }
+        };
+        if (threads < 2) {
+            encode_part({0, pieces, {}}, space.stretch, space.ids);
+            if (sink) sink(space.ids.data(), space.ids.size());
+            return;
+        }
+        std::vector<Part> parts;
+        const uint8_t* begin = text.begin;
+        for (size_t i = 0; i < pieces; i++) {
+            if (parts.empty() || static_cast<size_t>(begin - text.begin) >= chunk_bytes * parts.size()) parts.push_back({i, i, {}});
+            parts.back().last = i + 1;
+            if (i < divisions.size()) begin = divisions[i].at;
+        }
+        const auto work = [&](size_t i) {
+            Borrowed own(*this);
+            encode_part(parts[i], own->stretch, parts[i].ids);
+        };
+        const auto join = [&](size_t i) {
+            const size_t before = space.ids.size();
+            for (size_t k = parts[i].first; k < std::min(parts[i].last, divisions.size()); k++) divisions[k].ids += before;
+            space.ids.append(parts[i].ids.data(), parts[i].ids.size());
+            parts[i].ids = {};
+            if (sink) sink(space.ids.data() + before, space.ids.size() - before);
+        };
+        pool_.run(parts.size(), threads, work, join);
+    }
+
+    // Divides the segments of the text. Each division then knows its segment.
+    static void divide(Workspace& space, std::vector<Segment>& segments) {
+        auto& divisions = space.divisions;
+        if (divisions.empty()) return;
+        std::vector<Segment> divided;
+        divided.reserve(segments.size() + divisions.size());
+        size_t next = 0;
+        for (Segment segment : segments) {
+            for (; next < divisions.size() && divisions[next].at < segment.end; next++) {
+                const uint8_t* const at = divisions[next].at;
+                if (segment.begin < at) {
+                    divided.push_back({segment.begin, at, segment.token});
+                    segment.begin = at;
+                }
+                divisions[next].segment = divided.size();
+            }
+            divided.push_back(segment);
+        }
+        segments.swap(divided);
+    }
+    // Moves the divisions, from number `next` on, that stand before segment `from` to segment `to`; whether there were any.
+    static bool move_divisions(Workspace& space, size_t& next, size_t from, size_t to) {
+        const size_t first = next;
+        for (; next < space.divisions.size() && space.divisions[next].segment == from; next++) space.divisions[next].segment = to;
+        return next > first;
+    }
+
     // Whether the encoder may take in several stretches before it resolves them.
     static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
     static constexpr size_t LEAST_CHUNK = 64 << 10;
@@ -215,10 +369,14 @@ class Core {
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
         else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, segments);
+        divide(space, segments);
         if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
         space.raw_segments.swap(segments);
         segments.clear();
+        size_t next_division = 0;
         for (const Segment& raw : space.raw_segments) {
+            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - space.raw_segments.data()), segments.size());
+            const bool goes_on = divided || (space.known && raw.begin == text.begin);
             if (raw.token != NONE) {
                 segments.push_back(raw);
                 if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
@@ -237,7 +395,7 @@ class Core {
             if (normalized_tokens_.empty()) segments.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
             for (size_t i = first; i < segments.size(); i++) {
-                const bool blank = add_prefix_space_ && segments[i].token == NONE && *segments[i].begin != ' ';
+                const bool blank = add_prefix_space_ && !(goes_on && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
                 if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
                 if (blank) segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
             }
@@ -256,10 +414,14 @@ class Core {
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
         else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, raw_segments);
+        divide(space, raw_segments);
         const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
         if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
         std::vector<Segment> found;
+        size_t next_division = 0;
         for (const Segment& raw : raw_segments) {
+            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
+            const bool goes_on = divided || (space.known && raw.begin == text.begin);
             if (raw.token != NONE) {
                 segments.push_back(raw);
                 continue;
@@ -268,7 +430,7 @@ class Core {
             bool prepend = false;
             if (blank_signs_->in_normalizer) {
                 if (may_hold_signs) stretch = with_blanks(space, stretch);
-                prepend = blank_signs_->normalizer_prepends;
+                prepend = blank_signs_->normalizer_prepends && !goes_on;
                 if (prepend && !normalized_tokens_.empty()) {
                     stretch = own(space, ' ' + std::string(stretch.begin, stretch.end));
                     prepend = false;
@@ -277,14 +439,14 @@ class Core {
             found.clear();
             if (normalized_tokens_.empty()) found.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, found);
-            const uint8_t* const first = raw.begin == text.begin ? stretch.begin : nullptr;
+            const uint8_t* const begin = stretch.begin;
             for (Segment part : found) {
                 if (part.token == NONE) {
-                    const bool is_first = part.begin == first;
+                    const bool at_begin = part.begin == begin, is_first = at_begin && raw.begin == text.begin;
                     if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part);
                     const PrependScheme scheme = blank_signs_->before_blankless;
                     const bool wanted = scheme == PrependScheme::always || (scheme == PrependScheme::first && is_first);
-                    if (prepend || (wanted && *part.begin != ' ')) part.begin = with_blank_in_front(space, part);
+                    if (prepend || (wanted && !(goes_on && at_begin) && *part.begin != ' ')) part.begin = with_blank_in_front(space, part);
                     if (part.begin == part.end) continue;
                 }
                 segments.push_back(part);
@@ -458,6 +620,7 @@ class Core {
         constexpr size_t KEPT = 64;
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
+        space->recalled.clear();
         space->alignments.clear();
         if (space->edits.capacity() + space->origins.capacity() > KEPT_EDITS) {
             std::vector<Edit>().swap(space->edits);
@@ -470,6 +633,8 @@ class Core {
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
     }
 
+    std::optional<Divisions> divisions_;
+    std::unique_ptr<PrefixStore> prefixes_;  // null: nothing is kept
     std::unique_ptr<const Method> method_;
     const Encoder& encoder_;
     const BlankSigns* blank_signs_;  // null: none

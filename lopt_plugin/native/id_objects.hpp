@@ -48,6 +48,15 @@ class IdObjects {
             for (; i < count; i++) items[i] = Py_NewRef(objects_[ids[i]]);
             size_ += count;
         }
+        // The first call reserves exactly what it brings: mostly it is the only one.
+        void reserve(size_t count) {
+            if (capacity_ - size_ >= count) return;
+            const size_t capacity = size_ == 0 ? count : std::max(size_ + count, capacity_ + capacity_ / 4);
+            auto* items = static_cast<PyObject**>(PyMem_Realloc(items_, capacity * sizeof(PyObject*)));
+            if (!items) throw std::bad_alloc();
+            items_ = items;
+            capacity_ = capacity;
+        }
         // The list object, which takes over what was gathered; null never.
         PyObject* finish() {
             PyObject* list = PyList_New(0);
@@ -64,16 +73,6 @@ class IdObjects {
         }
 
       private:
-        // The first call reserves exactly what it brings: mostly it is the only one.
-        void reserve(size_t count) {
-            if (capacity_ - size_ >= count) return;
-            const size_t capacity = size_ == 0 ? count : std::max(size_ + count, capacity_ + capacity_ / 4);
-            auto* items = static_cast<PyObject**>(PyMem_Realloc(items_, capacity * sizeof(PyObject*)));
-            if (!items) throw std::bad_alloc();
-            items_ = items;
-            capacity_ = capacity;
-        }
-
         PyObject* const* objects_;
         PyObject** items_ = nullptr;
         size_t size_ = 0, capacity_ = 0;

@@ -40,6 +40,7 @@ class MapCharacters final : public NormalizerStep {
     }
 
     bool changes_ascii() const override { return changes_ascii_; }
+    bool divides() const override { return !changes_ascii_ || (ascii_by_bytes_ && lowers_ascii_); }
     void mark_pages(PageMarks& marks) const override {
         for (uint32_t c = 0x80; c < 0x110000; c++) {
             if (rows_[c / ROW] == 0) c |= ROW - 1;  // a row without changes

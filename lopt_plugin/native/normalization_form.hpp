@@ -62,6 +62,7 @@ class NormalizationForm final : public NormalizerStep {
     }
 
     bool changes_ascii() const override { return false; }
+    bool divides() const override { return true; }
     void mark_pages(PageMarks& marks) const override {
         for (uint32_t c = 0x80; c < 0x110000; c++)
             if (classes_.of(c) & involved_) marks[c >> 4] = 1;

@@ -4,6 +4,7 @@
 // own, and a Sequence is their composition.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ class NormalizerStep {
     }
     // Whether a text may change that holds no character of a marked page.
     virtual bool changes_ascii() const = 0;
+    // Whether each side of the places of divisions.hpp is normalized as it is alone, and the characters there stay what
+    // they are, lower case apart.
+    virtual bool divides() const { return false; }
     // Marks the pages of all characters outside ASCII without which the step changes nothing.
     virtual void mark_pages(PageMarks& marks) const = 0;
 };
@@ -52,6 +56,9 @@ class Normalizer {
     bool empty() const { return steps_.empty(); }
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
+    bool divides() const {
+        return std::all_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->divides(); });
+    }
 
     // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `edits`: null, or as `apply_noting` has
     // it, which only a single step can tell.

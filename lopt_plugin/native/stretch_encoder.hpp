@@ -42,6 +42,7 @@ class StretchEncoder {
             scan_ = &StretchEncoder::scan_at_cuts;
             return;
         }
+        splits_ = scanner != WholeScanner::name;
         const bool known = visit_scanner(scanner, [this]<class Scanner>() {
             next_ = &StretchEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
@@ -79,6 +80,9 @@ class StretchEncoder {
 
     // The first place behind p, or the end, that divides the text from p on whatever stands before p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
+
+    // Whether text is divided between these two characters, if one of the kinds of divisions.hpp meets the other.
+    bool parts(uint32_t left, uint32_t right) const { return cut_scanner_ ? cut_scanner_->between(left, right) : splits_; }
 
     // Does every character of a stretch lie in a pre-token?
     bool keeps_all() const {
@@ -359,6 +363,7 @@ class StretchEncoder {
     std::optional<SingleCharacters> singles_;
     const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
+    bool splits_ = false;  // the scanner is that of a split pattern
 };
 
 }  // namespace lopt

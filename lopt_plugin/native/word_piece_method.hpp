@@ -40,6 +40,7 @@ class WordPieceMethod {
     const ClassTable& classes() const { return words_->classes(); }
     const uint8_t* page_marks() const { return reordering_.page_marks(); }
     bool normalizes_ascii() const { return text_ != nullptr; }
+    static bool divides() { return true; }
     // Both bring the raw text into the form that the encoder wants, also where no character of a marked page is in it.
     bool normalize(const uint8_t* begin, const uint8_t* end, bool, std::string& out, std::vector<Edit>* edits) const {
         std::string ordered;
