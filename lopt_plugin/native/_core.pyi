@@ -86,6 +86,21 @@ class Core:
     ) -> npt.NDArray[np.int32]:
         """`encode` as int32 [n]."""
 
+    def remember_prefixes(self, limit_bytes: int, piece_characters: int = 4096, hash_bits: int = 64) -> None:
+        """Keeps what texts begin with, and its ids, for texts that begin alike. To be called before anything is encoded.
+
+        limit_bytes: most memory for that; what was not used for longest is dropped.
+        piece_characters: a text is kept in pieces of that length or somewhat more; texts of less than two are not.
+        hash_bits: fewer make pieces collide, for tests.
+        """
+
+    def prefix_counters(self) -> dict[str, int]:
+        """Counts of what is kept; empty where nothing is, because it was not asked for or no place surely divides a text.
+
+        lookups, hits: texts long enough, and those of which a part was known; bytes_saved: UTF-8 that was not tokenized
+        again; insertions, evictions, collisions, corrupted: pieces; pieces, bytes, limit_bytes: what there is now.
+        """
+
     def encode_batch(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
