@@ -24,7 +24,7 @@ uint64_t content_hash(const Unit* s, size_t n) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         for (size_t j = 0; j < LANES; j++) lanes[j] = static_cast<uint16_t>(lanes[j] * FACTOR + fold(s[i + j]));
-    for (size_t j = 0; i < n; i++, j++) lanes[j] = static_cast<uint16_t>(lanes[j] * FACTOR + fold(s[i]));
+    for (size_t j = 0; j < LANES && i < n; i++, j++) lanes[j] = static_cast<uint16_t>(lanes[j] * FACTOR + fold(s[i]));
     std::array<uint8_t, sizeof lanes> bytes;
     std::memcpy(bytes.data(), lanes.data(), sizeof lanes);
     return hash_bytes(bytes.data(), bytes.size()) ^ mix(n);

@@ -158,14 +158,19 @@ class Core {
     size_t bytes() const { return method_->bytes(); }
 
   private:
-    // Finds the pieces that the text begins with, and how the rest is divided.
+    // Finds the pieces that the text begins with, and how the rest is divided if it is to be kept.
     void recall(const Characters& text, const EncodeOptions& options, Workspace& space) const {
         const auto parts = [this](uint32_t left, uint32_t right) { return encoder_.parts(left, right); };
         uint64_t before = root(options);
         size_t end;
         while ((end = divisions_->next(text, space.known, options.split_special, parts)) < text.length) {
-            auto piece = prefixes_->find(before, text.part(space.known, end));
-            if (!piece) break;
+            const Characters part = text.part(space.known, end);
+            const uint64_t hash = prefixes_->hash(part);
+            auto piece = prefixes_->find(before, part, hash);
+            if (!piece) {
+                if (!prefixes_->noted(before, hash)) end = text.length;
+                break;
+            }
             before = PrefixStore::name(*piece);
             space.recalled.push_back(std::move(piece));
             space.known = end;

@@ -4,6 +4,9 @@
 // text is compared, and its ids with their checksum, before it is taken. So whatever is lost, collides or decays in here
 // costs time and nothing else. Bounded in bytes; what was not used for longest goes first, and a piece goes no later than
 // those behind it, which nothing leads to without it.
+//
+// Copying a text into fresh memory costs a good part of tokenizing it. So a piece that follows on what is known is only
+// noted when it comes for the first time, by its hash, and is kept, with all behind it, when it comes again.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +100,7 @@ class PrefixStore {
 
     // `hash_bits`: fewer than 64 make collisions, for tests.
     explicit PrefixStore(size_t limit_bytes, int hash_bits = 64)
-        : limit_(limit_bytes), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), shelf_(new Shelf) {}
+        : limit_(limit_bytes), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), notes_(NOTES), shelf_(new Shelf) {}
     PrefixStore(const PrefixStore&) = delete;
     PrefixStore& operator=(const PrefixStore&) = delete;
     // After a fork the parent's lock may be held for ever: its pieces are then left alone.
@@ -112,9 +115,8 @@ class PrefixStore {
     }
     static uint64_t name(const Piece& piece) { return piece.name_; }
 
-    // The piece with that text behind the piece named `before`; null if there is none.
-    std::shared_ptr<Piece> find(uint64_t before, const Characters& text) {
-        const uint64_t text_hash = hash(text);
+    // The piece with that text, of that hash, behind the piece named `before`; null if there is none.
+    std::shared_ptr<Piece> find(uint64_t before, const Characters& text, uint64_t text_hash) {
         Shelf& shelf = own_shelf();
         std::shared_ptr<Piece> found[MOST_ALIKE];
         size_t count = 0;
@@ -135,6 +137,11 @@ class PrefixStore {
             }
         }
         return nullptr;
+    }
+    // Whether such a piece was asked for here before, as far as that is remembered.
+    bool noted(uint64_t before, uint64_t text_hash) {
+        const uint64_t note = key(before, text_hash);
+        return notes_[note % NOTES].exchange(note, std::memory_order_relaxed) == note;
     }
     // Counts a text of which these pieces were found, and makes them the last to go.
     void used(const Pieces& pieces) {
@@ -170,6 +177,7 @@ class PrefixStore {
     }
 
   private:
+    static constexpr size_t NOTES = size_t{1} << 14;
     static constexpr size_t MOST_ALIKE = 8;  // pieces with one key: nobody can make looking up slow
 
     static uint64_t key(uint64_t before, uint64_t text_hash) { return text_hash ^ mix(before); }
@@ -240,6 +248,7 @@ class PrefixStore {
 
     const size_t limit_;
     const uint64_t hash_mask_;
+    std::vector<std::atomic<uint64_t>> notes_;
     std::atomic<Shelf*> shelf_;
 };
 
