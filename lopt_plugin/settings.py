@@ -22,8 +22,8 @@ class Settings:
     overlap_chars       characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS)
     processes           whether chunks of "hf_chunks" go to other processes, not to threads (LOPT_PROCESSES: 0 or 1)
     parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
-    prefix_cache_mb     megabytes (2**20 bytes) of text and ids kept of what texts began with, so that a text that begins
-                        like an earlier one is tokenized from there on (LOPT_PREFIX_CACHE_MB; 0: nothing is kept)
+    prefix_cache_mb     most MiB kept of what texts began with and its ids, so that a text that begins like earlier ones
+                        is tokenized from there on (LOPT_PREFIX_CACHE_MB; 0: nothing is kept)
     gpu_min_bytes       smaller batches stay off the GPU (LOPT_GPU_MIN_BYTES; no effect yet)
     verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
     """

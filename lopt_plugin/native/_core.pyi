@@ -87,7 +87,9 @@ class Core:
         """`encode` as int32 [n]."""
 
     def remember_prefixes(self, limit_bytes: int, piece_characters: int = 4096, hash_bits: int = 64) -> None:
-        """Keeps what texts begin with, and its ids, for texts that begin alike. To be called before anything is encoded.
+        """Keeps what texts begin with, and its ids, for those that begin alike. To be called before anything is encoded.
+
+        A piece of a text is kept, with all behind it, when it comes a second time behind what is known.
 
         limit_bytes: most memory for that; what was not used for longest is dropped.
         piece_characters: a text is kept in pieces of that length or somewhat more; texts of less than two are not.
@@ -95,11 +97,14 @@ class Core:
         """
 
     def prefix_counters(self) -> dict[str, int]:
-        """Counts of what is kept; empty where nothing is, because it was not asked for or no place surely divides a text.
+        """Counts of what is kept; empty where nothing is: it was not asked for, or no place surely divides a text.
 
-        lookups, hits: texts long enough, and those of which a part was known; bytes_saved: UTF-8 that was not tokenized
-        again; insertions, evictions, collisions, corrupted: pieces; pieces, bytes, limit_bytes: what there is now.
+        lookups, hits: texts that were long enough, and those of which a part was known; bytes_saved: UTF-8 that was
+        not tokenized again; insertions, evictions, collisions, corrupted: pieces; pieces, bytes, limit_bytes: what is there.
         """
+
+    def spoil_prefixes(self, texts: bool) -> None:
+        """Changes a bit of the text, or of the ids, of every piece that is kept; for tests."""
 
     def encode_batch(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
@@ -198,6 +203,15 @@ class WordPieceCore:
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
     ) -> npt.NDArray[np.int32]:
         """`encode` as int32 [n]."""
+
+    def remember_prefixes(self, limit_bytes: int, piece_characters: int = 4096, hash_bits: int = 64) -> None:
+        """As `Core.remember_prefixes`."""
+
+    def prefix_counters(self) -> dict[str, int]:
+        """As `Core.prefix_counters`."""
+
+    def spoil_prefixes(self, texts: bool) -> None:
+        """As `Core.spoil_prefixes`."""
 
     def encode_batch(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False

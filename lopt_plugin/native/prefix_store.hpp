@@ -100,7 +100,7 @@ class PrefixStore {
 
     // `hash_bits`: fewer than 64 make collisions, for tests.
     explicit PrefixStore(size_t limit_bytes, int hash_bits = 64)
-        : limit_(limit_bytes), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), notes_(NOTES), shelf_(new Shelf) {}
+        : limit_(limit_bytes), notes_(NOTES), shelf_(new Shelf(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1)) {}
     PrefixStore(const PrefixStore&) = delete;
     PrefixStore& operator=(const PrefixStore&) = delete;
     // After a fork the parent's lock may be held for ever: its pieces are then left alone.
@@ -110,8 +110,8 @@ class PrefixStore {
     }
 
     size_t limit() const { return limit_; }
-    uint64_t hash(const Characters& text) const {
-        return visit_units(text, [&text](const auto* s) { return content_hash(s, text.length); }) & hash_mask_;
+    static uint64_t hash(const Characters& text) {
+        return visit_units(text, [&text](const auto* s) { return content_hash(s, text.length); });
     }
     static uint64_t name(const Piece& piece) { return piece.name_; }
 
@@ -122,11 +122,12 @@ class PrefixStore {
         size_t count = 0;
         {
             const std::lock_guard<std::mutex> lock(shelf.mutex);
-            const auto [from, to] = shelf.table.equal_range(key(before, text_hash));
+            const auto [from, to] = shelf.table.equal_range(shelf.key(before, text_hash));
             for (auto i = from; i != to && count < MOST_ALIKE; i++) found[count++] = i->second;
         }
         for (size_t i = 0; i < count; i++) {
-            if (found[i]->before_ != before || !found[i]->holds(text)) {
+            // The hash as well: a text that has decayed may have become this one, but its ids have not.
+            if (found[i]->before_ != before || found[i]->text_hash_ != text_hash || !found[i]->holds(text)) {
                 shelf.collisions++;
             } else if (!found[i]->intact()) {
                 shelf.corrupted++;
@@ -140,7 +141,7 @@ class PrefixStore {
     }
     // Whether such a piece was asked for here before, as far as that is remembered.
     bool noted(uint64_t before, uint64_t text_hash) {
-        const uint64_t note = key(before, text_hash);
+        const uint64_t note = text_hash ^ mix(before);
         return notes_[note % NOTES].exchange(note, std::memory_order_relaxed) == note;
     }
     // Counts a text of which these pieces were found, and makes them the last to go.
@@ -170,6 +171,12 @@ class PrefixStore {
         }
         while (shelf.bytes > limit_ && shelf.oldest) shelf.evict(*shelf.oldest);
     }
+    // Changes a bit of each piece, of its ids or of its text: what decayed memory would do. For tests.
+    void spoil(bool texts) {
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        for (const auto& [key, piece] : shelf.table) (texts ? piece->text_data() : piece->data_.get())[0] ^= 1;
+    }
     Counters counters() {
         Shelf& s = own_shelf();
         const std::lock_guard<std::mutex> lock(s.mutex);
@@ -180,10 +187,12 @@ class PrefixStore {
     static constexpr size_t NOTES = size_t{1} << 14;
     static constexpr size_t MOST_ALIKE = 8;  // pieces with one key: nobody can make looking up slow
 
-    static uint64_t key(uint64_t before, uint64_t text_hash) { return text_hash ^ mix(before); }
 
     // All that the lock guards.
     struct Shelf {
+        explicit Shelf(uint64_t mask) : hash_mask(mask) {}
+
+        const uint64_t hash_mask;
         pid_t process = getpid();
         std::mutex mutex;
         std::unordered_multimap<uint64_t, std::shared_ptr<Piece>> table;
@@ -193,11 +202,12 @@ class PrefixStore {
         uint64_t lookups = 0, hits = 0, bytes_saved = 0, insertions = 0, evictions = 0;
         std::atomic<uint64_t> collisions{0}, corrupted{0};
 
+        uint64_t key(uint64_t before, uint64_t text_hash) const { return (text_hash ^ mix(before)) & hash_mask; }
         std::shared_ptr<Piece> same_as(const Piece& piece) const {
             const Characters text{piece.text_data(), piece.length_, piece.unit_bytes_, false};
             const auto [from, to] = table.equal_range(key(piece.before_, piece.text_hash_));
             for (auto i = from; i != to; i++)
-                if (i->second->before_ == piece.before_ && i->second->holds(text)) return i->second;
+                if (i->second->before_ == piece.before_ && i->second->text_hash_ == piece.text_hash_ && i->second->holds(text)) return i->second;
             return nullptr;
         }
         void add(const std::shared_ptr<Piece>& piece) {
@@ -241,13 +251,12 @@ class PrefixStore {
         Shelf* current = shelf_.load();
         if (current->process == getpid()) return *current;
         // A child process. Nobody but us is here to let go of a lock that was held while it was made.
-        auto fresh = std::make_unique<Shelf>();
+        auto fresh = std::make_unique<Shelf>(current->hash_mask);
         if (shelf_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
         return *current;
     }
 
     const size_t limit_;
-    const uint64_t hash_mask_;
     std::vector<std::atomic<uint64_t>> notes_;
     std::atomic<Shelf*> shelf_;
 };

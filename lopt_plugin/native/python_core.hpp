@@ -92,6 +92,9 @@ class PythonCore {
         result["limit_bytes"] = counters.limit_bytes;
         return result;
     }
+    void spoil_prefixes(bool texts) {
+        if (PrefixStore* prefixes = core_->prefixes()) prefixes->spoil(texts);
+    }
     nb::dict info() const {
         nb::dict result;
         result["table_bytes"] = core_->bytes();
@@ -112,7 +115,8 @@ class PythonCore {
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
                  nb::arg("piece_characters") = 4096, nb::arg("hash_bits") = 64)
-            .def("prefix_counters", &PythonCore::prefix_counters);
+            .def("prefix_counters", &PythonCore::prefix_counters)
+            .def("spoil_prefixes", &PythonCore::spoil_prefixes, nb::arg("texts"));
     }
 
   protected:
