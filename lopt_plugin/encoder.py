@@ -15,6 +15,7 @@ import numpy as np
 import tokenizers
 from tokenizers import Encoding, Tokenizer
 
+from . import growing
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
 from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
@@ -153,6 +154,65 @@ class Encoder:
         (encoding,) = self.hf.encodings([text], bool(add_special_tokens), split)
         return np.array(encoding.ids, np.int32), np.array(encoding.offsets, np.int32).reshape(-1, 2)
 
+    def incremental(
+        self, *, add_special_tokens: bool = True, split_special_tokens: bool | None = None
+    ) -> growing.IncrementalEncoder:
+        """Encodes a text that grows; see IncrementalEncoder."""
+        return growing.IncrementalEncoder(self, bool(add_special_tokens), self._split(split_special_tokens))
+
+    def intervals(
+        self, text: str, *, add_special_tokens: bool = False, split_special_tokens: bool | None = None
+    ) -> growing.Intervals:
+        """Counts ids of any part of a text; see Intervals."""
+        split = self._split(split_special_tokens)
+        return growing.Intervals(self, text, bool(add_special_tokens), split)
+
+    def count(self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None) -> int:
+        """How many ids the text has. What is not encodable raises the HF tokenizer's own TypeError."""
+        return growing.count(self, text, bool(add_special_tokens), self._split(split_special_tokens))
+
+    def count_batch(
+        self, texts: Sequence[str], add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> list[int]:
+        """`count` of each text, on all threads."""
+        return growing.count_batch(self, texts, bool(add_special_tokens), self._split(split_special_tokens))
+
+    def count_until(
+        self, text: str, limit: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> int | None:
+        """`count`, or None if it is more than `limit`; then the rest of the text is not read, not even for errors."""
+        return growing.count_until(self, text, limit, bool(add_special_tokens), self._split(split_special_tokens))
+
+    def cut(
+        self, text: str, max_tokens: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> str:
+        """The longest prefix of the text that has at most `max_tokens` ids when it is encoded by itself.
+
+        A longer prefix may have fewer ids than a shorter one. Raises ValueError where even an empty text has more.
+        """
+        split = self._split(split_special_tokens)
+        return text[: growing.cut(self, text, max_tokens, bool(add_special_tokens), split)]
+
+    def native_for(self, call: str, texts: Sequence[Any]) -> NativeRoute | None:
+        """The native route for a call that asks about texts; None, and counted, where HF must be asked."""
+        snapshot = self.snapshot()
+        if snapshot.native is not None and all(isinstance(text, str) for text in texts):
+            self.native_calls += len(texts)
+            return snapshot.native
+        self.count_hf_call(f"{call}: {snapshot.reason}")
+        return None
+
+    def verified_ids(
+        self, text: str, ids: list[int], add_special_tokens: bool, split_special_tokens: bool
+    ) -> list[int]:
+        """The ids, or HF's where these are compared now and are others."""
+        if not self.settings.verify or not self._verify_now():
+            return ids
+        return self._verified(text, ids, add_special_tokens, split_special_tokens, None)
+
+    def _split(self, asked: bool | None) -> bool:
+        return self.split_special_tokens if asked is None else asked
+
     def native_list(
         self,
         snapshot: Snapshot,
@@ -189,7 +249,10 @@ class Encoder:
     ) -> list[list[int]] | None:
         """`native_list` of each text; None if HF must be asked for any of them."""
         native = snapshot.native
-        if native is not None and not self.settings.verify:
+        over_long = False
+        if native is not None and limit is not None and not keep_end:
+            over_long = any(native.is_over_long(text, limit) for text in texts)
+        if native is not None and not self.settings.verify and not over_long:
             try:
                 rows = native.text_lists(texts, split_special_tokens)
             except Exception as error:

@@ -17,6 +17,15 @@ NormalizerStep: TypeAlias = (
 class LoneSurrogateError(ValueError): ...
 class OffsetsUnknownError(ValueError): ...
 
+class Intervals:
+    """How many ids each part of one text has as a text of its own."""
+
+    def count(self, start: int, end: int) -> int:
+        """Of characters [start, end); IndexError where they lie outside the text."""
+
+    def bytes(self) -> int:
+        """Memory besides the text."""
+
 class Core:
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
@@ -87,7 +96,7 @@ class Core:
         """`encode` as int32 [n]."""
 
     def remember_prefixes(self, limit_bytes: int, piece_characters: int = 4096, hash_bits: int = 64) -> None:
-        """Keeps what texts begin with, and its ids, for those that begin alike. To be called before anything is encoded.
+        """Keeps what texts begin with, and its ids, for those that begin alike. To be called before any `encode`.
 
         A piece of a text is kept, with all behind it, when it comes a second time behind what is known.
 
@@ -97,10 +106,10 @@ class Core:
         """
 
     def prefix_counters(self) -> dict[str, int]:
-        """Counts of what is kept; empty where nothing is: it was not asked for, or no place surely divides a text.
+        """Counts of what is kept; empty where nothing is to be kept.
 
         lookups, hits: texts that were long enough, and those of which a part was known; bytes_saved: UTF-8 that was
-        not tokenized again; insertions, evictions, collisions, corrupted: pieces; pieces, bytes, limit_bytes: what is there.
+        not tokenized again; insertions, evictions, collisions, corrupted: of pieces; pieces, bytes, limit_bytes: now.
         """
 
     def spoil_prefixes(self, texts: bool) -> None:
@@ -151,6 +160,50 @@ class Core:
         Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
         """
 
+    # Seams: places at which a text may be taken apart, whatever stands before and behind (seam.hpp).
+    def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
+        """The first seam p, begin <= p < end, p > 0; None where there is none.
+
+        The ids of any text with `text[p - 1:end]` in it are those of what stands before p, by itself, and those of what
+        follows, as `encode_part(..., inside=True)` gives them; so also of `text[:end]` with anything behind it.
+        """
+
+    def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
+        """The same for the last seam p, begin < p < end. Looks backwards, no further than to there."""
+
+    def encode_part(
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+    ) -> list[int]:
+        """`encode` of characters [begin, end) as a text of its own; `inside`: as what follows a seam.
+
+        Positions are in characters; IndexError where they lie outside the text.
+        """
+
+    def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]:
+        """The first `most` ids of `encode`, or all; the rest of the text is only searched for lone surrogates."""
+
+    def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int:
+        """How many ids `encode` gives."""
+
+    def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]:
+        """`count` of each text; texts, and parts of long ones, are shared out among the threads."""
+
+    def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None:
+        """`count`, or None if that is more than `limit`. The text behind that many ids is not read."""
+
+    def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int:
+        """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own."""
+
+    def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
+        """Counts of the parts of a text, after one pass over it."""
+
     def pre_tokens(self, text: str) -> list[tuple[int, int]]:
         """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""
 
@@ -163,6 +216,12 @@ class Core:
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:
         """Bytes of the tables and of the integer objects; whether words are matched or merged by rank."""
+
+class WordPieceIntervals:
+    """As Intervals."""
+
+    def count(self, start: int, end: int) -> int: ...
+    def bytes(self) -> int: ...
 
 _WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
 
@@ -217,6 +276,26 @@ class WordPieceCore:
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
+
+    def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
+    def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
+    def encode_part(
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+    ) -> list[int]: ...
+    def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
+    def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int: ...
+    def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
+    def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None: ...
+    def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int: ...
+    def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
+        """These are as those of `Core`."""
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:

@@ -6,7 +6,7 @@
 #include "end_of_word.hpp"
 #include "normalizer_arguments.hpp"
 #include "offset_objects.hpp"
-#include "python_core.hpp"
+#include "python_growing.hpp"
 #include "sentencepiece_vocabulary.hpp"
 
 namespace lopt {
@@ -70,9 +70,9 @@ nb::ndarray<nb::numpy, int32_t, nb::ndim<2>> array_of_offsets(OffsetArray offset
     return nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(data + offsets.first, {offsets.last - offsets.first, 2}, owner);
 }
 
-class PythonBytePairCore : public PythonCore<BytePairCore> {
+class PythonBytePairCore : public PythonGrowing<BytePairCore> {
   public:
-    using PythonCore::PythonCore;
+    using PythonGrowing::PythonGrowing;
 
     static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::list merges, bool ignore_merges, nb::bytes class_pages,
                        nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
@@ -222,6 +222,6 @@ NB_MODULE(_core, module) {
              nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
-    PythonBytePairCore::define(type);
+    PythonBytePairCore::define(type, module, "Intervals");
     define_word_piece(module);
 }

@@ -9,6 +9,8 @@
 
 namespace lopt {
 
+inline constexpr uint32_t SIGN_OF_BLANK = 0x2581;
+
 enum class PrependScheme { never, first, always };
 
 struct BlankSigns {
@@ -20,7 +22,7 @@ struct BlankSigns {
 // One mark for every 16 code points, set where a blank's sign may be.
 inline std::vector<uint8_t> blank_sign_page_marks() {
     std::vector<uint8_t> marks(0x110000 >> 4, 0);
-    marks[0x2581 >> 4] = 1;
+    marks[SIGN_OF_BLANK >> 4] = 1;
     return marks;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blank_signs.hpp"
+#include "added_token_edges.hpp"
 #include "core.hpp"
 #include "model.hpp"
 #include "normalizer.hpp"
@@ -48,9 +49,20 @@ class BytePair {
     const ClassTable& classes() const { return classes_; }
     const uint8_t* page_marks() const { return blank_signs_ ? sign_page_marks_.data() : normalizer_.page_marks(); }
     bool normalizes_ascii() const { return normalizer_.changes_ascii(); }
-    bool divides() const { return normalizer_.divides(); }
     bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, std::vector<Edit>* edits) const {
         return normalizer_.apply(begin, end, marked, out, edits);
+    }
+    // Is this a seam, as far as the normalizer, the tokens that are found behind it, and the pre-tokens are concerned?
+    bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
+        if (!blank_signs_) return normalizer_.passes(at) && normalized_tokens.divide(classes_, at.left, at.right) && encoder_.divides(at.left, at.right);
+        const auto blank_for_sign = [&at] {
+            for (uint32_t* c : {&at.left, &at.right})
+                if (*c == SIGN_OF_BLANK) *c = ' ';
+        };
+        if (blank_signs_->in_normalizer) blank_for_sign();
+        if (!normalized_tokens.divide(classes_, at.left, at.right)) return false;
+        blank_for_sign();
+        return encoder_.divides(at.left, at.right);
     }
     const BlankSigns* blank_signs() const { return blank_signs_ ? &*blank_signs_ : nullptr; }
     const Aligner& aligner() const { return aligner_; }

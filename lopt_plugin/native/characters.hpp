@@ -13,6 +13,11 @@ struct Characters {
     int unit_bytes;
     bool ascii;
 
+    uint32_t operator[](size_t i) const {
+        if (unit_bytes == 1) return static_cast<const uint8_t*>(data)[i];
+        if (unit_bytes == 2) return static_cast<const uint16_t*>(data)[i];
+        return static_cast<const uint32_t*>(data)[i];
+    }
     // The characters [from, to).
     Characters part(size_t from, size_t to) const {
         return {static_cast<const uint8_t*>(data) + from * static_cast<size_t>(unit_bytes), to - from, unit_bytes, ascii};

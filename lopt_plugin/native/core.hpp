@@ -9,14 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "added_token_edges.hpp"
 #include "added_tokens.hpp"
 #include "blank_signs.hpp"
 #include "characters.hpp"
 #include "chunks.hpp"
-#include "divisions.hpp"
 #include "id_buffer.hpp"
 #include "offsets.hpp"
 #include "prefix_store.hpp"
+#include "seam.hpp"
 #include "text.hpp"
 #include "thread_pool.hpp"
 #include "transcode.hpp"
@@ -33,6 +34,7 @@ struct EncodeOptions {
     bool split_special = false;  // special added tokens are text like any other
     bool offsets = false;        // `offsets` is going to be called
     bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::recalled
+    bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
 };
 
 // Method: what is done to the text between added tokens. It has
@@ -46,7 +48,6 @@ struct EncodeOptions {
 //                       that were changed; throws OffsetsUnknownError where that cannot be told.
 //   aligner()           where the characters of those parts came from
 //   blank_signs()       for pipelines that spell blanks as signs, instead of a normalizer; null for the others
-//   divides()           whether texts may be divided at white space, see divisions.hpp
 //   is_word(text, id)   whether a text that is just that has that id alone
 //   bytes()             of its tables
 template <class Method>
@@ -69,7 +70,7 @@ class Core {
         std::vector<Mark> marks;  // where texts in chunks were joined
         // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
         Pieces recalled;
-        // Where the rest of it is divided: what is between the places is normalized and encoded apart.
+        // The seams at which the rest of it is divided: what is between them is normalized and encoded apart.
         struct Division {
             size_t character;  // of the text
             const uint8_t* at;
@@ -88,7 +89,8 @@ class Core {
     // Tokens are matched before and after the normalizer; add_prefix_space: a stretch that begins with no blank gets one.
     Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
         : method_(std::move(method)), encoder_(method_->encoder()), blank_signs_(method_->blank_signs()), raw_tokens_(std::move(raw_tokens)),
-          normalized_tokens_(std::move(normalized_tokens), blank_signs_ && blank_signs_->in_normalizer), add_prefix_space_(add_prefix_space) {
+          normalized_tokens_(std::move(normalized_tokens), blank_signs_ && blank_signs_->in_normalizer), raw_edges_(raw_tokens_),
+          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space) {
         if constexpr (MAY_JOIN) {
             if (!encoder_.joins()) return;
             raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
@@ -102,11 +104,11 @@ class Core {
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
     // Keeps what texts begin with, up to so many bytes, for those that begin alike; to be called before the first `encode`.
-    // Does nothing where no place surely divides a text. `piece_characters`: of a piece, at least; `hash_bits`: see
+    // `piece_characters`: of a piece, at least; `hash_bits`: see
     // PrefixStore. Texts of less than two pieces are encoded anew as fast.
     void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits = 64) {
-        divisions_.emplace(raw_tokens_, normalized_tokens_, method_->divides(), piece_characters);
-        if (divisions_->any()) prefixes_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
+        prefixes_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
+        piece_characters_ = std::max<size_t>(piece_characters, 1);
     }
     PrefixStore* prefixes() const { return prefixes_.get(); }
 
@@ -116,9 +118,11 @@ class Core {
         space.recalled.clear();
         space.divisions.clear();
         space.known = 0;
-        if (!options.recall || !prefixes_ || text.length < 2 * divisions_->piece()) return encode_all(text, options, space, sink);
+        if (!options.recall || !prefixes_ || text.length < 2 * piece_characters_) return encode_all(text, options, space, sink);
         recall(text, options, space);
-        encode_all(text.part(space.known, text.length), options, space, sink);
+        EncodeOptions of_rest = options;
+        of_rest.inside |= space.known > 0;
+        encode_all(text.part(space.known, text.length), of_rest, space, sink);
         remember(text, options, space);
     }
 
@@ -133,6 +137,14 @@ class Core {
             walk_segment(walk, segment, space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i]);
         }
         if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+    }
+
+    // Is the place before character `at` a seam of every text that begins, or goes on, with these characters up to `end`?
+    // 0 < at < end. See seam.hpp.
+    bool is_seam(const Characters& text, size_t at, size_t end) const {
+        const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
+        if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
+        return raw_edges_.divide(method_->classes(), junction.left, junction.right) && method_->divides(junction, normalized_edges_);
     }
 
     // Four chunks a thread: one that is slowed down by others then holds up less.
@@ -160,10 +172,9 @@ class Core {
   private:
     // Finds the pieces that the text begins with, and how the rest is divided if it is to be kept.
     void recall(const Characters& text, const EncodeOptions& options, Workspace& space) const {
-        const auto parts = [this](uint32_t left, uint32_t right) { return encoder_.parts(left, right); };
         uint64_t before = root(options);
         size_t end;
-        while ((end = divisions_->next(text, space.known, options.split_special, parts)) < text.length) {
+        while ((end = piece_end(text, space.known)) < text.length) {
             const Characters part = text.part(space.known, end);
             const uint64_t hash = prefixes_->hash(part);
             auto piece = prefixes_->find(before, part, hash);
@@ -176,7 +187,18 @@ class Core {
             space.known = end;
         }
         prefixes_->used(space.recalled);
-        for (; end < text.length; end = divisions_->next(text, end, options.split_special, parts)) space.divisions.push_back({end, nullptr, 0, 0});
+        for (; end < text.length; end = piece_end(text, end)) space.divisions.push_back({end, nullptr, 0, 0});
+    }
+    // The end of the piece of text that begins at `from`: the first seam at least so many characters on, and near one of
+    // their multiples (few texts have none there, and it is not looked for everywhere); the text's length if there is none.
+    // Texts that begin alike have the same pieces, up to those that hold the first difference or end beside it.
+    size_t piece_end(const Characters& text, size_t from) const {
+        for (size_t at = from + piece_characters_; at < text.length; at += piece_characters_) {
+            const size_t stop = std::min(at + (piece_characters_ + 3) / 4, text.length);
+            for (size_t i = at; i < stop; i++)
+                if (is_seam(text, i, text.length)) return i;
+        }
+        return text.length;
     }
     // What stands before the first piece; texts whose special tokens are text have another.
     static uint64_t root(const EncodeOptions& options) { return options.split_special; }
@@ -322,6 +344,8 @@ class Core {
     static constexpr size_t KEPT_BYTES = size_t{4} << 20;
     static constexpr size_t KEPT_EDITS = size_t{1} << 16;
 
+    static bool is_surrogate(uint32_t c) { return c >= 0xD800 && c < 0xE000; }
+
     Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
         if (text.ascii) {
             const auto* data = static_cast<const uint8_t*>(text.data);
@@ -381,7 +405,7 @@ class Core {
         size_t next_division = 0;
         for (const Segment& raw : space.raw_segments) {
             const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - space.raw_segments.data()), segments.size());
-            const bool goes_on = divided || (space.known && raw.begin == text.begin);
+            const bool inside = divided || (options.inside && raw.begin == text.begin);
             if (raw.token != NONE) {
                 segments.push_back(raw);
                 if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
@@ -400,7 +424,7 @@ class Core {
             if (normalized_tokens_.empty()) segments.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
             for (size_t i = first; i < segments.size(); i++) {
-                const bool blank = add_prefix_space_ && !(goes_on && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
+                const bool blank = add_prefix_space_ && !(inside && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
                 if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
                 if (blank) segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
             }
@@ -426,7 +450,7 @@ class Core {
         size_t next_division = 0;
         for (const Segment& raw : raw_segments) {
             const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
-            const bool goes_on = divided || (space.known && raw.begin == text.begin);
+            const bool inside = divided || (options.inside && raw.begin == text.begin);
             if (raw.token != NONE) {
                 segments.push_back(raw);
                 continue;
@@ -435,7 +459,7 @@ class Core {
             bool prepend = false;
             if (blank_signs_->in_normalizer) {
                 if (may_hold_signs) stretch = with_blanks(space, stretch);
-                prepend = blank_signs_->normalizer_prepends && !goes_on;
+                prepend = blank_signs_->normalizer_prepends && !inside;
                 if (prepend && !normalized_tokens_.empty()) {
                     stretch = own(space, ' ' + std::string(stretch.begin, stretch.end));
                     prepend = false;
@@ -444,14 +468,14 @@ class Core {
             found.clear();
             if (normalized_tokens_.empty()) found.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, found);
-            const uint8_t* const begin = stretch.begin;
+            const uint8_t* const first = raw.begin == text.begin && !inside ? stretch.begin : nullptr;
             for (Segment part : found) {
                 if (part.token == NONE) {
-                    const bool at_begin = part.begin == begin, is_first = at_begin && raw.begin == text.begin;
+                    const bool is_first = part.begin == first, continues = inside && part.begin == stretch.begin;
                     if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part);
                     const PrependScheme scheme = blank_signs_->before_blankless;
-                    const bool wanted = scheme == PrependScheme::always || (scheme == PrependScheme::first && is_first);
-                    if (prepend || (wanted && !(goes_on && at_begin) && *part.begin != ' ')) part.begin = with_blank_in_front(space, part);
+                    const bool wanted = (scheme == PrependScheme::always && !continues) || (scheme == PrependScheme::first && is_first);
+                    if (prepend || (wanted && *part.begin != ' ')) part.begin = with_blank_in_front(space, part);
                     if (part.begin == part.end) continue;
                 }
                 segments.push_back(part);
@@ -638,12 +662,13 @@ class Core {
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
     }
 
-    std::optional<Divisions> divisions_;
     std::unique_ptr<PrefixStore> prefixes_;  // null: nothing is kept
+    size_t piece_characters_ = 0;
     std::unique_ptr<const Method> method_;
     const Encoder& encoder_;
     const BlankSigns* blank_signs_;  // null: none
     AddedTokens raw_tokens_, normalized_tokens_;
+    AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
     std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;

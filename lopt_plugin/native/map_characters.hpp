@@ -40,7 +40,6 @@ class MapCharacters final : public NormalizerStep {
     }
 
     bool changes_ascii() const override { return changes_ascii_; }
-    bool divides() const override { return !changes_ascii_ || (ascii_by_bytes_ && lowers_ascii_); }
     void mark_pages(PageMarks& marks) const override {
         for (uint32_t c = 0x80; c < 0x110000; c++) {
             if (rows_[c / ROW] == 0) c |= ROW - 1;  // a row without changes
@@ -48,6 +47,21 @@ class MapCharacters final : public NormalizerStep {
         }
     }
 
+    // Every place divides, but the characters that meet there must be known.
+    bool passes(Junction& junction) const override {
+        const uint32_t left = cell_of(junction.left), right = cell_of(junction.right), next = junction.has_next ? cell_of(junction.next) : 0;
+        if ((left && texts_[left].empty()) || (right && texts_[right].empty())) return false;
+        int length;
+        if (left) {
+            const std::string& text = texts_[left];
+            size_t last = text.size() - 1;
+            while ((static_cast<uint8_t>(text[last]) & 0xC0) == 0x80) last--;
+            junction.left = decode_character(reinterpret_cast<const uint8_t*>(text.data()) + last, length);
+        }
+        if (right) junction.right = decode_character(reinterpret_cast<const uint8_t*>(texts_[right].data()), length);
+        if (right || next) junction.has_next = false;
+        return true;
+    }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* p = first_changed(begin, end);
         if (p == end) return false;
@@ -109,6 +123,7 @@ class MapCharacters final : public NormalizerStep {
         const uint32_t c = decode_character(p, length);
         return cells_[rows_[c / ROW] + c % ROW];
     }
+    uint32_t cell_of(uint32_t c) const { return cells_[rows_[c / ROW] + c % ROW]; }
     const uint8_t* first_changed(const uint8_t* p, const uint8_t* end) const {
         while (p < end) {
             if (ascii_by_bytes_ && end - p >= BLOCK && is_ascii(p)) {

@@ -62,12 +62,18 @@ class NormalizationForm final : public NormalizerStep {
     }
 
     bool changes_ascii() const override { return false; }
-    bool divides() const override { return true; }
     void mark_pages(PageMarks& marks) const override {
         for (uint32_t c = 0x80; c < 0x110000; c++)
             if (classes_.of(c) & involved_) marks[c >> 4] = 1;
     }
 
+    // A character that is not involved divides; it stays as it is where the next one does not follow it.
+    bool passes(Junction& junction) const override {
+        if ((classes_.of(junction.left) | classes_.of(junction.right)) & involved_) return false;
+        if (!junction.has_next || (classes_.of(junction.next) & involved_)) return false;
+        junction.has_next = false;  // what becomes of it is up to those behind it
+        return true;
+    }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override { return apply_to(begin, end, out, nullptr); }
     bool apply_noting(const uint8_t* begin, const uint8_t* end, std::string& out, std::vector<Edit>& edits) const override {
         return apply_to(begin, end, out, &edits);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "alignment.hpp"
+#include "seam.hpp"
 #include "table.hpp"
 
 namespace lopt {
@@ -37,11 +38,11 @@ class NormalizerStep {
     }
     // Whether a text may change that holds no character of a marked page.
     virtual bool changes_ascii() const = 0;
-    // Whether each side of the places of divisions.hpp is normalized as it is alone, and the characters there stay what
-    // they are, lower case apart.
-    virtual bool divides() const { return false; }
     // Marks the pages of all characters outside ASCII without which the step changes nothing.
     virtual void mark_pages(PageMarks& marks) const = 0;
+    // True where both sides of a place are normalized by themselves; the characters there become what the step makes of
+    // them. False where that is not certain.
+    virtual bool passes(Junction&) const { return false; }
 };
 
 class Normalizer {
@@ -56,8 +57,9 @@ class Normalizer {
     bool empty() const { return steps_.empty(); }
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
-    bool divides() const {
-        return std::all_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->divides(); });
+    // As NormalizerStep's, for all steps.
+    bool passes(Junction& junction) const {
+        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->passes(junction); });
     }
 
     // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `edits`: null, or as `apply_noting` has

@@ -29,6 +29,16 @@ class ReplaceText final : public NormalizerStep {
         int length;
         marks[decode_character(reinterpret_cast<const uint8_t*>(&*beyond_ascii()), length) >> 4] = 1;
     }
+    // No match has a character that is not in the pattern.
+    bool passes(Junction& junction) const override {
+        int length;
+        for (const char* p = pattern_.data(); p < pattern_.data() + pattern_.size(); p += length) {
+            const uint32_t c = decode_character(reinterpret_cast<const uint8_t*>(p), length);
+            if (c == junction.left || c == junction.right) return false;
+            if (junction.has_next && c == junction.next) junction.has_next = false;
+        }
+        return true;
+    }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
         size_t at = text.find(pattern_), copied = 0;
@@ -70,6 +80,16 @@ class ReplaceRuns final : public NormalizerStep {
     void mark_pages(PageMarks& marks) const override {
         for (const uint32_t c : set_.members())
             if (c >= 0x80) marks[c >> 4] = 1;
+    }
+    // No run has a character that is not in the set; and a run of one is replaced where it need not be longer.
+    bool passes(Junction& junction) const override {
+        const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
+        if (left && right && !each_) return false;
+        if ((left || right) && (least_ > 1 || content_.size() != 1 || (content_[0] & 0x80))) return false;
+        if (left) junction.left = static_cast<uint8_t>(content_[0]);
+        if (right) junction.right = static_cast<uint8_t>(content_[0]);
+        if (right || (junction.has_next && set_.holds(junction.next))) junction.has_next = false;
+        return true;
     }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;

@@ -13,6 +13,7 @@
 #include "refine.hpp"
 #include "scan_cuts.hpp"
 #include "scanner.hpp"
+#include "seam.hpp"
 #include "single_characters.hpp"
 #include "text.hpp"
 #include "word_buffer.hpp"
@@ -38,11 +39,11 @@ class StretchEncoder {
         if (scanner == CutScanner::name || scanner == CutScanner::name_with_blanks) {
             cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_with_blanks, separate_blanks);
             if (model.unknown_characters().become_bytes()) singles_.emplace(*cut_scanner_, model);
+            divides_words_ = false;
             next_ = &StretchEncoder::next_cut;
             scan_ = &StretchEncoder::scan_at_cuts;
             return;
         }
-        splits_ = scanner != WholeScanner::name;
         const bool known = visit_scanner(scanner, [this]<class Scanner>() {
             next_ = &StretchEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
@@ -50,6 +51,7 @@ class StretchEncoder {
             else scan_ = refinements_.empty() ? &StretchEncoder::scan_cut<Scanner> : &StretchEncoder::scan_refined<Scanner>;
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
+        divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
     }
 
     // Appends the ids of all pre-tokens that start in [from, stop), `from` being the start of one; returns the end of
@@ -81,8 +83,11 @@ class StretchEncoder {
     // The first place behind p, or the end, that divides the text from p on whatever stands before p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
 
-    // Whether text is divided between these two characters, if one of the kinds of divisions.hpp meets the other.
-    bool parts(uint32_t left, uint32_t right) const { return cut_scanner_ ? cut_scanner_->between(left, right) : splits_; }
+    // Is the place between these neighbours a boundary, whatever stands around them?
+    bool divides(uint32_t left, uint32_t right) const {
+        if (cut_scanner_) return cut_scanner_->between(left, right);
+        return divides_words_ && always_divides(classes_, left, right);
+    }
 
     // Does every character of a stretch lie in a pre-token?
     bool keeps_all() const {
@@ -361,9 +366,9 @@ class StretchEncoder {
     std::optional<CutScanner> cut_scanner_;
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
     std::optional<SingleCharacters> singles_;
+    bool divides_words_ = false;  // whether `always_divides` holds
     const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
-    bool splits_ = false;  // the scanner is that of a split pattern
 };
 
 }  // namespace lopt

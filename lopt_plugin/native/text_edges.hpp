@@ -16,6 +16,7 @@ class Strip final : public NormalizerStep {
 
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
+    bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !white_space_.holds(junction.right); }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t *from = begin, *to = end;
         int length;

@@ -80,6 +80,17 @@ class WordCharacters {
         const uint32_t row = rows_[code_point >> 7];
         return row == NO_ROW ? none : places_[row + (code_point & 127)];
     }
+    // The last, or first, of what a character that is not removed becomes, blanks included.
+    uint32_t edge_of_image(uint32_t code_point, bool last) const {
+        const uint16_t bits = classes_.of(code_point);
+        if (bits & word_bit::spaced) return ' ';
+        if (!(bits & word_bit::changes)) return code_point;
+        const Image& made = image(code_point);
+        const uint8_t* p = last ? made.data + made.bytes - 1 : made.data;
+        while ((*p & 0xC0) == 0x80) p--;
+        int length;
+        return decode_character(p, length);
+    }
     // The one byte that a byte of ASCII becomes, without the blanks around it; 0 for other bytes and where it is not one.
     uint8_t ascii_image(uint8_t byte) const { return ascii_images_[byte]; }
     // Copies what the character at p, of `length` bytes, becomes, without the blanks around it, to `out`, which has room

@@ -1,5 +1,5 @@
 // The core for WordPiece, for Python.
-#include "python_core.hpp"
+#include "python_growing.hpp"
 #include "word_piece_method.hpp"
 
 namespace lopt {
@@ -14,9 +14,9 @@ std::unique_ptr<const WordCharacters> word_characters(const CharactersTuple& arr
                                                   copy_of<uint8_t>(images));
 }
 
-class PythonWordPieceCore : public PythonCore<WordPieceCore> {
+class PythonWordPieceCore : public PythonGrowing<WordPieceCore> {
   public:
-    using PythonCore::PythonCore;
+    using PythonGrowing::PythonGrowing;
 
     static void create(PythonWordPieceCore* self, nb::dict vocabulary, uint32_t unknown_id, const std::string& continuing_prefix,
                        size_t max_characters, const CharactersTuple& characters, std::optional<CharactersTuple> text_characters,
@@ -49,7 +49,7 @@ void define_word_piece(nb::module_& module) {
              nb::arg("continuing_prefix"), nb::arg("max_characters"), nb::arg("characters"), nb::arg("text_characters").none(),
              nb::arg("order").none(), nb::arg("added_tokens"))
         .def("info", &PythonWordPieceCore::info);
-    PythonWordPieceCore::define(type);
+    PythonWordPieceCore::define(type, module, "WordPieceIntervals");
 }
 
 }  // namespace lopt

@@ -67,9 +67,6 @@ class WordPieceEncoder {
     // End of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
-    // Words end at white space, whatever stands before it.
-    static bool parts(uint32_t, uint32_t) { return true; }
-
     size_t bytes() const { return table_.bytes() + cache_.bytes() + lone_.bytes(); }
 
   private:

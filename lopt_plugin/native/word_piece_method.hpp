@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "added_token_edges.hpp"
 #include "core.hpp"
 #include "reordering.hpp"
 #include "word_characters.hpp"
@@ -40,7 +41,6 @@ class WordPieceMethod {
     const ClassTable& classes() const { return words_->classes(); }
     const uint8_t* page_marks() const { return reordering_.page_marks(); }
     bool normalizes_ascii() const { return text_ != nullptr; }
-    static bool divides() { return true; }
     // Both bring the raw text into the form that the encoder wants, also where no character of a marked page is in it.
     bool normalize(const uint8_t* begin, const uint8_t* end, bool, std::string& out, std::vector<Edit>* edits) const {
         std::string ordered;
@@ -58,6 +58,19 @@ class WordPieceMethod {
         out.reserve(static_cast<size_t>(end - begin) + 16);
         text_->append_images(begin, end, out);
         return true;
+    }
+    // As BytePair's. Runs of characters that are put into order, or removed, do not reach across one that is neither.
+    bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
+        constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
+        const ClassTable& raw = text_ ? text_->classes() : words_->classes();
+        if ((raw.of(at.left) & moved) || (raw.of(at.right) & moved)) return false;
+        if (text_) {
+            at.left = text_->edge_of_image(at.left, true);
+            at.right = text_->edge_of_image(at.right, false);
+        }
+        constexpr uint16_t dividing = word_bit::raw_blank | word_bit::raw_isolated;
+        return normalized_tokens.divide(words_->classes(), at.left, at.right) &&
+               ((words_->classes().of(at.left) | words_->classes().of(at.right)) & dividing);
     }
     static const BlankSigns* blank_signs() { return nullptr; }
     const Aligner& aligner() const { return aligner_; }

@@ -16,6 +16,9 @@ from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .normalizer_steps import form_table, native_steps
 
+# Of a text with more than so many characters for each id that is kept, the end may well not be needed.
+_FIRST_OF_CHARS = 4
+
 
 class NativeUnavailableError(Exception):
     """The native route cannot be had for this tokenizer or on this machine; the message says why."""
@@ -42,6 +45,7 @@ class NativeRoute:
         self._prefix = list(pipeline.post_processor.prefix_ids)
         self._suffix = list(pipeline.post_processor.suffix_ids)
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
+        self.prefix_length = len(self._prefix)
         self.special_tokens_added = len(self._prefix) + len(self._suffix)
         self.token_type_ids_are_zero = pipeline.post_processor.token_type_ids_are_zero
         self.templates = pipeline.templates
@@ -61,13 +65,21 @@ class NativeRoute:
         that is longer than the core takes.
         """
         try:
-            if self._parallel_min_chars is None or len(text) < self._parallel_min_chars:
-                ids: list[int] = self._encode(text, 1, 0, split_special_tokens)
+            if limit is not None and not keep_end and self.is_over_long(text, limit):
+                kept = max(0, limit - self.special_tokens_added if add_special_tokens else limit)
+                threads = self.threads_for(_FIRST_OF_CHARS * kept)
+                ids: list[int] = self.core.encode_first(text, kept, threads, split_special_tokens)
+            elif self._parallel_min_chars is None or len(text) < self._parallel_min_chars:
+                ids = self._encode(text, 1, 0, split_special_tokens)
             else:
                 ids = self._encode(text, self.settings.threads, self.settings.chunk_chars, split_special_tokens)
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
         return self.finished(ids, add_special_tokens, limit, keep_end)
+
+    def is_over_long(self, text: str, limit: int) -> bool:
+        """Whether a text that is cut to its first `limit` ids is better not encoded to its end."""
+        return len(text) > _FIRST_OF_CHARS * limit
 
     def finished(self, ids: list[int], add_special_tokens: bool, limit: int | None, keep_end: bool) -> list[int]:
         """The ids of a text, which are changed in place, cut and with special tokens; as for `encode_limited`."""
@@ -172,6 +184,10 @@ class NativeRoute:
         if threads == 1:
             return 1
         return max(1, -(-chars // (chunk_chars or self.core.default_chunk_bytes(chars, threads))))
+
+    def threads_for(self, chars: int) -> int:
+        """How many threads work on a text of that length."""
+        return self._threads_and_chunk(chars)[0]
 
     def _threads_and_chunk(self, chars: int) -> tuple[int, int]:
         if self._parallel_min_chars is None or chars < self._parallel_min_chars:

@@ -1,0 +1,207 @@
+"""The ids of a text that grows at its end, or at its beginning, without encoding again what is settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from .counting import check_text
+
+if TYPE_CHECKING:
+    from ..encoder import Encoder
+    from ..route_choice import Snapshot
+    from ..routes.native import NativeRoute
+
+
+@dataclass(frozen=True)
+class IncrementalState:
+    """A text and its ids at one moment, for `IncrementalEncoder.restore`. Shares memory with the encoder and others."""
+
+    settled: _Settled
+    ids: int  # of the settled ones, the lists being longer by now
+    pieces: int
+
+
+@dataclass
+class _Settled:
+    """head | middle | tail, with a seam between them; without a seam in the text, all of it is the head.
+
+    The ids of the middle are `front`, its last list first, and then `ids`. `ids` and `pieces` only ever grow: states
+    share them.
+    """
+
+    made_for: Snapshot
+    head: str = ""
+    front: list[list[int]] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    tail: str | None = None
+    before: list[str] = field(default_factory=list)  # what was prepended
+    pieces: list[str] = field(default_factory=list)  # what was appended
+
+    @property
+    def text(self) -> str:
+        return "".join([*reversed(self.before), *self.pieces])
+
+
+class IncrementalEncoder:
+    """The ids of a text to which more is added.
+
+    `ids` is at every moment what encoding the whole text gives. An append costs what encoding it costs, and the text
+    behind the last seam, which is encoded again: some characters, or, where a text has no seam, all of it. Where HF
+    does the work (`tokenizer.lopt.explain()` says why), the whole text is encoded again when ids are asked for. A tokenizer
+    that is changed meanwhile encodes all of the text anew.
+
+    Not safe to use from several threads at once.
+    """
+
+    def __init__(self, encoder: Encoder, add_special_tokens: bool, split_special_tokens: bool) -> None:
+        self._encoder = encoder
+        self._add_special_tokens = add_special_tokens
+        self._split = split_special_tokens
+        self._now = _Settled(encoder.snapshot())
+        self._head_ids: list[int] | None = None
+        self._tail_ids: list[int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self._now.text
+
+    def append(self, text: str) -> None:
+        """Adds to the end. Raises TypeError for what the HF tokenizer would not encode; nothing is changed then."""
+        check_text(text)
+        now = self._current()
+        now.pieces.append(text)
+        native = now.made_for.native
+        if native is not None and text:
+            self._settle(native, now, text)
+
+    def prepend(self, text: str) -> None:
+        """Adds to the beginning; as `append`."""
+        check_text(text)
+        now = self._current()
+        now.before.append(text)
+        native = now.made_for.native
+        if native is None or not text:
+            return
+        head = text + now.head
+        now.head, self._head_ids = "", None
+        if now.tail is None:
+            self._settle(native, now, head)
+            return
+        seam = native.core.first_seam(head)
+        if seam is not None:
+            now.front.append(self._part(native, head, seam, len(head)))
+            head = head[:seam]
+        now.head = head
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the text so far, a new list."""
+        now = self._current()
+        native = now.made_for.native
+        if native is None:
+            return self._by_hf(now)
+        head, tail = self._edges(native, now)
+        ids = head.copy()
+        for part in reversed(now.front):
+            ids += part
+        ids += now.ids
+        ids += tail
+        ids = native.finished(ids, self._add_special_tokens, None, False)
+        if self._encoder.settings.verify:
+            return self._encoder.verified_ids(now.text, ids, self._add_special_tokens, self._split)
+        return ids
+
+    @property
+    def count(self) -> int:
+        """How many ids there are, without building them."""
+        now = self._current()
+        native = now.made_for.native
+        if native is None:
+            return len(self._by_hf(now))
+        head, tail = self._edges(native, now)
+        added = native.special_tokens_added if self._add_special_tokens else 0
+        return added + len(head) + sum(map(len, now.front)) + len(now.ids) + len(tail)
+
+    @property
+    def stable(self) -> int:
+        """How many of the first ids no later append can change; `prepend` changes them, of course.
+
+        0 where Hugging Face does the work: nothing is known then.
+        """
+        now = self._current()
+        native = now.made_for.native
+        if native is None:
+            return 0
+        first = native.prefix_length if self._add_special_tokens else 0
+        if now.tail is None:
+            return first
+        return first + len(self._edges(native, now)[0]) + sum(map(len, now.front)) + len(now.ids)
+
+    def snapshot(self) -> IncrementalState:
+        """The state as it is now. Takes no time that grows with the text, but with how often it was prepended to."""
+        now = self._current()
+        kept = replace(now, front=now.front.copy(), before=now.before.copy())
+        return IncrementalState(kept, len(now.ids), len(now.pieces))
+
+    def restore(self, state: IncrementalState) -> None:
+        """Goes back to a state of this encoder, or of another one of the same tokenizer with the same options."""
+        settled = state.settled
+        self._now = replace(
+            settled,
+            front=settled.front.copy(),
+            ids=settled.ids[: state.ids],
+            before=settled.before.copy(),
+            pieces=settled.pieces[: state.pieces],
+        )
+        self._head_ids = self._tail_ids = None
+
+    def _current(self) -> _Settled:
+        """What is settled, for the tokenizer as it is now."""
+        now, made_for = self._now, self._encoder.snapshot()
+        if now.made_for is made_for:
+            return now
+        text = now.text
+        self._now = anew = _Settled(made_for, pieces=[text])
+        self._head_ids = self._tail_ids = None
+        if made_for.native is not None and text:
+            self._settle(made_for.native, anew, text)
+        return anew
+
+    def _settle(self, native: NativeRoute, now: _Settled, text: str) -> None:
+        """Takes in text at the end."""
+        before = now.head if now.tail is None else now.tail
+        # Of the last character's place the one behind it was not known.
+        known = max(len(before) - 2, 0)
+        rest = before + text
+        self._tail_ids = None
+        last = native.core.last_seam(rest, known)
+        if now.tail is None:
+            self._head_ids = None
+            if last is None:
+                now.head = rest
+                return
+            first = native.core.first_seam(rest, known)
+            now.head = rest[:first]
+            now.ids += self._part(native, rest, first, last)
+        elif last is not None:
+            now.ids += self._part(native, rest, 0, last)
+        now.tail = rest if last is None else rest[last:]
+
+    def _edges(self, native: NativeRoute, now: _Settled) -> tuple[list[int], list[int]]:
+        """Ids of the head and of the tail."""
+        if self._head_ids is None:
+            self._head_ids = self._part(native, now.head, 0, len(now.head), inside=False)
+        if self._tail_ids is None:
+            self._tail_ids = self._part(native, now.tail, 0, len(now.tail)) if now.tail else []
+        return self._head_ids, self._tail_ids
+
+    def _part(self, native: NativeRoute, text: str, begin: int, end: int, inside: bool = True) -> list[int]:
+        threads = native.threads_for(end - begin)
+        ids: list[int] = native.core.encode_part(text, begin, end, inside, self._split, threads)
+        return ids
+
+    def _by_hf(self, now: _Settled) -> list[int]:
+        self._encoder.count_hf_call("incremental: " + now.made_for.reason)
+        return self._encoder.hf.encode_list(now.text, self._add_special_tokens, self._split)

@@ -1,0 +1,210 @@
+// What Python sees of seams, counts, cuts and intervals (growing.hpp).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "growing.hpp"
+#include "python_core.hpp"
+
+namespace lopt {
+
+// A text of Python's with the counts of its parts. Core: the native core, which outlives it.
+template <class Core>
+class PythonIntervals {
+  public:
+    PythonIntervals(const Core& core, nb::str text, bool split_special) : core_(core), text_(std::move(text)), intervals_(made(core, text_, split_special)) {}
+
+    size_t count(size_t begin, size_t end) const {
+        const Characters characters = characters_of(text_);
+        if (begin > end || end > characters.length) throw nb::index_error("intervals: 0 <= start <= end <= length of the text expected");
+        typename Core::Borrowed space(core_);
+        return intervals_.count(characters, begin, end, *space);
+    }
+    size_t bytes() const { return intervals_.bytes(); }
+
+  private:
+    static Intervals<Core> made(const Core& core, nb::handle text, bool split_special) {
+        const Characters characters = characters_of(text);
+        const InterpreterUnlocked unlocked;
+        typename Core::Borrowed space(core);
+        return {core, characters, split_special, *space};
+    }
+
+    const Core& core_;
+    nb::str text_;
+    Intervals<Core> intervals_;
+};
+
+template <class Core>
+class PythonGrowing : public PythonCore<Core> {
+  public:
+    using PythonCore<Core>::PythonCore;
+
+    nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
+                           size_t chunk_bytes) const {
+        const Characters part = checked_part(text, begin, end);
+        typename Core::Borrowed space(this->core());
+        EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
+        options.inside = inside;
+        with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
+        IdObjects::List list(this->objects());
+        list.append(space->ids.data(), space->ids.size());
+        return nb::steal(list.finish());
+    }
+    std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
+        checked_part(text, begin, end);
+        const Characters characters = characters_of(text);
+        const size_t seam = lopt::last_seam(this->core(), characters, begin, end.value_or(characters.length));
+        return seam ? std::optional(seam) : std::nullopt;
+    }
+    std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
+        checked_part(text, begin, end);
+        const Characters characters = characters_of(text);
+        const size_t stop = end.value_or(characters.length);
+        const size_t seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop);
+        return seam < stop ? std::optional(seam) : std::nullopt;
+    }
+
+    size_t count(nb::str text, size_t threads, bool split_special) const {
+        const Characters characters = characters_of(text);
+        size_t count = 0;
+        with_lock_if_short(characters.length, [&] { count = count_all(characters, threads, split_special); });
+        return count;
+    }
+    std::vector<size_t> count_batch(nb::list texts, size_t threads, bool split_special) const {
+        std::vector<Characters> rows;
+        for (nb::handle text : texts) {
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("count_batch: a text is not a str");
+            rows.push_back(characters_of(text));
+        }
+        const nb::tuple alive(texts);
+        std::vector<Range> ranges;
+        for (size_t row = 0; row < rows.size(); row++) add_ranges(rows[row], row, threads, ranges);
+        const InterpreterUnlocked unlocked;
+        return count_ranges(rows, ranges, threads, split_special);
+    }
+    std::optional<size_t> count_until(nb::str text, size_t limit, bool split_special) const {
+        const Characters characters = characters_of(text);
+        typename Core::Borrowed space(this->core());
+        size_t count = 0;
+        with_lock_if_short(characters.length, [&] {
+            count = count_ids(this->core(), characters, 0, characters.length, false, split_special, limit, *space);
+        });
+        return count <= limit ? std::optional(count) : std::nullopt;
+    }
+    size_t cut(nb::str text, size_t most, bool split_special) const {
+        const Characters characters = characters_of(text);
+        typename Core::Borrowed space(this->core());
+        size_t length = 0;
+        with_lock_if_short(characters.length, [&] { length = lopt::cut(this->core(), characters, most, split_special, *space); });
+        return length;
+    }
+    nb::object encode_first(nb::str text, size_t most, size_t threads, bool split_special) const {
+        const Characters characters = characters_of(text);
+        typename Core::Borrowed space(this->core());
+        IdBuffer ids;
+        with_lock_if_short(characters.length, [&] {
+            first_ids(this->core(), characters, most, {std::max<size_t>(threads, 1), 0, split_special}, *space, ids);
+            if (holds_surrogate(characters)) throw LoneSurrogateError();
+        });
+        IdObjects::List list(this->objects());
+        list.append(ids.data(), ids.size());
+        return nb::steal(list.finish());
+    }
+    PythonIntervals<Core>* intervals(nb::str text, bool split_special) const {
+        return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
+    }
+
+    template <class Class>
+    static void define(Class& type, nb::module_& module, const char* intervals_name) {
+        PythonCore<Core>::define(type);
+        nb::class_<PythonIntervals<Core>>(module, intervals_name)
+            .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
+            .def("bytes", &PythonIntervals<Core>::bytes);
+        type.def("encode_part", &PythonGrowing::encode_part, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
+                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
+            .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
+            .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
+            .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+            .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+            .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)
+            .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false)
+            .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
+                 nb::arg("split_special_tokens") = false)
+            .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+                 nb::keep_alive<0, 1>());
+    }
+
+  private:
+    static constexpr size_t LONG = 2048;             // characters: worth letting go of the lock
+    static constexpr size_t RANGE = size_t{1} << 17;  // characters that one thread counts at a time
+
+    // Characters [begin, end) of one of several texts, between seams.
+    struct Range {
+        size_t row, begin, end;
+    };
+
+    static Characters checked_part(nb::handle text, size_t begin, std::optional<size_t> end) {
+        const Characters characters = characters_of(text);
+        const size_t stop = end.value_or(characters.length);
+        if (begin > stop || stop > characters.length) throw nb::index_error("a part of a text: 0 <= begin <= end <= length of the text expected");
+        return characters.part(begin, stop);
+    }
+    template <class Work>
+    static void with_lock_if_short(size_t characters, Work&& work) {
+        if (characters < LONG) return work();
+        const InterpreterUnlocked unlocked;
+        work();
+    }
+    static bool holds_surrogate(const Characters& text) {
+        if (text.unit_bytes == 1) return false;
+        return text.unit_bytes == 2 ? holds_surrogate(static_cast<const uint16_t*>(text.data), text.length)
+                                    : holds_surrogate(static_cast<const uint32_t*>(text.data), text.length);
+    }
+    template <class Unit>
+    static bool holds_surrogate(const Unit* units, size_t count) {
+        bool any = false;  // without leaving early, so that many are looked at together
+        for (size_t i = 0; i < count; i++) any |= (units[i] & ~Unit{0x7FF}) == 0xD800;
+        return any;
+    }
+
+    size_t count_all(const Characters& text, size_t threads, bool split_special) const {
+        std::vector<Range> ranges;
+        add_ranges(text, 0, threads, ranges);
+        return count_ranges({text}, ranges, threads, split_special)[0];
+    }
+    void add_ranges(const Characters& text, size_t row, size_t threads, std::vector<Range>& ranges) const {
+        Parts<Core> parts(this->core(), text, 0, text.length, false);
+        while (!parts.done()) {
+            const auto part = parts.next(threads > 1 ? RANGE : text.length);
+            ranges.push_back({row, part.begin, part.end});
+        }
+    }
+    std::vector<size_t> count_ranges(const std::vector<Characters>& rows, const std::vector<Range>& ranges, size_t threads, bool split_special) const {
+        std::vector<size_t> counts(ranges.size(), 0);
+        // Ranges that need the normalizer, and so Python, wait for the calling thread.
+        std::vector<uint8_t> deferred(ranges.size(), 0);
+        const auto count_range = [&](size_t i) {
+            typename Core::Borrowed space(this->core());
+            const Range& range = ranges[i];
+            counts[i] = count_ids(this->core(), rows[range.row], range.begin, range.end, range.begin > 0, split_special, SIZE_MAX, *space);
+        };
+        this->core().pool().run(ranges.size(), std::max<size_t>(threads, 1), [&](size_t i) {
+            try {
+                count_range(i);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        });
+        std::vector<size_t> totals(rows.size(), 0);
+        for (size_t i = 0; i < ranges.size(); i++) {
+            if (deferred[i]) count_range(i);
+            totals[ranges[i].row] += counts[i];
+        }
+        return totals;
+    }
+};
+
+}  // namespace lopt

@@ -1,0 +1,384 @@
+"""Texts that grow, counts, cuts and intervals: == to encoding the whole text, or the part, by the reference."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+import threading
+from typing import Any
+
+import corpus
+import native_cores
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from small_pipelines import small_pipelines
+from test_native_chunks import SHORT_TEXTS
+from tokenizers import AddedToken, Tokenizer, processors
+
+from lopt_plugin.encoder import Encoder
+from lopt_plugin.settings import Settings
+
+SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added"]
+FAMILIES = ["tiny_qwen2", "tiny_roberta", "tiny_clip", "tiny_llama2", "tiny_metaspace_first", "wordpiece_added"]
+GROWING = [
+    "it's I'LL we'\u017f don't",
+    "a  \n\n b \n <|end|>  x<|end|><|en",
+    "12345 6.7\u00b2\u00b3 \u4e2d\u6587\u3002A e\u0301\u0323 \u1100\u1161\u11a8",
+    " lead, and \u2581 sign  ",
+    "<s>[CLS] lonely [x] \t<mask> the <|left|> <|right|>",
+]
+
+
+@functools.lru_cache(maxsize=4)
+def encoder_of(name: str, threads: int = 1) -> Encoder:
+    tokenizer = corpus.load_tokenizer(name) if name in corpus.tokenizer_names() else small_pipelines()[name]
+    if tokenizer.post_processor is None or name == "tiny_qwen2":
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<b> $A <e>", pair=None, special_tokens=[("<b>", 1), ("<e>", 2)]
+        )
+    return Encoder(tokenizer, Settings.read({}, threads=threads, parallel_min_chars=2000))
+
+
+def expected(encoder: Encoder, text: str, special: bool = True) -> list[int]:
+    ids: list[int] = encoder.backend.encode(text, add_special_tokens=special).ids
+    return ids
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_split_into_two_and_three_appends(name: str) -> None:
+    encoder = encoder_of(name)
+    for text in GROWING:
+        whole = {special: expected(encoder, text, special) for special in (True, False)}
+        for first, second in itertools.combinations_with_replacement(range(len(text) + 1), 2):
+            if first != second and (first + second) % 7:
+                continue
+            special = first % 2 == 0
+            growing = encoder.incremental(add_special_tokens=special)
+            for part in (text[:first], text[first:second], text[second:]):
+                growing.append(part)
+            assert growing.ids == whole[special], (text, first, second)
+            assert growing.count == len(whole[special])
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_ids_at_every_moment_and_what_is_stable(name: str) -> None:
+    encoder = encoder_of(name)
+    for text in (*GROWING, *SHORT_TEXTS):
+        growing = encoder.incremental()
+        final = expected(encoder, text)
+        for character in text:
+            growing.append(character)
+            stable = growing.stable
+            assert growing.ids[:stable] == final[:stable]
+        for end in range(0, len(text), 7):
+            growing = encoder.incremental()
+            growing.append(text[:end])
+            assert growing.ids == expected(encoder, text[:end])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_prepending(name: str) -> None:
+    encoder = encoder_of(name)
+    for text in GROWING:
+        growing = encoder.incremental()
+        for start in range(len(text) - 1, -1, -1):
+            growing.prepend(text[start])
+            assert growing.ids == expected(encoder, text[start:])
+    rng = random.Random(name)
+    text = "\n".join(corpus.texts("code", 8_000))
+    start = end = 4_000
+    growing = encoder.incremental()
+    while start > 0 or end < len(text):
+        if rng.random() < 0.5:
+            start, before = max(0, start - rng.choice([1, 7, 100, 900])), start
+            growing.prepend(text[start:before])
+        else:
+            end, before = min(len(text), end + rng.choice([1, 7, 100, 900])), end
+            growing.append(text[before:end])
+        assert growing.text == text[start:end]
+    assert growing.ids == expected(encoder, text)
+    assert growing.count == len(growing.ids)
+
+
+@pytest.mark.parametrize("kind", corpus.corpora()[:4])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_long_texts_in_random_appends(name: str, kind: str) -> None:
+    encoder = encoder_of(name, 3)
+    text = "\n".join(corpus.texts(kind, 30_000))
+    rng = random.Random(f"{name} {kind}")
+    growing = encoder.incremental()
+    end, moments = 0, 0
+    while end < len(text):
+        end, before = min(len(text), end + rng.choice([1, 2, 5, 40, 256, 5_000])), end
+        growing.append(text[before:end])
+        if rng.random() < 10 / (moments + 10):
+            moments += 1
+            assert growing.ids == expected(encoder, text[:end])
+    assert growing.ids == expected(encoder, text)
+    assert growing.stable > 0.95 * len(growing.ids)
+
+
+class Conversation(RuleBasedStateMachine):
+    """Appends, prepends, branches, and a tokenizer that changes."""
+
+    states = Bundle("states")
+
+    def __init__(self) -> None:
+        super().__init__()
+        tokenizer = corpus.load_tokenizer("tiny_qwen2")
+        tokenizer.add_special_tokens(["<|im_start|>", "<|im_end|>"])
+        self.encoder = Encoder(tokenizer, Settings.read({}, threads=1))
+        self.growing = self.encoder.incremental()
+        self.text = ""
+
+    @rule(text=strategies.texts(6))
+    def append(self, text: str) -> None:
+        self.growing.append(text)
+        self.text += text
+
+    @rule(turn=st.sampled_from(["<|im_start|>user\n", "<|im_end|>\n", "<|im_", "start|>"]))
+    def append_turn(self, turn: str) -> None:
+        self.growing.append(turn)
+        self.text += turn
+
+    @rule(text=strategies.texts(4))
+    def prepend(self, text: str) -> None:
+        self.growing.prepend(text)
+        self.text = text + self.text
+
+    @rule(target=states)
+    def snapshot(self) -> tuple[Any, str]:
+        return self.growing.snapshot(), self.text
+
+    @rule(state=states)
+    def restore(self, state: tuple[Any, str]) -> None:
+        self.growing.restore(state[0])
+        self.text = state[1]
+
+    @rule(state=states)
+    def go_on_with_another(self, state: tuple[Any, str]) -> None:
+        self.growing = self.encoder.incremental()
+        self.restore(state)
+
+    @rule(content=st.sampled_from(["the", "1", "<x>"]))
+    def change_tokenizer(self, content: str) -> None:
+        self.encoder.backend.add_tokens([AddedToken(content)])
+
+    @invariant()
+    def ids_are_those_of_the_text(self) -> None:
+        assert self.growing.text == self.text
+        ids = expected(self.encoder, self.text)
+        assert self.growing.ids == ids
+        assert self.growing.count == len(ids)
+
+
+TestConversation = Conversation.TestCase
+TestConversation.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_counts(name: str) -> None:
+    encoder = encoder_of(name, 4)
+    long = "\n".join(corpus.texts("multi", 30_000))
+    texts = ["", " ", *SHORT_TEXTS, *GROWING, long, long[:2_500]]
+    for special in (True, False):
+        lengths = [len(expected(encoder, text, special)) for text in texts]
+        assert [encoder.count(text, special) for text in texts] == lengths
+        assert encoder.count_batch(texts, special) == lengths
+        assert encoder.count_batch([], special) == []
+        for text, length in zip(texts, lengths, strict=True):
+            for limit in {0, 1, 2, 3, length - 1, length, length + 1, length // 2, 5 * length}:
+                assert encoder.count_until(text, limit, special) == (length if length <= limit else None)
+
+
+def longest_prefix(encoder: Encoder, text: str, most: int, special: bool) -> str:
+    """By trying them all."""
+    return max(
+        (text[:end] for end in range(len(text) + 1) if len(expected(encoder, text[:end], special)) <= most), key=len
+    )
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_cut_is_the_longest_prefix(name: str) -> None:
+    encoder = encoder_of(name)
+    rng = random.Random(name)
+    for text in [*GROWING, *rng.sample(SHORT_TEXTS, 3)]:
+        most = len(expected(encoder, text))
+        for limit in {2, 3, 4, most // 2, most - 1, most, most + 1, *rng.sample(range(2, most + 2), min(2, most))}:
+            if limit >= 2:
+                special = limit % 2 == 0
+                assert encoder.cut(text, limit, special) == longest_prefix(encoder, text, limit, special)
+    long = "\n".join(corpus.texts("zh", 20_000))
+    for limit in (10, 1_000, 5_000):
+        cut = encoder.cut(long, limit)
+        assert len(expected(encoder, cut)) <= limit
+        assert all(len(expected(encoder, long[: len(cut) + more])) > limit for more in range(1, 60))
+
+
+def test_cut_where_even_nothing_is_too_much() -> None:
+    encoder = encoder_of("tiny_qwen2")
+    assert encoder.cut("abc", 2) == ""
+    for most in (1, 0, -1):
+        with pytest.raises(ValueError, match="max_tokens"):
+            encoder.cut("abc", most)
+    assert encoder.cut("", 0, add_special_tokens=False) == ""
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_interval_of_short_texts(name: str) -> None:
+    encoder = encoder_of(name)
+    for text in GROWING:
+        intervals = encoder.intervals(text)
+        for start, end in itertools.combinations_with_replacement(range(len(text) + 1), 2):
+            assert intervals.count(start, end) == len(expected(encoder, text[start:end], False))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_intervals_of_long_texts(name: str) -> None:
+    encoder = encoder_of(name)
+    rng = random.Random(name)
+    text = "".join(itertools.chain(*(corpus.texts(kind, 8_000) for kind in corpus.corpora()[:4]), GROWING, SHORT_TEXTS))
+    intervals = encoder.intervals(text, add_special_tokens=True)
+    for _ in range(200):
+        start = rng.randrange(len(text))
+        end = min(len(text), start + rng.choice([0, 1, 3, 50, 64, 200, 3_000]))
+        assert intervals.count(start, end) == len(expected(encoder, text[start:end]))
+    assert intervals.count(0, len(text)) == len(expected(encoder, text))
+    for start, end in ((2, 1), (0, len(text) + 1), (-1, 3)):
+        with pytest.raises(IndexError):
+            intervals.count(start, end)
+
+
+@settings(max_examples=30, deadline=None)
+@given(text=strategies.texts(12), data=st.data())
+@pytest.mark.parametrize("name", FAMILIES)
+def test_any_text(name: str, text: str, data: st.DataObject) -> None:
+    encoder = encoder_of(name)
+    start, end = sorted((data.draw(st.integers(0, len(text))), data.draw(st.integers(0, len(text)))))
+    length = len(expected(encoder, text))
+    assert encoder.count(text) == length
+    assert encoder.intervals(text).count(start, end) == len(expected(encoder, text[start:end], False))
+    growing = encoder.incremental()
+    for part in (text[start:end], text[end:]):
+        growing.append(part)
+    growing.prepend(text[:start])
+    assert growing.ids == expected(encoder, text)
+    if len(text) < 60:
+        limit = data.draw(st.integers(2, length + 1))
+        assert encoder.cut(text, limit) == longest_prefix(encoder, text, limit, True)
+
+
+def test_counts_that_fall_when_text_is_added() -> None:
+    """The example of GitHub's `bpe`: an encoding is not a beginning of the encoding of a longer text.
+
+    With the tokens a b c ab cb ac bb cbb acbb, in the order of their merges, `abacb` is ab|a|cb, and `abacbb`, with one
+    letter more, ab|acbb: one token less. So the longest prefix with two tokens is not where a third first appeared.
+    """
+    entries = ["a", "b", "c", "ab", "cb", "ac", "bb", "cbb", "acbb"]
+    merges = [("a", "b"), ("c", "b"), ("a", "c"), ("b", "b"), ("cb", "b"), ("a", "cbb")]
+    encoder = Encoder(_byte_level(entries, merges), Settings.read({}, threads=1))
+    assert encoder.snapshot().native is not None
+
+    def tokens(ids: list[int]) -> str:
+        return "|".join(encoder.backend.id_to_token(number) or "" for number in ids)
+
+    growing = encoder.incremental()
+    seen = []
+    for letter in "abacbb":
+        growing.append(letter)
+        seen.append(tokens(growing.ids))
+        assert growing.ids == expected(encoder, growing.text)
+    assert seen == ["a", "ab", "ab|a", "ab|ac", "ab|a|cb", "ab|acbb"]
+    assert [encoder.count("abacbb"[:end]) for end in range(1, 7)] == [1, 1, 2, 2, 3, 2]
+    assert encoder.cut("abacb", 2) == "abac"
+    assert encoder.cut("abacbb", 2) == "abacbb"
+    assert encoder.intervals("abacbb").count(2, 6) == 1
+
+
+def _byte_level(entries: list[str], merges: list[tuple[str, str]]) -> Tokenizer:
+    from random_models import STAND_INS
+    from tokenizers import models, pre_tokenizers
+
+    names = dict.fromkeys([*entries, *STAND_INS])
+    tokenizer = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return tokenizer
+
+
+@pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_llama2", "wordpiece_uncased"])
+def test_right_truncation_gives_what_hf_gives(name: str) -> None:
+    encoder = encoder_of(name, 3)
+    reference = Tokenizer.from_str(encoder.backend.to_str())
+    text = "\n".join(corpus.texts("books_en", 20_000))
+    for limit in (3, 4, 10, 500, 3_000, 100_000):
+        reference.enable_truncation(limit)
+        snapshot = encoder.snapshot()
+        assert encoder.native_list(snapshot, text, True, False, limit, False) == reference.encode(text).ids
+        lists = encoder.native_lists(snapshot, [text, "short", text[5:]], True, False, limit, False)
+        assert lists == [reference.encode(row).ids for row in (text, "short", text[5:])]
+    # What is cut off is still part of the text: a lone surrogate in it is an error.
+    assert encoder.native_list(encoder.snapshot(), text + "\ud800", True, False, 10, False) is None
+
+
+@pytest.mark.parametrize("name", ["word_level", "nfkd"])
+def test_where_hf_does_the_work(name: str) -> None:
+    encoder = Encoder(small_pipelines()[name], Settings.read({}, threads=1, route="hf"))
+    text = "one two, three \u00e9"
+    growing = encoder.incremental()
+    for word in text.split(" "):
+        growing.append(word + " ")
+        assert growing.ids == expected(encoder, growing.text)
+        assert growing.stable == 0
+    assert growing.count == len(growing.ids)
+    assert encoder.count(text) == len(expected(encoder, text)) == encoder.count_batch([text])[0]
+    assert encoder.count_until(text, 1) is None
+    assert encoder.count_until(text, 100) == encoder.count(text)
+    assert encoder.cut(text, 2) == longest_prefix(encoder, text, 2, True)
+    assert encoder.intervals(text).count(2, 9) == len(expected(encoder, text[2:9], False))
+    assert any(call.startswith("incremental: ") for call in encoder.explain()["hf_calls"])
+
+
+def test_bad_texts() -> None:
+    encoder = encoder_of("tiny_qwen2")
+    growing = encoder.incremental()
+    growing.append("a good ")
+    bad: list[Any] = [None, 3, b"bytes", "a \ud800 b"]
+    for text in bad:
+        for call in (growing.append, growing.prepend, encoder.count, encoder.intervals):
+            with pytest.raises(TypeError):
+                call(text)
+        with pytest.raises(TypeError):
+            encoder.count_until(text, 10)
+        with pytest.raises(TypeError):
+            encoder.count_batch(["a", text])
+    growing.append("text")
+    assert growing.ids == expected(encoder, "a good text")
+
+
+def test_threads_share_everything() -> None:
+    encoder = encoder_of("tiny_qwen2", 8)
+    text = "\n".join(corpus.texts("code", 20_000))
+    ids, intervals = expected(encoder, text), encoder.intervals(text)
+    part = len(expected(encoder, text[777:9_999], False))
+    wrong: list[str] = []
+
+    def work(seed: int) -> None:
+        rng = random.Random(seed)
+        growing = encoder.incremental()
+        end = 0
+        while end < len(text):
+            end, before = end + rng.randint(1, 900), end
+            growing.append(text[before:end])
+        if growing.ids != ids or encoder.count(text) != len(ids) or intervals.count(777, 9_999) != part:
+            wrong.append(str(seed))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
