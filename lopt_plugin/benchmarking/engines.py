@@ -65,9 +65,10 @@ class Hf(Engine):
 
 
 class Lopt(Engine):
-    """Encoder.encode_list, the lowest level that an inference engine calls."""
+    """Encoder.encode_list, the lowest level that an inference engine calls; no text is known from before."""
 
     modules = ("tokenizers", "numpy", "lopt_plugin.encoder")
+    prefix_cache_mb: ClassVar[int] = 0
 
     def __init__(self, tokenizer_json: str, threads: int) -> None:
         from tokenizers import Tokenizer
@@ -75,7 +76,8 @@ class Lopt(Engine):
         from lopt_plugin.encoder import Encoder
         from lopt_plugin.settings import Settings
 
-        self.encoder = Encoder(Tokenizer.from_str(tokenizer_json), Settings.read(threads=threads))
+        settings = Settings.read(threads=threads, prefix_cache_mb=self.prefix_cache_mb)
+        self.encoder = Encoder(Tokenizer.from_str(tokenizer_json), settings)
 
     def encode(self, text: str) -> Any:
         return self.encoder.encode_list(text, add_special_tokens=False)
@@ -92,6 +94,18 @@ class LoptArray(Lopt):
 
     def encode(self, text: str) -> Any:
         return self.encoder.encode_ids(text, add_special_tokens=False)
+
+
+class LoptStore(Lopt):
+    """The same with what texts began with kept, as it is by default."""
+
+    prefix_cache_mb = 256
+
+
+class LoptStoreArray(LoptArray):
+    """LoptArray with what texts began with kept."""
+
+    prefix_cache_mb = 256
 
 
 class HfCall(Engine):
@@ -117,7 +131,9 @@ class LoptCall(HfCall):
     def __init__(self, tokenizer_json: str, threads: int) -> None:
         import lopt_plugin
 
-        self.tokenizer = lopt_plugin.accelerate(_transformers_tokenizer(tokenizer_json), threads=threads)
+        self.tokenizer = lopt_plugin.accelerate(
+            _transformers_tokenizer(tokenizer_json), threads=threads, prefix_cache_mb=0
+        )
 
     @property
     def note(self) -> str:
@@ -218,6 +234,8 @@ ENGINES: dict[str, type[Engine]] = {
     "lopt": Lopt,
     "lopt_call": LoptCall,
     "lopt_array": LoptArray,
+    "lopt_store": LoptStore,
+    "lopt_store_array": LoptStoreArray,
     "tiktoken": Tiktoken,
     "fastokens": Fastokens,
     "gigatoken": Gigatoken,
