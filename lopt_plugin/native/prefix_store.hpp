@@ -22,6 +22,7 @@
 
 #include "characters.hpp"
 #include "content_hash.hpp"
+#include "id_tally.hpp"
 
 namespace lopt {
 
@@ -48,8 +49,19 @@ class Piece {
         });
     }
     bool intact() const { return checksum() == checksum_; }
-    // All memory, what the store keeps for it included.
-    size_t bytes() const { return data_bytes() + sizeof(Piece) + OVERHEAD; }
+    // How often each id is there; made when it is first asked for.
+    const IdTally& tally() {
+        const IdTally* made = tally_.load(std::memory_order_acquire);
+        if (made) return *made;
+        auto fresh = std::make_unique<const IdTally>(ids(), count_);
+        if (tally_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) made = fresh.release();
+        return *made;
+    }
+    ~Piece() { delete tally_.load(); }
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+    // All memory, what the store keeps for it included, and the tally, which has at most as many entries as there are ids.
+    size_t bytes() const { return data_bytes() + count_ * sizeof(uint32_t) + sizeof(Piece) + OVERHEAD; }
 
   private:
     friend class PrefixStore;
@@ -80,6 +92,7 @@ class Piece {
     size_t length_, utf8_bytes_, count_;
     int unit_bytes_;
     std::unique_ptr<uint8_t, Free> data_;
+    std::atomic<const IdTally*> tally_{nullptr};
     // The order of use, under the store's lock.
     Piece *newer_ = nullptr, *older_ = nullptr;
     bool kept_ = false;

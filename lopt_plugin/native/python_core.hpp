@@ -41,10 +41,14 @@ class PythonCore {
         typename Core::Borrowed space(*core_);
         run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
         if (space->recalled.empty()) return array_of(space->ids.data(), space->ids.size());
-        IdBuffer all;
-        all.reserve(recalled_ids(*space) + space->ids.size());
-        append_all(*space, all);
-        return array_of(all.data(), all.size());
+        return written_array(recalled_ids(*space) + space->ids.size(), [&space](int32_t* data) {
+            const auto write = [&data](const uint32_t* ids, size_t count) {
+                if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+                data += count;
+            };
+            for (const auto& piece : space->recalled) write(piece->ids(), piece->count());
+            write(space->ids.data(), space->ids.size());
+        });
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
@@ -144,7 +148,11 @@ class PythonCore {
     static void append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list) {
         if (space.recalled.empty()) return;
         list.reserve(recalled_ids(space) + more);
-        for (const auto& piece : space.recalled) list.append(piece->ids(), piece->count());
+        for (const auto& piece : space.recalled) {
+            const IdTally& tally = piece->tally();
+            if (tally.intact()) list.append(piece->ids(), piece->count(), tally);
+            else list.append(piece->ids(), piece->count());
+        }
     }
     static void append_all(const typename Core::Workspace& space, IdBuffer& out) {
         for (const auto& piece : space.recalled) out.append(piece->ids(), piece->count());
