@@ -3,9 +3,9 @@
     python agent_loop.py [--turns 200] [--turn-chars 2000]
 
 The same conversation goes to two servers, both with `--tokenizer-mode lopt`: one that keeps what texts began with, as
-it is by default, and one with LOPT_PREFIX_CACHE_MB=0. In each turn /tokenize gives the conversation's ids, some of which
-are compared with those of Hugging Face. The model is the demo's, with random weights: run this in the environment that
-`make demo` makes.
+it is by default, and one with LOPT_PREFIX_CACHE_MB=0. In each turn /tokenize gives the conversation's ids, some of
+which are compared with those of Hugging Face. The model is the demo's, with random weights: run this in the environment
+that `make demo` makes.
 """
 
 from __future__ import annotations
