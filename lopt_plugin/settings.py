@@ -23,6 +23,8 @@ class Settings:
     overlap_chars       characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS)
     processes           whether chunks of "hf_chunks" go to other processes, not to threads (LOPT_PROCESSES: 0 or 1)
     parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
+    prefix_cache_mb     most MiB kept of what texts began with and its ids, so that a text that begins like earlier ones
+                        is tokenized from there on (LOPT_PREFIX_CACHE_MB; 0: nothing is kept)
     gpu_min_bytes       smaller batches stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of UTF-8, counted as
                         characters; the default is an estimate, nothing was measured on a GPU yet)
     verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
@@ -34,6 +36,7 @@ class Settings:
     overlap_chars: int = 256
     processes: int = 0
     parallel_min_chars: int = 262_144
+    prefix_cache_mb: int = 256
     gpu_min_bytes: int = 1 << 20
     verify: float = 0.0
 

@@ -31,7 +31,7 @@ class Hf(Engine):
 
 
 class Lopt(Engine):
-    """Encoder.encode_list, the lowest level that an inference engine calls."""
+    """Encoder.encode_list, the lowest level that an inference engine calls; no text is known from before."""
 
     modules = ("tokenizers", "numpy", "lopt_plugin.encoder")
     settings: ClassVar[Mapping[str, Any]] = {}
@@ -42,7 +42,7 @@ class Lopt(Engine):
         from lopt_plugin.encoder import Encoder
         from lopt_plugin.settings import Settings
 
-        settings = Settings.read(threads=threads, **self.settings)
+        settings = Settings.read(threads=threads, **{"prefix_cache_mb": 0, **self.settings})
         self.encoder = Encoder(Tokenizer.from_str(tokenizer_json), settings)
 
     def encode(self, text: str) -> Any:
@@ -97,6 +97,18 @@ class LoptGpu(LoptArray):
         return self.encoder.encode_batch_ids([text], add_special_tokens=False).ids
 
 
+class LoptStore(Lopt):
+    """The same with what texts began with kept, as it is by default."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"prefix_cache_mb": 256}
+
+
+class LoptStoreArray(LoptArray):
+    """LoptArray with what texts began with kept."""
+
+    settings: ClassVar[Mapping[str, Any]] = {"prefix_cache_mb": 256}
+
+
 class HfCall(Engine):
     """The whole call of a transformers tokenizer: tokenizer(text)["input_ids"]."""
 
@@ -126,7 +138,9 @@ class LoptCall(HfCall):
     def __init__(self, tokenizer_json: str, threads: int) -> None:
         import lopt_plugin
 
-        self.tokenizer = lopt_plugin.accelerate(_transformers_tokenizer(tokenizer_json), threads=threads)
+        self.tokenizer = lopt_plugin.accelerate(
+            _transformers_tokenizer(tokenizer_json), threads=threads, prefix_cache_mb=0
+        )
 
     @property
     def note(self) -> str:
@@ -141,6 +155,8 @@ ENGINES: dict[str, type[Engine]] = {
     "lopt_array": LoptArray,
     "lopt_hf_chunks": LoptHfChunks,
     "lopt_gpu": LoptGpu,
+    "lopt_store": LoptStore,
+    "lopt_store_array": LoptStoreArray,
     "tiktoken": Tiktoken,
     "fastokens": Fastokens,
     "gigatoken": Gigatoken,

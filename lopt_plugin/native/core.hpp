@@ -12,9 +12,11 @@
 #include "added_token_edges.hpp"
 #include "added_tokens.hpp"
 #include "blank_signs.hpp"
+#include "characters.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
 #include "offsets.hpp"
+#include "prefix_store.hpp"
 #include "seam.hpp"
 #include "text.hpp"
 #include "thread_pool.hpp"
@@ -26,29 +28,12 @@ struct LoneSurrogateError : std::invalid_argument {
     LoneSurrogateError() : std::invalid_argument("the text holds a lone surrogate") {}
 };
 
-// A string as Python keeps it: `length` units of 1, 2 or 4 bytes.
-struct Characters {
-    const void* data;
-    size_t length;
-    int unit_bytes;
-    bool ascii;
-
-    uint32_t operator[](size_t i) const {
-        if (unit_bytes == 1) return static_cast<const uint8_t*>(data)[i];
-        if (unit_bytes == 2) return static_cast<const uint16_t*>(data)[i];
-        return static_cast<const uint32_t*>(data)[i];
-    }
-    // Characters [begin, end).
-    Characters part(size_t begin, size_t end) const {
-        return {static_cast<const uint8_t*>(data) + begin * static_cast<size_t>(unit_bytes), end - begin, unit_bytes, ascii};
-    }
-};
-
 struct EncodeOptions {
     size_t threads = 1;
     size_t chunk_bytes = 0;      // 0: chosen by the length of the text
     bool split_special = false;  // special added tokens are text like any other
     bool offsets = false;        // `offsets` is going to be called
+    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::recalled
     bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
 };
 
@@ -84,6 +69,16 @@ class Core {
             const uint8_t* at;
         };
         std::vector<Mark> marks;  // where texts in chunks were joined
+        // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
+        Pieces recalled;
+        // The seams at which the rest of it is divided: what is between them is normalized and encoded apart.
+        struct Division {
+            size_t character;  // of the text
+            const uint8_t* at;
+            size_t segment, ids;  // segments and ids before it
+        };
+        std::vector<Division> divisions;
+        size_t known = 0;  // characters of `recalled`
         // For offsets: the text, and where each segment came from if not all lie in it as they are.
         Text text{};
         bool ascii = false;
@@ -108,29 +103,27 @@ class Core {
     // Called with further ids, in order, on the thread that called `encode`.
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
-    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`. Throws LoneSurrogateError, or what the
-    // normalizer throws.
+    // Keeps what texts begin with, up to so many bytes, for those that begin alike; to be called before the first `encode`.
+    // `piece_characters`: of a piece, at least; `hash_bits`: see
+    // PrefixStore. Texts of less than two pieces are encoded anew as fast.
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits = 64) {
+        prefixes_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
+        piece_characters_ = std::max<size_t>(piece_characters, 1);
+    }
+    PrefixStore* prefixes() const { return prefixes_.get(); }
+
+    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`; where `recall` is asked for, those of
+    // `space.recalled` come before. Throws LoneSurrogateError, or what the normalizer throws.
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
-        space.ids.clear();
-        space.owned.clear();
-        space.marks.clear();
-        space.origins.clear();
-        space.alignments.clear();
-        bool marked = false;
-        const Text utf8 = to_utf8(text, options, space, marked);
-        space.text = utf8;
-        space.ascii = text.ascii;
-        if constexpr (MAY_JOIN) {
-            if (blank_signs_) find_stretches_of_blanks(utf8, options, marked, space);
-            else find_segments(utf8, options, marked, space);
-        } else {
-            find_segments(utf8, options, marked, space);
-        }
-        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
-        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
-        if (bytes > chunk && (options.threads > 1 || options.chunk_bytes)) return encode_chunks(utf8, options.threads, chunk, space, sink);
-        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
-        if (sink) sink(space.ids.data(), space.ids.size());
+        space.recalled.clear();
+        space.divisions.clear();
+        space.known = 0;
+        if (!options.recall || !prefixes_ || text.length < 2 * piece_characters_) return encode_all(text, options, space, sink);
+        recall(text, options, space);
+        EncodeOptions of_rest = options;
+        of_rest.inside |= space.known > 0;
+        encode_all(text.part(space.known, text.length), of_rest, space, sink);
+        remember(text, options, space);
     }
 
     // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
@@ -188,6 +181,172 @@ class Core {
     size_t bytes() const { return method_->bytes(); }
 
   private:
+    // Finds the pieces that the text begins with, and how the rest is divided if it is to be kept.
+    void recall(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        uint64_t before = root(options);
+        size_t end;
+        while ((end = piece_end(text, space.known)) < text.length) {
+            const Characters part = text.part(space.known, end);
+            const uint64_t hash = prefixes_->hash(part);
+            auto piece = prefixes_->find(before, part, hash);
+            if (!piece) {
+                if (!prefixes_->noted(before, hash)) end = text.length;
+                break;
+            }
+            before = PrefixStore::name(*piece);
+            space.recalled.push_back(std::move(piece));
+            space.known = end;
+        }
+        prefixes_->used(space.recalled);
+        for (; end < text.length; end = piece_end(text, end)) space.divisions.push_back({end, nullptr, 0, 0});
+    }
+    // The end of the piece of text that begins at `from`: the first seam at least so many characters on, and near one of
+    // their multiples (few texts have none there, and it is not looked for everywhere); the text's length if there is none.
+    // Texts that begin alike have the same pieces, up to those that hold the first difference or end beside it.
+    size_t piece_end(const Characters& text, size_t from) const {
+        for (size_t at = from + piece_characters_; at < text.length; at += piece_characters_) {
+            const size_t stop = std::min(at + (piece_characters_ + 3) / 4, text.length);
+            for (size_t i = at; i < stop; i++)
+                if (is_seam(text, i, text.length)) return i;
+        }
+        return text.length;
+    }
+    // What stands before the first piece; texts whose special tokens are text have another.
+    static uint64_t root(const EncodeOptions& options) { return options.split_special; }
+
+    // Keeps the pieces of the text behind those, as far as there is room.
+    void remember(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        if (space.divisions.empty()) return;
+        Pieces pieces;
+        size_t from = space.known, ids = 0, bytes = 0;
+        const uint8_t* at = space.text.begin;
+        for (const auto& division : space.divisions) {
+            const Characters part = text.part(from, division.character);
+            pieces.push_back(std::make_shared<Piece>(prefixes_->hash(part), part, static_cast<size_t>(division.at - at), space.ids.data() + ids, division.ids - ids));
+            from = division.character;
+            at = division.at;
+            ids = division.ids;
+            bytes += pieces.back()->bytes();
+            if (bytes > prefixes_->limit()) break;
+        }
+        prefixes_->insert(space.recalled.empty() ? root(options) : PrefixStore::name(*space.recalled.back()), std::move(pieces));
+    }
+
+    void encode_all(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink) const {
+        space.ids.clear();
+        space.owned.clear();
+        space.marks.clear();
+        space.origins.clear();
+        space.alignments.clear();
+        bool marked = false;
+        const Text utf8 = to_utf8(text, options, space, marked);
+        space.text = utf8;
+        space.ascii = text.ascii;
+        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
+        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
+        const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
+        locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);
+        if constexpr (MAY_JOIN) {
+            if (blank_signs_) find_stretches_of_blanks(utf8, options, marked, space);
+            else find_segments(utf8, options, marked, space);
+        } else {
+            find_segments(utf8, options, marked, space);
+        }
+        if (!space.divisions.empty()) return encode_pieces(utf8, side_by_side ? options.threads : 1, chunk, space, sink);
+        if (side_by_side) return encode_chunks(utf8, options.threads, chunk, space, sink);
+        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
+        if (sink) sink(space.ids.data(), space.ids.size());
+    }
+
+    // Where the divisions lie in the text's bytes. There are none where a piece would be longer than `most_bytes`: chunks,
+    // which any text can be cut into, then share the work better.
+    static void locate_divisions(const Characters& text, const Text& utf8, size_t most_bytes, Workspace& space) {
+        if (space.divisions.empty()) return;
+        const uint8_t* at = utf8.begin;
+        size_t longest = 0;
+        visit_units(text, [&](const auto* s) {
+            size_t from = 0;
+            for (auto& division : space.divisions) {
+                const size_t to = division.character - space.known;
+                const size_t bytes = text.ascii ? to - from : utf8_length(s + from, to - from);
+                division.at = at += bytes;
+                longest = std::max(longest, bytes);
+                from = to;
+            }
+        });
+        if (std::max(longest, static_cast<size_t>(utf8.end - at)) > most_bytes) space.divisions.clear();
+    }
+
+    // The same as `encode_segments` from division to division, whose number of ids are noted.
+    void encode_pieces(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
+        struct Part {
+            size_t first, last;  // pieces; the last one of all ends with the text
+            IdBuffer ids;
+        };
+        auto& divisions = space.divisions;
+        const size_t pieces = divisions.size() + 1;
+        const auto segments_before = [&](size_t piece) {
+            return space.segments.data() + (piece == 0 ? 0 : piece == pieces ? space.segments.size() : divisions[piece - 1].segment);
+        };
+        const auto encode_part = [&](const Part& part, typename Encoder::Workspace& stretch, IdBuffer& ids) {
+            for (size_t i = part.first; i < part.last; i++) {
+                encode_segments(text, segments_before(i), segments_before(i + 1), stretch, ids);
+                if (i < divisions.size()) divisions[i].ids = ids.size();
+            }
+        };
+        if (threads < 2) {
+            encode_part({0, pieces, {}}, space.stretch, space.ids);
+            if (sink) sink(space.ids.data(), space.ids.size());
+            return;
+        }
+        std::vector<Part> parts;
+        const uint8_t* begin = text.begin;
+        for (size_t i = 0; i < pieces; i++) {
+            if (parts.empty() || static_cast<size_t>(begin - text.begin) >= chunk_bytes * parts.size()) parts.push_back({i, i, {}});
+            parts.back().last = i + 1;
+            if (i < divisions.size()) begin = divisions[i].at;
+        }
+        const auto work = [&](size_t i) {
+            Borrowed own(*this);
+            encode_part(parts[i], own->stretch, parts[i].ids);
+        };
+        const auto join = [&](size_t i) {
+            const size_t before = space.ids.size();
+            for (size_t k = parts[i].first; k < std::min(parts[i].last, divisions.size()); k++) divisions[k].ids += before;
+            space.ids.append(parts[i].ids.data(), parts[i].ids.size());
+            parts[i].ids = {};
+            if (sink) sink(space.ids.data() + before, space.ids.size() - before);
+        };
+        pool_.run(parts.size(), threads, work, join);
+    }
+
+    // Divides the segments of the text. Each division then knows its segment.
+    static void divide(Workspace& space, std::vector<Segment>& segments) {
+        auto& divisions = space.divisions;
+        if (divisions.empty()) return;
+        std::vector<Segment> divided;
+        divided.reserve(segments.size() + divisions.size());
+        size_t next = 0;
+        for (Segment segment : segments) {
+            for (; next < divisions.size() && divisions[next].at < segment.end; next++) {
+                const uint8_t* const at = divisions[next].at;
+                if (segment.begin < at) {
+                    divided.push_back({segment.begin, at, segment.token});
+                    segment.begin = at;
+                }
+                divisions[next].segment = divided.size();
+            }
+            divided.push_back(segment);
+        }
+        segments.swap(divided);
+    }
+    // Moves the divisions, from number `next` on, that stand before segment `from` to segment `to`; whether there were any.
+    static bool move_divisions(Workspace& space, size_t& next, size_t from, size_t to) {
+        const size_t first = next;
+        for (; next < space.divisions.size() && space.divisions[next].segment == from; next++) space.divisions[next].segment = to;
+        return next > first;
+    }
+
     // Whether the encoder may take in several stretches before it resolves them.
     static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
     static constexpr size_t LEAST_CHUNK = 64 << 10;
@@ -250,10 +409,14 @@ class Core {
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
         else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, segments);
+        divide(space, segments);
         if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
         space.raw_segments.swap(segments);
         segments.clear();
+        size_t next_division = 0;
         for (const Segment& raw : space.raw_segments) {
+            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - space.raw_segments.data()), segments.size());
+            const bool inside = divided || (options.inside && raw.begin == text.begin);
             if (raw.token != NONE) {
                 segments.push_back(raw);
                 if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
@@ -271,7 +434,6 @@ class Core {
             const size_t first = segments.size();
             if (normalized_tokens_.empty()) segments.push_back(stretch);
             else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
-            const bool inside = options.inside && raw.begin == text.begin;
             for (size_t i = first; i < segments.size(); i++) {
                 const bool blank = add_prefix_space_ && !(inside && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
                 if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
@@ -287,20 +449,23 @@ class Core {
         if (text.begin == text.end) return;
         if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
         else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, raw_segments);
+        divide(space, raw_segments);
         const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
         if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
         std::vector<Segment> found;
         const auto note = [&](const uint8_t* begin, const Alignment* alignment, bool blank) {
             if (options.offsets) space.origins.push_back({begin, alignment, blank});
         };
+        size_t next_division = 0;
         for (const Segment& raw : raw_segments) {
+            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
+            const bool inside = divided || (options.inside && raw.begin == text.begin);
             if (raw.token != NONE) {
                 segments.push_back(raw);
                 note(raw.begin, nullptr, false);
                 continue;
             }
             Segment stretch = raw;
-            const bool inside = options.inside && raw.begin == text.begin;
             const Alignment* alignment = nullptr;
             bool prepend = false;
             if (blank_signs_->in_normalizer) {
@@ -515,6 +680,7 @@ class Core {
         constexpr size_t KEPT = 64;
         space->ids.release_above(KEPT_IDS);
         space->owned.clear();
+        space->recalled.clear();
         space->alignments.clear();
         if (space->origins.capacity() > KEPT_ORIGINS) std::vector<Origin>().swap(space->origins);
         space->text = {};
@@ -524,6 +690,8 @@ class Core {
         if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
     }
 
+    std::unique_ptr<PrefixStore> prefixes_;  // null: nothing is kept
+    size_t piece_characters_ = 0;
     std::unique_ptr<const Method> method_;
     const Encoder& encoder_;
     const BlankSigns* blank_signs_;  // null: none

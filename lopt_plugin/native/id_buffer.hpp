@@ -1,12 +1,21 @@
 // A growing array of ids without the zeroing of std::vector.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
 
 namespace lopt {
+
+// `count`, or somewhat more where it is large: memory that one result leaves then fits the next that is a little longer.
+// Fresh memory costs more than what is written there, and what is not touched costs nothing.
+inline size_t roomy(size_t count) {
+    if (count < (size_t{1} << 14)) return count;
+    const size_t step = std::bit_floor(count) / 4;
+    return (count + step - 1) / step * step;
+}
 
 class IdBuffer {
   public:

@@ -8,6 +8,9 @@
 #include <new>
 #include <vector>
 
+#include "id_buffer.hpp"
+#include "id_tally.hpp"
+
 namespace lopt {
 
 class IdObjects {
@@ -48,6 +51,35 @@ class IdObjects {
             for (; i < count; i++) items[i] = Py_NewRef(objects_[ids[i]]);
             size_ += count;
         }
+        // The same, for ids whose numbers are known.
+        void append(const uint32_t* ids, size_t count, const IdTally& tally) {
+#ifdef Py_GIL_DISABLED
+            return append(ids, count);
+#else
+            constexpr size_t AHEAD = 16;
+            reserve(count);
+            PyObject** items = items_ + size_;
+            for (size_t i = 0; i < count; i++) items[i] = objects_[ids[i]];
+            for (size_t i = 0; i < tally.size(); i++) {
+                if (i + AHEAD < tally.size()) __builtin_prefetch(objects_[tally.id(i + AHEAD)], 1);
+                PyObject* object = objects_[tally.id(i)];
+#if PY_VERSION_HEX >= 0x030C0000
+                if (_Py_IsImmortal(object)) continue;
+#endif
+                Py_SET_REFCNT(object, Py_REFCNT(object) + tally.count(i));
+            }
+            size_ += count;
+#endif
+        }
+        // The first call reserves what it brings: mostly it is the only one.
+        void reserve(size_t count) {
+            if (capacity_ - size_ >= count) return;
+            const size_t capacity = size_ == 0 ? roomy(count) : std::max(size_ + count, capacity_ + capacity_ / 4);
+            auto* items = static_cast<PyObject**>(PyMem_Realloc(items_, capacity * sizeof(PyObject*)));
+            if (!items) throw std::bad_alloc();
+            items_ = items;
+            capacity_ = capacity;
+        }
         // The list object, which takes over what was gathered; null never.
         PyObject* finish() {
             PyObject* list = PyList_New(0);
@@ -64,16 +96,6 @@ class IdObjects {
         }
 
       private:
-        // The first call reserves exactly what it brings: mostly it is the only one.
-        void reserve(size_t count) {
-            if (capacity_ - size_ >= count) return;
-            const size_t capacity = size_ == 0 ? count : std::max(size_ + count, capacity_ + capacity_ / 4);
-            auto* items = static_cast<PyObject**>(PyMem_Realloc(items_, capacity * sizeof(PyObject*)));
-            if (!items) throw std::bad_alloc();
-            items_ = items;
-            capacity_ = capacity;
-        }
-
         PyObject* const* objects_;
         PyObject** items_ = nullptr;
         size_t size_ = 0, capacity_ = 0;

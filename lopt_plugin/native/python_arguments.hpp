@@ -105,12 +105,19 @@ inline AddedTokenSets added_token_sets(const std::vector<AddedTokenTuple>& added
     return sets;
 }
 
-inline nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> array_of(const uint32_t* ids, size_t count) {
-    auto* data = static_cast<int32_t*>(std::malloc(count * sizeof(int32_t) + 1));
+// An array of `count` ids that `write(data)` writes.
+template <class Write>
+nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> written_array(size_t count, Write&& write) {
+    auto* data = static_cast<int32_t*>(std::malloc(roomy(count) * sizeof(int32_t) + 1));
     if (!data) throw std::bad_alloc();
     nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+    write(data);
     return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {count}, owner);
+}
+inline auto array_of(const uint32_t* ids, size_t count) {
+    return written_array(count, [&](int32_t* data) {
+        if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+    });
 }
 
 }  // namespace lopt

@@ -21,15 +21,19 @@ class PythonCore {
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         typename Core::Borrowed space(*core_);
         IdObjects::List list(objects_);
-        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
+        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
         if (options.threads == 1) {
             space->stretch.read_later(objects_.addresses());
             run(text, options, *space);
+            append_recalled(*space, space->ids.size(), list);
             list.append(space->ids.data(), space->ids.size());
         } else {
             // Part of the list is made while other threads still encode.
-            run(text, options, *space, [&list](const uint32_t* ids, size_t count) {
+            bool first = true;
+            run(text, options, *space, [&list, &first, &space](const uint32_t* ids, size_t count) {
                 const InterpreterLocked locked;
+                if (first) append_recalled(*space, count, list);
+                first = false;
                 list.append(ids, count);
             });
         }
@@ -37,8 +41,16 @@ class PythonCore {
     }
     auto encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         typename Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special}, *space);
-        return array_of(space->ids.data(), space->ids.size());
+        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
+        if (space->recalled.empty()) return array_of(space->ids.data(), space->ids.size());
+        return written_array(recalled_ids(*space) + space->ids.size(), [&space](int32_t* data) {
+            const auto write = [&data](const uint32_t* ids, size_t count) {
+                if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+                data += count;
+            };
+            for (const auto& piece : space->recalled) write(piece->ids(), piece->count());
+            write(space->ids.data(), space->ids.size());
+        });
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
@@ -114,6 +126,31 @@ class PythonCore {
         return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
     }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
+    // See Core; to be called before anything is encoded.
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits) {
+        core_->remember_prefixes(limit_bytes, piece_characters, hash_bits);
+    }
+    // Counters of what texts begin with, by name; empty where nothing is kept.
+    nb::dict prefix_counters() const {
+        nb::dict result;
+        PrefixStore* prefixes = core_->prefixes();
+        if (!prefixes) return result;
+        const PrefixStore::Counters counters = prefixes->counters();
+        result["lookups"] = counters.lookups;
+        result["hits"] = counters.hits;
+        result["bytes_saved"] = counters.bytes_saved;
+        result["insertions"] = counters.insertions;
+        result["evictions"] = counters.evictions;
+        result["collisions"] = counters.collisions;
+        result["corrupted"] = counters.corrupted;
+        result["pieces"] = counters.pieces;
+        result["bytes"] = counters.bytes;
+        result["limit_bytes"] = counters.limit_bytes;
+        return result;
+    }
+    void spoil_prefixes(bool texts) {
+        if (PrefixStore* prefixes = core_->prefixes()) prefixes->spoil(texts);
+    }
     nb::dict info() const {
         nb::dict result;
         result["table_bytes"] = core_->bytes();
@@ -136,7 +173,11 @@ class PythonCore {
                  nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
             .def("encode_words", &PythonCore::encode_words, nb::arg("words"), nb::arg("split_special_tokens") = false,
                  nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
-            .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"));
+            .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
+            .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
+                 nb::arg("piece_characters") = 4096, nb::arg("hash_bits") = 64)
+            .def("prefix_counters", &PythonCore::prefix_counters)
+            .def("spoil_prefixes", &PythonCore::spoil_prefixes, nb::arg("texts"));
     }
 
   protected:
@@ -164,6 +205,25 @@ class PythonCore {
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
 
+    static size_t recalled_ids(const typename Core::Workspace& space) {
+        size_t count = 0;
+        for (const auto& piece : space.recalled) count += piece->count();
+        return count;
+    }
+    // Appends the ids of the text's beginning that was known; `more` are to come.
+    static void append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list) {
+        if (space.recalled.empty()) return;
+        list.reserve(recalled_ids(space) + more);
+        for (const auto& piece : space.recalled) {
+            const IdTally& tally = piece->tally();
+            if (tally.intact()) list.append(piece->ids(), piece->count(), tally);
+            else list.append(piece->ids(), piece->count());
+        }
+    }
+    static void append_all(const typename Core::Workspace& space, IdBuffer& out) {
+        for (const auto& piece : space.recalled) out.append(piece->ids(), piece->count());
+        out.append(space.ids.data(), space.ids.size());
+    }
     void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
     }
@@ -182,8 +242,8 @@ class PythonCore {
         std::vector<uint8_t> deferred(rows.size(), 0);
         const auto encode_row = [&](size_t i) {
             typename Core::Borrowed space(*core_);
-            core_->encode(rows[i], {1, 0, split_special}, *space);
-            ids[i].append(space->ids.data(), space->ids.size());
+            core_->encode(rows[i], {1, 0, split_special, false, true}, *space);
+            append_all(*space, ids[i]);
         };
         core_->pool().run(rows.size(), threads, [&](size_t i) {
             try {

@@ -37,7 +37,11 @@ class NativeRoute:
 
     def __init__(self, pipeline: Pipeline, settings: Settings, core: Any = None) -> None:
         self.settings = settings
-        self.core = _build_core(pipeline) if core is None else core
+        if core is None:
+            core = _build_core(pipeline)
+            if settings.prefix_cache_mb:
+                core.remember_prefixes(settings.prefix_cache_mb << 20)
+        self.core = core
         # Bound once: looking the method up costs as much as the shortest texts.
         self._encode = self.core.encode
         self._prefix = list(pipeline.post_processor.prefix_ids)
@@ -212,7 +216,11 @@ class NativeRoute:
         return made
 
     def info(self) -> dict[str, Any]:
-        return {**self.core.info(), "seams_checked": self._takes_apart}
+        return {**self.core.info(), "seams_checked": self._takes_apart, "prefix_cache": self.prefix_counters()}
+
+    def prefix_counters(self) -> dict[str, int] | None:
+        """Counts of the core's store of what texts began with, see `_core.pyi`; None where nothing is kept."""
+        return self.core.prefix_counters() or None
 
     def chunks(self, chars: int) -> int:
         """Into how many chunks a text of that length is cut at most, were it ASCII and without added tokens."""

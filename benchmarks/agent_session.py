@@ -1,0 +1,151 @@
+"""A session that grows turn by turn, each turn the whole of it again: what tokenizing it costs in all.
+
+    python benchmarks/agent_session.py --tokenizers qwen3,llama3 --turns 200 --chars 1000000
+
+Every engine gets the same turns in a fresh process; all but those of lopt_store tokenize each one from its beginning.
+Ids of every turn are compared with those of the HF tokenizer; an engine whose ids differ has no numbers, and the exit
+status is 1. The second table is what keeping costs where it does not help: prompts of which each is another text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from corpora import corpus_files, prompts, whole_text
+from report import Table, show, write_json
+from tokenizer_files import tokenizer_files, tokenizer_json
+
+from lopt_plugin.benchmarking.engines import engine_class
+from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
+from lopt_plugin.benchmarking.machine import machine_line
+
+ENGINES = ("lopt_store", "lopt", "fastokens", "gigatoken", "lopt_store_array", "lopt_array", "gigatoken_array")
+Seconds = dict[str, list[list[float]]]
+
+
+def main() -> int:
+    """Runs the benchmark; returns the exit status."""
+    given = _arguments()
+    cpus = choose_cpus(given.threads, given.cpu)
+    print(f"{machine_line()}\n{given.threads} thread(s), CPU {', '.join(map(str, cpus))}\n", flush=True)
+    results = []
+    wrong = False
+    with FreshProcesses(given.timeout) as processes:
+        for tokenizer in given.tokenizers:
+            text, remark = whole_text(given.corpus)
+            chars = min(given.chars, len(text))
+            turns = [text[: chars * (turn + 1) // given.turns] for turn in range(given.turns)]
+            session = measure(processes, tokenizer, turns, ["hf", *given.engines], given.repeat, cpus)
+            source = f"{given.corpus} ({remark})" if remark else given.corpus
+            title = f"{tokenizer}, {source}: {given.turns} turns up to {chars:,} characters"
+            show(session_table(title, *session), given.markdown)
+            unseen = prompts(given.corpus, given.unseen, 100_000).texts
+            pairs = [name for name in ("lopt", "lopt_store", "lopt_array", "lopt_store_array") if name in given.engines]
+            fresh = measure(processes, tokenizer, unseen, pairs, 2 * given.repeat + 1, cpus)
+            show(unseen_table(f"{tokenizer}: {len(unseen)} prompts that share nothing", fresh[0]), given.markdown)
+            results.append({"tokenizer": tokenizer, "session": session, "unseen": fresh})
+            wrong |= "ids differ" in {**session[1], **fresh[1]}.values()
+    write_json(given.json, "agent_session", vars(given), results)
+    return 1 if wrong else 0
+
+
+def measure(
+    processes: FreshProcesses,
+    tokenizer: str,
+    texts: Sequence[str],
+    engines: Sequence[str],
+    repeat: int,
+    cpus: Sequence[int],
+) -> tuple[Seconds, dict[str, str]]:
+    """Seconds by engine, repetition and text, and why an engine has none. HF runs once; the others alternate."""
+    tokenizer_file = processes.store_tokenizer(tokenizer_json(tokenizer))
+    passes = [processes.store_prompts(texts)]
+    reference = processes.measure("hf", tokenizer_file, passes, cpus)
+    if reference.refused or reference.failed:
+        raise RuntimeError(f"no reference ids for {tokenizer}: {reference.refused}{reference.failed}")
+    seconds: Seconds = {"hf": [list(reference.seconds[0])]} if "hf" in engines else {}
+    problems: dict[str, str] = {}
+    others = [engine for engine in engines if engine != "hf"]
+    for repetition in range(repeat):
+        shift = repetition % max(1, len(others))
+        for engine in others[shift:] + others[:shift]:
+            if engine in problems:
+                continue
+            print(f"{tokenizer}: {engine}, repetition {repetition + 1}", file=sys.stderr, flush=True)
+            measured = processes.measure(engine, tokenizer_file, passes, cpus)
+            if measured.refused or measured.failed:
+                problems[engine] = measured.refused or measured.failed
+            elif measured.digests != reference.digests:
+                problems[engine] = "ids differ"
+            else:
+                seconds.setdefault(engine, []).append(list(measured.seconds[0]))
+            if engine in problems:
+                seconds.pop(engine, None)
+    return seconds, problems
+
+
+def session_table(title: str, seconds: Seconds, problems: dict[str, str]) -> Table:
+    """All turns, the median and the last one; and how many times less that is than the fastest peer of the kind."""
+    totals = {engine: statistics.median(map(sum, rows)) for engine, rows in seconds.items()}
+    shown = []
+    for engine, rows in seconds.items():
+        kind = engine_class(engine).kind
+        peers = [totals[e] for e in totals if engine_class(e).is_peer and engine_class(e).kind == kind and e != engine]
+        typical = [statistics.median(turn) for turn in zip(*rows, strict=True)]
+        shown.append(
+            [
+                engine + (" (numpy array, no list)" if kind == "array" else ""),
+                f"{1e3 * totals[engine]:.1f}",
+                f"{1e6 * statistics.median(typical):.0f}",
+                f"{1e6 * statistics.median(typical[-5:]):.0f}",
+                f"{min(peers) / totals[engine]:.1f}" if peers else "-",
+            ]
+        )
+    columns = ("engine", "all turns, ms", "median turn, us", "last turns, us", "times less than the best peer")
+    return Table(columns, shown, title, remarks=[f"{engine}: {problem}" for engine, problem in problems.items()])
+
+
+def unseen_table(title: str, seconds: Seconds) -> Table:
+    """What the store adds to texts of which nothing is known."""
+    shown = []
+    for plain, store in (("lopt", "lopt_store"), ("lopt_array", "lopt_store_array")):
+        if plain in seconds and store in seconds:
+            # Of each prompt the fastest repetition: what others do on the machine only adds.
+            fastest = {engine: sum(map(min, zip(*seconds[engine], strict=True))) for engine in (plain, store)}
+            shown.append([store, f"{1e3 * fastest[plain]:.2f}", f"{100 * (fastest[store] / fastest[plain] - 1):+.1f}%"])
+    return Table(("engine", "without the store, ms", "with it"), shown, title)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = tokenizer_files()
+    default = ",".join(name for name in ("qwen3", "llama3") if name in known)
+    parser.add_argument("--tokenizers", type=_names, default=_names(default), help=f"known: {', '.join(known)}")
+    parser.add_argument("--corpus", default="chat" if "chat" in corpus_files() else next(iter(corpus_files())))
+    parser.add_argument("--engines", type=_names, default=list(ENGINES))
+    parser.add_argument("--turns", type=int, default=200)
+    parser.add_argument("--chars", type=int, default=1_000_000, help="characters of the last turn (default 1000000)")
+    parser.add_argument("--unseen", type=int, default=20, help="prompts that share nothing (default 20)")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions of everything but HF (default 3)")
+    parser.add_argument("--threads", type=int, default=1, help="threads and CPUs of an engine (default 1)")
+    parser.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
+    parser.add_argument("--timeout", type=float, default=1200.0, help="seconds for one process (default 1200)")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    parser.add_argument("--json", metavar="FILE", help="write every repetition's figures")
+    given = parser.parse_args()
+    for name in given.tokenizers:
+        if name not in known and not Path(name).is_file():
+            parser.error(f"no tokenizer {name!r}; there are {', '.join(known)}, and paths")
+    return given
+
+
+def _names(value: str) -> list[str]:
+    return list(dict.fromkeys(name for name in value.split(",") if name))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
