@@ -65,7 +65,7 @@ def run(engine: Engine, subject: Subject, source: TextSource, tokens: int, folde
     library_is_equal = _tokenize_here(subject, prompt.text, expected)
     log = folder / "server_lopt.log"
     served = _serve(engine, subject, log, prompt.text, lopt=True)
-    _say(f"  {engine.name} says  {served.says or 'nothing about lopt_plugin: it was not active'}")
+    _say(f"  {engine.name + ' says':14} {served.says or 'nothing about lopt_plugin: it was not active'}")
     _report("lopt", served)
     if compare:
         own = _serve(engine, subject, folder / "server_hf.log", prompt.text, lopt=False)
