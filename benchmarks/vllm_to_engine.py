@@ -27,10 +27,11 @@ os.environ |= {
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"))
 
 from corpora import prompts, whole_text
-from tiny_model import MAX_MODEL_LEN, build
+from tiny_model import build
 
 from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.benchmarking.prompts import spread
+from lopt_plugin.demo.tiny_model import MAX_MODEL_LEN
 
 
 @dataclass

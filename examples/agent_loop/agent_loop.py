@@ -22,8 +22,11 @@ DEMO = Path(__file__).resolve().parents[1] / "vllm_demo"
 sys.path.insert(0, str(DEMO))
 
 from book import long_english_text  # noqa: E402
-from tiny_model import MAX_MODEL_LEN, REPOSITORY, build, find_tokenizer  # noqa: E402
-from vllm_server import ServerError, VllmServer  # noqa: E402
+from tiny_model import REPOSITORY, build  # noqa: E402
+
+from lopt_plugin.demo.server import ServerError  # noqa: E402
+from lopt_plugin.demo.tiny_model import MAX_MODEL_LEN  # noqa: E402
+from lopt_plugin.demo.vllm_server import VllmServer  # noqa: E402
 
 # Below build/, which git ignores; written anew by every run.
 FOLDER = REPOSITORY / "build" / "agent_loop"
@@ -47,8 +50,8 @@ def main() -> int:
     parser.add_argument("--turn-chars", type=int, default=2000, help="characters that a turn adds (default 2000)")
     given = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    model = build(FOLDER / "model", find_tokenizer())
-    text = long_english_text().text
+    model = build(FOLDER / "model")
+    text = long_english_text(given.turns * given.turn_chars).text
     results = [text[k * given.turn_chars : (k + 1) * given.turn_chars] for k in range(given.turns)]
     try:
         for name, environment in (("kept", {}), ("not kept", {"LOPT_PREFIX_CACHE_MB": "0"})):

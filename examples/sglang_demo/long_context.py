@@ -10,8 +10,6 @@ same documents. `make demo-sglang` makes the environment and runs this in it.
 from __future__ import annotations
 
 import argparse
-import http.client
-import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -21,10 +19,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vllm_demo"))
 
 from book import long_english_text
-from sglang_server import ServerError, SglangServer, is_for_cpu
 from tiny_model import REPOSITORY, build
 
 import lopt_plugin
+from lopt_plugin.demo.engines import post
+from lopt_plugin.demo.interruption import interrupted_by_signals
+from lopt_plugin.demo.server import ServerError
+from lopt_plugin.demo.sglang_server import SglangServer, is_for_cpu
 
 # Below build/, which git ignores; written anew by every run.
 FOLDER = REPOSITORY / "build" / "sglang_demo"
@@ -52,11 +53,10 @@ def main() -> int:
     parser.add_argument("--compare", action="store_true", help="also run a server with the backend huggingface")
     parser.add_argument("--tokens", type=int, default=TOKENS_ON_CPU if is_for_cpu() else TOKENS_ON_GPU)
     arguments = parser.parse_args()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _exit_on_signal)
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
-        return run(FOLDER, arguments.model, arguments.tokens, arguments.compare)
+        with interrupted_by_signals():
+            return run(FOLDER, arguments.model, arguments.tokens, arguments.compare)
     except KeyboardInterrupt:
         print("\nInterrupted. The server has been stopped.")
         return 130
@@ -135,17 +135,7 @@ def _generate(server: SglangServer, text: str) -> Any:
         "sampling_params": {"max_new_tokens": 1, "temperature": 0},
         "return_prompt_token_ids": True,
     }
-    try:
-        status, answer = server.post("/generate", request)
-    except (OSError, http.client.HTTPException) as error:
-        raise ServerError(f"the server did not answer ({error!r}); its log is {server.log}") from error
-    if status != 200:
-        raise ServerError(f"HTTP {status}: {answer}; the server's log is {server.log}")
-    return answer
-
-
-def _exit_on_signal(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+    return post(server, "/generate", request)[0]
 
 
 if __name__ == "__main__":

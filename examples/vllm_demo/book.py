@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import lzma
-from dataclasses import dataclass
 from pathlib import Path
+
+from lopt_plugin.demo.prompt import LongText
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # JSON lines with "source" and "text". The first is the whole of War and Peace, the second its beginning.
@@ -15,15 +16,7 @@ BOOKS = (
 )
 
 
-@dataclass(frozen=True)
-class Book:
-    """The text, and how to speak of it."""
-
-    text: str
-    name: str
-
-
-def long_english_text(characters: int) -> Book:
+def long_english_text(characters: int) -> LongText:
     """At least that many characters, up to the end of a paragraph. Raises FileNotFoundError if there is no book."""
     path = next((path for path in BOOKS if path.exists()), None)
     if path is None:
@@ -35,7 +28,7 @@ def long_english_text(characters: int) -> Book:
         times = -(-characters // len(text))
         text = "\n\n".join(f"Reading {number}\n\n{text}" for number in range(1, times + 1))
         name += f", read {times} times"
-    return Book(_up_to_a_paragraph(text, characters), name)
+    return LongText(_up_to_a_paragraph(text, characters), name)
 
 
 def _up_to_a_paragraph(text: str, characters: int) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import bench, check, encode
+from . import bench, check, demo, encode
 
 app = typer.Typer(
     name="lopt",
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("check")(check.check)
 app.command("bench")(bench.bench)
 app.command("encode")(encode.encode)
+app.command("demo")(demo.demo)
 
 
 def _version(wanted: bool) -> None:

@@ -19,10 +19,10 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
     path = Path(model)
     if not path.exists() and (model.startswith((".", "/", "~")) or model.endswith(".json")):
         raise CommandError(f"cannot load {model!r}: no such file or folder", CANNOT_LOAD)
-    file = path / "tokenizer.json" if path.is_dir() else path
+    alone = tokenizer_json_alone(model)
     try:
-        if path.is_file() or (file.is_file() and not _named_class(path)):
-            return PreTrainedTokenizerFast(tokenizer_file=str(file))
+        if alone is not None:
+            return PreTrainedTokenizerFast(tokenizer_file=str(alone))
         return AutoTokenizer.from_pretrained(
             model, revision=revision, trust_remote_code=trust_remote_code, local_files_only=path.is_dir()
         )
@@ -32,6 +32,15 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
         first = (str(error).strip().splitlines() or [""])[0]
         hint = "MODEL is a folder with a tokenizer, a tokenizer.json, or a name on the Hugging Face hub"
         raise CommandError(f"cannot load {model!r}: {first or type(error).__name__}", CANNOT_LOAD, hint) from None
+
+
+def tokenizer_json_alone(model: str) -> Path | None:
+    """The tokenizer.json that MODEL is, or has with nothing beside it that tells transformers a class."""
+    path = Path(model)
+    if path.is_file():
+        return path
+    file = path / "tokenizer.json"
+    return file if file.is_file() and not _named_class(path) else None
 
 
 def accelerate(tokenizer: Any, model: str, **settings: Any) -> Any:

@@ -54,7 +54,8 @@ def oracle(model: Path) -> Any:
 def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A LoRA adapter for the tiny model, with a tokenizer of its own."""
     from small_models import lora_adapter
-    from tiny_model import HIDDEN, LAYERS
+
+    from lopt_plugin.demo.tiny_model import HIDDEN, LAYERS
 
     return lora_adapter(tmp_path_factory.mktemp("adapter") / "own", HIDDEN, LAYERS)
 
@@ -62,7 +63,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A running server in mode lopt, of several processes."""
-    from vllm_server import VllmServer
+    from lopt_plugin.demo.vllm_server import VllmServer
 
     log = tmp_path_factory.mktemp("lopt") / "server.log"
     arguments = (*ARGUMENTS, "--lora-modules", f"own={adapter}", "--api-server-count", str(API_SERVERS))
@@ -73,7 +74,7 @@ def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def hf_server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A running server in mode hf, of one process."""
-    from vllm_server import VllmServer
+    from lopt_plugin.demo.vllm_server import VllmServer
 
     log = tmp_path_factory.mktemp("hf") / "server.log"
     environment = {"LOPT_ACCELERATE": "0"}

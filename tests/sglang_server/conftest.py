@@ -46,7 +46,7 @@ def oracle(model: Path) -> Any:
 @pytest.fixture(scope="session")
 def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A running server with one tokenizer, that tokenizes lists of prompts as batches."""
-    from sglang_server import SglangServer
+    from lopt_plugin.demo.sglang_server import SglangServer
 
     with SglangServer(
         model,

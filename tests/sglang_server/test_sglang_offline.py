@@ -16,7 +16,7 @@ pytestmark = pytest.mark.engine
 
 
 def test_offline_engine(model: Path, oracle: Any, tmp_path: Path) -> None:
-    from sglang_server import ENVIRONMENT_ON_CPU
+    from lopt_plugin.demo.sglang_server import ENVIRONMENT_ON_CPU
 
     script = Path(__file__).with_name("offline_engine.py")
     environment = os.environ | ENVIRONMENT_ON_CPU | {"HF_HUB_OFFLINE": "1"}

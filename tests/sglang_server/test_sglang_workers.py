@@ -26,7 +26,7 @@ def workers(
     request: pytest.FixtureRequest, model: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Any, str]]:
     """A running server with two tokenizer workers, and how they came to lopt."""
-    from sglang_server import SglangServer
+    from lopt_plugin.demo.sglang_server import SglangServer
 
     folder = tmp_path_factory.mktemp("workers")
     environment = {}

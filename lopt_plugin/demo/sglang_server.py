@@ -1,4 +1,4 @@
-"""The real SGLang server as a child process, on a GPU or on a CPU."""
+"""The real SGLang server as a child process, in this Python's environment, on a GPU or on a CPU."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vllm_demo"))
-
-from vllm_server import EngineServer, ServerError, free_port
-
-__all__ = ["ServerError", "SglangServer", "is_for_cpu"]
+from .server import EngineServer, free_port
 
 # What SGLang needs to be told where there is no GPU.
 ON_CPU = (
@@ -21,7 +17,10 @@ ENVIRONMENT_ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_UVICORN_WORKER_HEALT
 
 
 class SglangServer(EngineServer):
-    """`sglang serve MODEL` on a free port. The name of the model in requests is "tiny"."""
+    """`sglang serve MODEL` on a free port. The name of the model in requests is "tiny".
+
+    `tokenizer` is that of another folder or name on the hub; without it, the model has its own.
+    """
 
     def __init__(
         self,
@@ -29,6 +28,7 @@ class SglangServer(EngineServer):
         log: Path,
         *,
         tokenizer_backend: str,
+        tokenizer: str | None = None,
         context_length: int | None = None,
         arguments: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
@@ -39,7 +39,9 @@ class SglangServer(EngineServer):
             "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port),
             "--tokenizer-backend", tokenizer_backend, *arguments,
         ]  # fmt: skip
-        for_sglang = {}
+        for_sglang: dict[str, str] = {}
+        if tokenizer is not None:
+            command += ["--tokenizer-path", tokenizer]
         if context_length is not None:
             command += ["--context-length", str(context_length)]
         if is_for_cpu():
@@ -47,7 +49,7 @@ class SglangServer(EngineServer):
             if context_length is not None:
                 command += ["--max-total-tokens", str(context_length)]
             for_sglang |= ENVIRONMENT_ON_CPU
-        if Path(model).exists():
+        if Path(model).exists() and (tokenizer is None or Path(tokenizer).exists()):
             for_sglang["HF_HUB_OFFLINE"] = "1"
         super().__init__(command, port, log, for_sglang | (environment or {}))
 

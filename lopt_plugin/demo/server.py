@@ -1,4 +1,4 @@
-"""The real vLLM server as a child process: started, waited for, asked over HTTP, and always stopped."""
+"""An engine's server as a child process: started, waited for, asked over HTTP, and always stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,12 +70,14 @@ class EngineServer:
         """Ends the server and every process it started."""
         if self._process is not None:
             self._process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(STOPPED_WITHIN_S)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+            try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(STOPPED_WITHIN_S)
+            finally:  # also where a second Ctrl-C ends the wait
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+                self._process = None
         if self._log_file is not None:
             self._log_file.close()
             self._log_file = None
@@ -150,30 +151,6 @@ class EngineServer:
     def _end_of_log(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-40:]
         return f"the end of {self.log}:\n" + "\n".join(lines)
-
-
-class VllmServer(EngineServer):
-    """`vllm serve MODEL` on a free port. The name of the model in requests is "tiny"."""
-
-    def __init__(
-        self,
-        model: Path,
-        log: Path,
-        *,
-        tokenizer_mode: str,
-        max_model_len: int,
-        arguments: tuple[str, ...] = (),
-        environment: dict[str, str] | None = None,
-        kv_cache_gib: int = 1,
-    ) -> None:
-        port = free_port()
-        command = [
-            sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", str(model.resolve()),
-            "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port),
-            "--max-model-len", str(max_model_len), "--tokenizer-mode", tokenizer_mode, "--enforce-eager", *arguments,
-        ]  # fmt: skip
-        for_vllm = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": str(kv_cache_gib), "VLLM_NO_USAGE_STATS": "1"}
-        super().__init__(command, port, log, for_vllm | (environment or {}))
 
 
 def _encoded(body: dict[str, Any] | bytes) -> bytes:
