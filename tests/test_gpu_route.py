@@ -261,6 +261,13 @@ class TestEncoder:
         batch = encoder.encode_batch_ids(self.TEXTS, device="cuda")
         assert (batch.ids.dtype, batch.row_offsets.dtype) == (torch.int32, torch.int64)
         assert [batch.row(n).tolist() for n in range(len(batch))] == expected(backend, list(self.TEXTS))
+        table, mask = batch.padded(9, side="left", multiple=4)
+        assert {table.device.type, mask.device.type} == {batch.ids.device.type}
+        backend.enable_padding(direction="left", pad_id=9, pad_to_multiple_of=4)
+        encodings = backend.encode_batch(list(self.TEXTS))
+        backend.no_padding()
+        assert table.tolist() == [encoding.ids for encoding in encodings]
+        assert mask.tolist() == [encoding.attention_mask for encoding in encodings]
         assert encoder.copy_for(Tokenizer.from_str(backend.to_str()))._gpu._routes == encoder._gpu._routes
         with pytest.raises(TypeError):
             encoder.encode_batch_ids(["a", "\ud800"], device="cuda")
