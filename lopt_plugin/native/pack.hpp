@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -57,11 +58,13 @@ class Packing {
         if (room < bytes()) throw std::invalid_argument("the texts are longer than the room for them");
         in_shares([out, page_marks](Part& part) {
             uint8_t* const begin = out + part.offset;
-            const Transcoded written = visit_units(part.text, [&](const auto* units) {
-                return transcode(units, part.text.length, begin, page_marks);
-            });
-            if (written.lone_surrogate) throw LoneSurrogateError();
-            if (part.last) begin[written.bytes] = SEPARATOR;
+            if (part.text.ascii) {
+                std::memcpy(begin, part.text.data, part.bytes);
+            } else {
+                const auto write_units = [&](const auto* units) { return transcode(units, part.text.length, begin, page_marks); };
+                if (visit_units(part.text, write_units).lone_surrogate) throw LoneSurrogateError();
+            }
+            if (part.last) begin[part.bytes] = SEPARATOR;
         });
     }
 
