@@ -57,6 +57,7 @@ test-sanitize: environment
 		tests/test_wordpiece*.py tests/test_offsets.py
 
 # Needs pytest, tokenizers, transformers, torch and triton, and the native core in the checkout or installed; no network.
+# With a GPU, and compute-sanitizer on PATH, a small batch runs under memcheck and racecheck; else the summary says why not.
 gpu-test:
 	$(PYTHON) -c "import torch; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) -m pytest -p no:cacheprovider tests/test_gpu_*.py

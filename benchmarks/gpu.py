@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.device.availability import DeviceUnavailableError, find_device, interpreted
-from lopt_plugin.routes.device.packing import pack
+from lopt_plugin.routes.device.packing import lay_out
 from lopt_plugin.routes.gpu import GpuRoute
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
@@ -83,10 +83,8 @@ def stages(routes: Routes, texts: Sequence[str], repeats: int) -> dict[str, floa
     found: dict[str, list[float]] = {}
     batch = routes.gpu._batch
     for _ in range(repeats + 1):
-        begin = time.perf_counter()
-        packed = pack(([(text, None)] for text in texts), (), ())
         last = time.perf_counter()
-        found.setdefault("pack", []).append(last - begin)
+        layout = lay_out(([(text, None)] for text in texts), (), ())
 
         def observe(stage: str) -> None:
             nonlocal last
@@ -96,7 +94,7 @@ def stages(routes: Routes, texts: Sequence[str], repeats: int) -> dict[str, floa
             last = now
 
         batch.observe = observe
-        batch.encode(packed)
+        batch.encode(layout)
     batch.observe = lambda stage: None
     return {stage: statistics.median(times[1:]) for stage, times in found.items()}
 

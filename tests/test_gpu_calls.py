@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import runpy
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import corpus
 import pytest
-from kernel_device import make_interpreter_faster
+from kernel_device import INTERPRETED, make_interpreter_faster
 from transformers import PreTrainedTokenizerFast
 
 import lopt_plugin
 from lopt_plugin import gpu_use
-from lopt_plugin.engines.vllm_batches import generate
+from lopt_plugin.engines.vllm import generate
 from lopt_plugin.routes import gpu
 
 TEXTS = ["Hello world", "isn't it?", "é中文 and some more", "x"]
@@ -68,3 +71,41 @@ def test_generate_over_a_batch(original: PreTrainedTokenizerFast) -> None:
         for wrong in ("one text", [{"prompt": "a"}], [[1, 2]]):
             with pytest.raises(TypeError):
                 generate(llm, wrong)
+
+
+def test_example_of_a_long_context_batch(
+    original: PreTrainedTokenizerFast,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = []
+
+    class FakeLLM:
+        def __init__(self, model: str, **arguments: Any) -> None:
+            asked.append((model, arguments))
+            self._tokenizer = lopt_plugin.accelerate(original)
+
+        def get_tokenizer(self) -> Any:
+            return self._tokenizer
+
+        def generate(self, prompts: Any, parameters: Any) -> Any:
+            asked.append(prompts)
+            output = [SimpleNamespace(text=" an answer ")]
+            return [SimpleNamespace(prompt_token_ids=p["prompt_token_ids"], outputs=output) for p in prompts]
+
+    vllm = ModuleType("vllm")
+    vllm.LLM, vllm.SamplingParams = FakeLLM, SimpleNamespace
+    monkeypatch.setitem(sys.modules, "vllm", vllm)
+    for number, text in enumerate(TEXTS):
+        (tmp_path / f"{number}.txt").write_text(text, encoding="utf-8")
+    script = Path(__file__).parents[1] / "examples" / "long_context_batch" / "generate.py"
+    monkeypatch.setattr(sys, "argv", [str(script), "--model", "a model", "--folder", str(tmp_path), "--question", "Q?"])
+    runpy.run_path(str(script), run_name="__main__")
+    (model, arguments), prompts = asked
+    assert (model, arguments["tokenizer_mode"]) == ("a model", "lopt")
+    expected = original([f"{text}\n\nQ?\n" for text in TEXTS]).input_ids
+    assert [prompt["prompt_token_ids"] for prompt in prompts] == expected
+    printed = capsys.readouterr().out
+    assert f"0.txt: {len(expected[0])} tokens\n    an answer" in printed
+    assert ("tokenized on the GPU: no" in printed) == INTERPRETED

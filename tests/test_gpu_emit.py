@@ -11,6 +11,7 @@ from kernel_device import DEVICE, make_interpreter_faster, to_device, torch
 
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.device.tables import host_tables
+from lopt_plugin.token_batch import TokenBatch
 from lopt_plugin.triton_kernels.device_words import padded
 from lopt_plugin.triton_kernels.emit import kernel, naive
 from lopt_plugin.triton_kernels.words_to_ids import Separators, Tables, WordsToIds
@@ -32,6 +33,24 @@ def test_padding(tile: int, left: bool) -> None:
         found = kernel.pad(to_device(np.concatenate(rows)), to_device(offsets), width, 77, left=left, tile=tile)
         for got, expected in zip(found, naive.pad(rows, width, 77, left=left), strict=True):
             assert np.array_equal(got.cpu().numpy(), expected)
+
+
+def test_padding_of_a_batch(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [np.arange(n, dtype=np.int32) for n in (3, 0, 7)]
+    batch = TokenBatch(to_device(np.concatenate(rows)), to_device(np.array([0, 3, 3, 10])))
+    expected = naive.pad(rows, 8, 77, left=True)
+    for of_torch in (False, True):
+        if of_torch:
+            monkeypatch.setattr(kernel, "pad", lambda *_, **__: 1 // 0)
+        for got, wanted in zip(batch.padded(77, side="left", multiple=4), expected, strict=True):
+            assert got.device.type == DEVICE
+            assert np.array_equal(got.cpu().numpy(), wanted)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_padding_of_nothing() -> None:
+    none = TokenBatch(to_device(np.empty(0, np.int32)), to_device(np.zeros(1, np.int64))).padded(0)
+    assert none.input_ids.shape == none.attention_mask.shape == (0, 0)
 
 
 @pytest.mark.parametrize(("slots", "factor"), [(1, 1), (32, 4), (4096, 16)])

@@ -146,6 +146,7 @@ def test_lone_surrogates() -> None:
     for name in ("qwen3", "tiny_o200k"):
         with pytest.raises(CannotEncodeError):
             route_and_reference(name)[0].encode_batch(["a", "\ud800"], True, False)
+        assert route_and_reference(name)[0].usable
 
 
 def test_device_that_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -216,7 +217,19 @@ def test_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFi
     monkeypatch.setattr(GpuRoute, "encode_batch", lambda *_: (np.zeros(1, np.int32), np.array([0, 1])))
     with pytest.raises(GpuUnavailableError, match="other ids"):
         made(tokenizer, check=True)
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "Please report" in caplog.text
+
+
+def test_self_check_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from lopt_plugin.routes.device.batch import DeviceBatch
+
+    def no_memory(*_: Any) -> Any:
+        raise torch.cuda.OutOfMemoryError("no memory")
+
+    monkeypatch.setattr(DeviceBatch, "encode", no_memory)
+    with pytest.raises(GpuUnavailableError, match="nothing of the self-check"):
+        made(corpus.load_tokenizer("tiny_cl100k"), check=True)
 
 
 class TestEncoder:
@@ -248,6 +261,13 @@ class TestEncoder:
         batch = encoder.encode_batch_ids(self.TEXTS, device="cuda")
         assert (batch.ids.dtype, batch.row_offsets.dtype) == (torch.int32, torch.int64)
         assert [batch.row(n).tolist() for n in range(len(batch))] == expected(backend, list(self.TEXTS))
+        table, mask = batch.padded(9, side="left", multiple=4)
+        assert {table.device.type, mask.device.type} == {batch.ids.device.type}
+        backend.enable_padding(direction="left", pad_id=9, pad_to_multiple_of=4)
+        encodings = backend.encode_batch(list(self.TEXTS))
+        backend.no_padding()
+        assert table.tolist() == [encoding.ids for encoding in encodings]
+        assert mask.tolist() == [encoding.attention_mask for encoding in encodings]
         assert encoder.copy_for(Tokenizer.from_str(backend.to_str()))._gpu._routes == encoder._gpu._routes
         with pytest.raises(TypeError):
             encoder.encode_batch_ids(["a", "\ud800"], device="cuda")

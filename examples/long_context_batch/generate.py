@@ -28,7 +28,7 @@ def main() -> None:
 
     from vllm import LLM, SamplingParams
 
-    from lopt_plugin.engines.vllm_batches import generate
+    from lopt_plugin.engines.vllm import generate
 
     llm = LLM(arguments.model, tokenizer_mode="lopt", max_model_len=arguments.max_model_len)
     begin = time.perf_counter()

@@ -27,6 +27,7 @@ from typing import Any
 
 from . import prometheus
 from .active_line import active_line, show_our_log
+from .vllm_batches import generate as generate
 from .vllm_threads import keep_calls_as_they_are, marked_thread_safe
 
 MODE = "lopt"

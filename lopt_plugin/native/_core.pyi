@@ -139,6 +139,16 @@ class Core:
     ) -> list[list[int]]:
         """`encode` of each text; the rows are shared out among the threads."""
 
+    def pack(
+        self, texts: list[str], out: npt.NDArray[np.uint8], threads: int = 1, part_characters: int = 65536
+    ) -> npt.NDArray[np.int64]:
+        """UTF-8 of the texts into `out`, a byte 0xFF behind each; where each begins, and the end: int64 [texts + 1].
+
+        out: uint8 [at least that many], contiguous, on the host; four bytes a character, and one a text, are always
+        enough. part_characters: longer texts are cut for the threads.
+        Raises LoneSurrogateError and, where there is no room, ValueError; `out` is then of undefined contents.
+        """
+
     @overload
     def encode_with_offsets(
         self,
@@ -312,6 +322,11 @@ class WordPieceCore:
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
         """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
+
+    def pack(
+        self, texts: list[str], out: npt.NDArray[np.uint8], threads: int = 1, part_characters: int = 65536
+    ) -> npt.NDArray[np.int64]:
+        """As `Core.pack`."""
 
     @overload
     def encode_with_offsets(

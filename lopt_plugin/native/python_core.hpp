@@ -7,6 +7,7 @@
 #include "id_objects.hpp"
 #include "offset_array.hpp"
 #include "offset_objects.hpp"
+#include "pack.hpp"
 #include "python_arguments.hpp"
 
 namespace lopt {
@@ -74,6 +75,23 @@ class PythonCore {
             rows.append(nb::steal(list.finish()));
         }
         return rows;
+    }
+    // Texts as the GPU route sends them, written to `out`; where each begins and all end.
+    nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
+                                                      size_t threads, size_t part_characters) const {
+        const nb::tuple alive(texts);
+        const std::vector<Characters> rows = characters_of_all(alive, "pack: a text is not a str");
+        const size_t count = rows.size() + 1;
+        auto* offsets = static_cast<int64_t*>(std::malloc(count * sizeof(int64_t)));
+        if (!offsets) throw std::bad_alloc();
+        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        {
+            const InterpreterUnlocked unlocked;
+            Packing packing(rows, core_->pool(), threads, part_characters);
+            packing.write(out.data(), out.shape(0), core_->method().page_marks());
+            std::copy(packing.offsets().begin(), packing.offsets().end(), offsets);
+        }
+        return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {count}, owner);
     }
     // Ids and offsets, cut to `limit` ids.
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
@@ -168,6 +186,8 @@ class PythonCore {
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
+            .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("threads") = 1,
+                 nb::arg("part_characters") = Packing::PART_CHARACTERS)
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
                  nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
@@ -227,15 +247,19 @@ class PythonCore {
     void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
     }
-    std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
-        std::vector<Characters> rows;
-        rows.reserve(texts.size());
+    static std::vector<Characters> characters_of_all(const nb::tuple& texts, const char* message) {
+        std::vector<Characters> all;
+        all.reserve(texts.size());
         for (nb::handle text : texts) {
-            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("encode_batch: a text is not a str");
-            rows.push_back(characters_of(text));
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error(message);
+            all.push_back(characters_of(text));
         }
+        return all;
+    }
+    std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
         // The strings must outlive the work even if another thread empties the list meanwhile.
         const nb::tuple alive(texts);
+        const std::vector<Characters> rows = characters_of_all(alive, "encode_batch: a text is not a str");
         std::vector<IdBuffer> ids(rows.size());
         const InterpreterUnlocked unlocked;
         // Rows that need the normalizer, and so Python, wait for the calling thread.

@@ -19,7 +19,7 @@ from ..pipeline.normalizers import MapCharacters
 from ..self_check import hard_texts
 from . import CannotEncodeError, Ids, RowOffsets
 from .device.availability import DeviceUnavailableError, find_device, interpreted
-from .device.packing import pack
+from .device.packing import lay_out
 from .device.rows import Part, from_host, in_order
 from .device.stretches import AddedTokenFinder
 from .device.tables import host_tables, unsupported
@@ -83,7 +83,11 @@ class GpuRoute:
             from .device.batch import DeviceBatch
 
             self._batch = DeviceBatch(
-                host_tables(pipeline, native.core), self.device, cache_slots, _TILE_FACTOR if interpreted() else 1
+                host_tables(pipeline, native.core),
+                native.pack,
+                self.device,
+                cache_slots,
+                _TILE_FACTOR if interpreted() else 1,
             )
         except (DeviceUnavailableError, ValueError) as error:
             raise GpuUnavailableError(str(error)) from error
@@ -178,12 +182,14 @@ class GpuRoute:
     ) -> Part | None:
         """None where the device has failed."""
         around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
-        packed = pack((self._finder.stretches(text, split_special_tokens) for text in texts), *around)
+        layout = lay_out((self._finder.stretches(text, split_special_tokens) for text in texts), *around)
         with self._lock:
             if not self.usable:
                 return None
             try:
-                return Part(numbers, *self._batch.encode(packed))
+                return Part(numbers, *self._batch.encode(layout))
+            except CannotEncodeError:
+                raise
             except Exception as error:
                 self._failed(error)
                 return None
@@ -218,3 +224,5 @@ class GpuRoute:
                 reason = "the self-check found other ids than the native route's"
                 logger.error("lopt_plugin: %s; the GPU is not used. Please report this tokenizer", reason)
                 raise GpuUnavailableError(reason)
+        if not self.texts_on_device:
+            raise GpuUnavailableError("nothing of the self-check was done on the device")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, SentencePieceModel, WordPieceModel
 from ..pipeline.merges import Merges
@@ -153,6 +154,18 @@ class NativeRoute:
         if add_special_tokens and self.special_tokens_added:
             return self._with_special_tokens(ids, row_offsets)
         return ids, row_offsets
+
+    def pack(self, texts: list[str], out: npt.NDArray[np.uint8]) -> RowOffsets:
+        """UTF-8 of the texts into `out`, a byte 0xFF behind each; see `Core.pack` in _core.pyi.
+
+        Raises CannotEncodeError for a lone surrogate, and where `out` has not the room.
+        """
+        threads, _ = self._threads_and_chunk(sum(map(len, texts)))
+        try:
+            offsets: RowOffsets = self.core.pack(texts, out, threads)
+        except ValueError as error:
+            raise CannotEncodeError(str(error)) from error
+        return offsets
 
     def text_list(self, text: str, split_special_tokens: bool) -> list[int]:
         """Ids of the text alone, without those of the post-processor."""

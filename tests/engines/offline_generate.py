@@ -23,6 +23,8 @@ def main() -> None:
     from vllm import LLM, SamplingParams
     from vllm.sampling_params import StructuredOutputsParams
 
+    from lopt_plugin.engines.vllm import generate
+
     llm = LLM(
         sys.argv[1],
         tokenizer_mode="lopt",
@@ -58,6 +60,7 @@ def main() -> None:
         "lone surrogate": _refusal(lambda: prompt_ids([PROMPTS[0], "a\ud800"])),
         "not a prompt": _refusal(lambda: prompt_ids([PROMPTS[0], 5, PROMPTS[1]])),
         "many": prompt_ids(list(MANY_PROMPTS)),
+        "batch": [output.prompt_token_ids for output in generate(llm, MANY_PROMPTS, one, use_tqdm=False)],
         "calls": tokenizer.lopt.explain()["calls"],
         "multiple of seven": structured("guidance", json=multiple_of_seven),
         "lm-format-enforcer reads the same": _lm_format_enforcer_reads_the_same(tokenizer, sys.argv[1]),

@@ -32,6 +32,7 @@ def test_generate(result: Any, oracle: Any) -> None:
     assert result["truncated"] == [ids[-3:] for ids in expected]
     assert result["mixed"] == [expected[0], expected[8], [5, 6, 7], expected[1]]
     assert result["many"] == oracle(list(MANY_PROMPTS))["input_ids"]
+    assert result["batch"] == result["many"]
 
 
 def test_chat(result: Any, oracle: Any) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from ...triton_kernels.boundaries import kernel as boundaries
@@ -16,18 +17,24 @@ from ...triton_kernels.device_words import PADDING
 from ...triton_kernels.limits import TILE
 from ...triton_kernels.words_to_ids import Separators, Tables, WordsToIds
 from ...triton_kernels.workspace import Workspace
-from .packing import Packed
+from .packing import Layout
 from .tables import HostTables
+
+Pack = Callable[[list[str], npt.NDArray[np.uint8]], npt.NDArray[np.int64]]
 
 
 class DeviceBatch:
     """Tables, buffers and word cache of one vocabulary on one device. Used by one batch at a time.
 
+    pack: `NativeRoute.pack`.
     observe: called with a stage's name when its kernels are launched; for who measures.
     """
 
-    def __init__(self, tables: HostTables, device: torch.device, cache_slots: int, tile_factor: int) -> None:
+    def __init__(
+        self, tables: HostTables, pack: Pack, device: torch.device, cache_slots: int, tile_factor: int
+    ) -> None:
         self.device = device
+        self._pack = pack
         self.observe: Callable[[str], None] = _nothing
         self._pattern = tables.pattern
         self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
@@ -39,15 +46,19 @@ class DeviceBatch:
         self._tile = tile_factor * TILE
         self._staging = torch.empty(0, dtype=torch.int64)
 
-    def encode(self, packed: Packed) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids, int32 [n], and row offsets, int64 [rows + 1], on the device, when they are there."""
+    def encode(self, layout: Layout) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids, int32 [n], and row offsets, int64 [rows + 1], on the device, when they are there.
+
+        Raises CannotEncodeError for a lone surrogate, before anything is done on the device.
+        """
         with torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext():
-            text_bytes = len(packed.data)
-            text_words = self._upload(packed.data)
+            text_words, ends = self._upload(layout)
+            text_bytes = int(ends[-1]) if len(ends) else 0
             text = text_words.view(torch.uint8)[:text_bytes]
             self.observe("copy")
             word_starts = self._word_starts(text)
-            separators = Separators(*(self._sent(a) for a in (packed.positions, packed.token_ids, packed.row_ends)))
+            positions = (ends - 1).astype(np.int32)
+            separators = Separators(*(self._sent(a) for a in (positions, layout.token_ids, layout.row_ends)))
             ids, row_offsets = self._words_to_ids(text_words, text_bytes, word_starts, separators, self.observe)
             if self.device.type == "cuda":
                 # The next batch, on whatever stream, uses the same buffers.
@@ -82,17 +93,20 @@ class DeviceBatch:
     def _sent(self, array: Any) -> torch.Tensor:
         return torch.from_numpy(array).to(self.device)
 
-    def _upload(self, data: bytes) -> torch.Tensor:
-        """The text as `device_words.padded` has it, by way of pinned memory where there is a device."""
-        words = -(-(len(data) + PADDING) // 8)
-        if len(self._staging) < words:
+    def _upload(self, layout: Layout) -> tuple[torch.Tensor, npt.NDArray[np.int64]]:
+        """The text as `device_words.padded` has it, packed in pinned memory; and where its pieces end."""
+        most_words = -(-(layout.most_bytes() + PADDING) // 8)
+        if len(self._staging) < most_words:
             self._staging = torch.empty(0, dtype=torch.int64)
-            self._staging = torch.empty(words * 5 // 4, dtype=torch.int64, pin_memory=self.device.type == "cuda")
-        staged = self._staging[:words]
-        staged[len(data) // 8 :] = 0
-        staged.view(torch.uint8)[: len(data)].numpy()[:] = np.frombuffer(data, dtype=np.uint8)
+            self._staging = torch.empty(most_words * 5 // 4, dtype=torch.int64, pin_memory=self.device.type == "cuda")
+        staged_bytes = self._staging.view(torch.uint8).numpy()
+        offsets = self._pack(layout.pieces, staged_bytes)
+        text_bytes = int(offsets[-1])
+        words = -(-(text_bytes + PADDING) // 8)
+        staged_bytes[text_bytes : 8 * words] = 0
+        self.observe("pack")
         text_words = self._workspace.take("text_words", words, torch.int64)
-        return text_words.copy_(staged, non_blocking=True)
+        return text_words.copy_(self._staging[:words], non_blocking=True), offsets[1:]
 
 
 def _nothing(stage: str) -> None:
