@@ -22,6 +22,7 @@ struct WordKey {
     uint64_t low, high;
     bool operator==(const WordKey&) const = default;
     bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
+    bool is_byte() const { return is_short() && low >> 8 == ~uint64_t{0} >> 8; }
     uint64_t hash() const { return hash_words(low, high); }
 };
 
@@ -62,9 +63,9 @@ class WordTable {
     // A key that no text has, and that is always found where it is looked for first, with the id 0.
     static constexpr WordKey NO_WORD{~uint64_t{0} - 1, ~uint64_t{0}};
 
-    // In order of id: low ids are early merges, and so frequent words, and the first to come gets a first slot.
+    // Low ids are early merges, and so frequent words, and the first to come gets a first slot.
     explicit WordTable(std::vector<Item> items) {
-        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return (a.id & ~WHOLE_ONLY) < (b.id & ~WHOLE_ONLY); });
+        std::sort(items.begin(), items.end(), comes_first);
         size_t short_count = 0;
         for (const auto& item : items) short_count += item.key.is_short();
         const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
@@ -128,6 +129,11 @@ class WordTable {
     };
     // A longer word takes two of them: the second holds the high half of its key.
 
+    // In order of id, but for characters of one byte: SentencePiece numbers them last, and they are the most frequent.
+    static bool comes_first(const Item& a, const Item& b) {
+        const bool a_is_byte = a.key.is_byte(), b_is_byte = b.key.is_byte();
+        return a_is_byte != b_is_byte ? a_is_byte : (a.id & ~WHOLE_ONLY) < (b.id & ~WHOLE_ONLY);
+    }
     static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
         const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
         return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
