@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ascii_masks.hpp"
 #include "trie.hpp"
 #include "unicode.hpp"
 
@@ -35,8 +36,8 @@ class AddedTokens {
             if (token.content.size() == 1) single_byte_[first] = true;
             else set_pair(first, static_cast<uint8_t>(token.content[1]));
         }
-        first_count_ = static_cast<size_t>(std::count(starts_.begin(), starts_.end(), true));
-        only_first_ = static_cast<uint8_t>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
+        for (unsigned byte = 0; byte < starts_.size(); byte++)
+            if (starts_[byte]) firsts_.push_back(static_cast<uint8_t>(byte));
     }
     bool empty() const { return tokens_.empty(); }
     template <class Visit>
@@ -92,17 +93,22 @@ class AddedTokens {
     }
     // The next place where a token may begin, or `end`. "<" is common in text, "<|" is not: two bytes decide.
     const uint8_t* candidate(const uint8_t* p, const uint8_t* end) const {
-        for (; p < end; p++) {
-            if (first_count_ == 1) {
-                p = static_cast<const uint8_t*>(std::memchr(p, only_first_, static_cast<size_t>(end - p)));
+        constexpr size_t FEW = 8;
+        if (firsts_.size() == 1) {
+            for (; p < end; p++) {
+                p = static_cast<const uint8_t*>(std::memchr(p, firsts_[0], static_cast<size_t>(end - p)));
                 if (!p) return end;
-            } else {
-                while (p < end && !starts_[*p]) p++;
-                if (p == end) return end;
+                if (may_begin(p, end)) return p;
             }
-            if (may_begin(p, end)) return p;
+            return end;
         }
-        return end;
+        for (; firsts_.size() <= FEW && end - p >= 64; p += 64)
+            for (uint64_t found = VectorMasks::among(p, firsts_.data(), firsts_.size()); found; found &= found - 1) {
+                const uint8_t* const at = p + __builtin_ctzll(found);
+                if (may_begin(at, end)) return at;
+            }
+        while (p < end && !(starts_[*p] && may_begin(p, end))) p++;
+        return p;
     }
     const AddedToken* longest(const uint8_t* p, const uint8_t* end) const {
         const AddedToken* best = nullptr;
@@ -140,8 +146,7 @@ class AddedTokens {
     Table<uint64_t> pairs_;
     std::array<bool, 256> starts_{}, single_byte_{};
     bool keeps_blanks_;
-    size_t first_count_ = 0;
-    uint8_t only_first_ = 0;
+    std::vector<uint8_t> firsts_;  // the first bytes of tokens
 };
 
 }  // namespace lopt
