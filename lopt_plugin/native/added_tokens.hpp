@@ -45,11 +45,47 @@ class AddedTokens {
         for (const AddedToken& token : tokens_) visit(token);
     }
 
+    // From now on `find` leaves a run of one character that is a token in the stretch where it stands, if `may_stay` for
+    // the tokens of that run and all shorter ones: where newlines are tokens, most texts would fall into lines.
+    template <class MayStay>
+    void leave_runs(MayStay&& may_stay) {
+        const auto has_flags = [](const AddedToken& token) { return token.single_word || token.lstrip || token.rstrip; };
+        if (std::any_of(tokens_.begin(), tokens_.end(), has_flags)) return;
+        std::array<std::vector<bool>, 0x80> stays;  // by the length of the run
+        std::array<bool, 0x80> elsewhere{};
+        for (const AddedToken& token : tokens_) {
+            const std::string& content = token.content;
+            const uint8_t first = static_cast<uint8_t>(content[0]);
+            if (content.find_first_not_of(content[0]) != std::string::npos || first >= 0x80) {
+                for (const char c : content)
+                    if (static_cast<uint8_t>(c) < 0x80) elsewhere[static_cast<uint8_t>(c)] = true;
+                continue;
+            }
+            if (stays[first].size() <= content.size()) stays[first].resize(content.size() + 1, false);
+            stays[first][content.size()] = !token.special && may_stay(token);
+        }
+        for (size_t first = 0; first < stays.size(); first++) {
+            if (elsewhere[first] || stays[first].empty()) continue;
+            size_t& longest = left_runs_[first];
+            while (longest + 1 < stays[first].size() && stays[first][longest + 1]) longest++;
+            if (!longest) continue;
+            single_byte_[first] = false;
+            set_pair(static_cast<uint8_t>(first), static_cast<uint8_t>(first));  // of longer runs
+        }
+    }
+
     // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
     // special are text like any other (`encode_special_tokens` of the reference library).
     void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
         const uint8_t* from = begin;  // end of the last accepted token, blanks that it took included
         for (const uint8_t* at = begin; (at = candidate(at, end)) != end;) {
+            if (const size_t most = left_runs_[*at]) {
+                const uint8_t* const after = std::find_if(at, end, [at](uint8_t byte) { return byte != *at; });
+                if (static_cast<size_t>(after - at) <= most) {
+                    at = after;
+                    continue;
+                }
+            }
             const AddedToken* token = longest(at, end);
             if (!token) {
                 at++;
@@ -146,6 +182,7 @@ class AddedTokens {
     Table<uint64_t> pairs_;
     std::array<bool, 256> starts_{}, single_byte_{};
     bool keeps_blanks_;
+    std::array<size_t, 256> left_runs_{};  // by first byte: the longest run that is no token here
     std::vector<uint8_t> firsts_;  // the first bytes of tokens
 };
 
