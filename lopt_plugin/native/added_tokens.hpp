@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "ascii_masks.hpp"
 #include "trie.hpp"
 #include "unicode.hpp"
 
@@ -35,8 +36,8 @@ class AddedTokens {
             if (token.content.size() == 1) single_byte_[first] = true;
             else set_pair(first, static_cast<uint8_t>(token.content[1]));
         }
-        first_count_ = static_cast<size_t>(std::count(starts_.begin(), starts_.end(), true));
-        only_first_ = static_cast<uint8_t>(std::find(starts_.begin(), starts_.end(), true) - starts_.begin());
+        for (unsigned byte = 0; byte < starts_.size(); byte++)
+            if (starts_[byte]) firsts_.push_back(static_cast<uint8_t>(byte));
     }
     bool empty() const { return tokens_.empty(); }
     template <class Visit>
@@ -44,11 +45,47 @@ class AddedTokens {
         for (const AddedToken& token : tokens_) visit(token);
     }
 
+    // From now on `find` leaves a run of one character that is a token in the stretch where it stands, if `may_stay` for
+    // the tokens of that run and all shorter ones: where newlines are tokens, most texts would fall into lines.
+    template <class MayStay>
+    void leave_runs(MayStay&& may_stay) {
+        const auto has_flags = [](const AddedToken& token) { return token.single_word || token.lstrip || token.rstrip; };
+        if (std::any_of(tokens_.begin(), tokens_.end(), has_flags)) return;
+        std::array<std::vector<bool>, 0x80> stays;  // by the length of the run
+        std::array<bool, 0x80> elsewhere{};
+        for (const AddedToken& token : tokens_) {
+            const std::string& content = token.content;
+            const uint8_t first = static_cast<uint8_t>(content[0]);
+            if (content.find_first_not_of(content[0]) != std::string::npos || first >= 0x80) {
+                for (const char c : content)
+                    if (static_cast<uint8_t>(c) < 0x80) elsewhere[static_cast<uint8_t>(c)] = true;
+                continue;
+            }
+            if (stays[first].size() <= content.size()) stays[first].resize(content.size() + 1, false);
+            stays[first][content.size()] = !token.special && may_stay(token);
+        }
+        for (size_t first = 0; first < stays.size(); first++) {
+            if (elsewhere[first] || stays[first].empty()) continue;
+            size_t& longest = left_runs_[first];
+            while (longest + 1 < stays[first].size() && stays[first][longest + 1]) longest++;
+            if (!longest) continue;
+            single_byte_[first] = false;
+            set_pair(static_cast<uint8_t>(first), static_cast<uint8_t>(first));  // of longer runs
+        }
+    }
+
     // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
     // special are text like any other (`encode_special_tokens` of the reference library).
     void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
         const uint8_t* from = begin;  // end of the last accepted token, blanks that it took included
         for (const uint8_t* at = begin; (at = candidate(at, end)) != end;) {
+            if (const size_t most = left_runs_[*at]) {
+                const uint8_t* const after = std::find_if(at, end, [at](uint8_t byte) { return byte != *at; });
+                if (static_cast<size_t>(after - at) <= most) {
+                    at = after;
+                    continue;
+                }
+            }
             const AddedToken* token = longest(at, end);
             if (!token) {
                 at++;
@@ -92,17 +129,22 @@ class AddedTokens {
     }
     // The next place where a token may begin, or `end`. "<" is common in text, "<|" is not: two bytes decide.
     const uint8_t* candidate(const uint8_t* p, const uint8_t* end) const {
-        for (; p < end; p++) {
-            if (first_count_ == 1) {
-                p = static_cast<const uint8_t*>(std::memchr(p, only_first_, static_cast<size_t>(end - p)));
+        constexpr size_t FEW = 8;
+        if (firsts_.size() == 1) {
+            for (; p < end; p++) {
+                p = static_cast<const uint8_t*>(std::memchr(p, firsts_[0], static_cast<size_t>(end - p)));
                 if (!p) return end;
-            } else {
-                while (p < end && !starts_[*p]) p++;
-                if (p == end) return end;
+                if (may_begin(p, end)) return p;
             }
-            if (may_begin(p, end)) return p;
+            return end;
         }
-        return end;
+        for (; firsts_.size() <= FEW && end - p >= 64; p += 64)
+            for (uint64_t found = VectorMasks::among(p, firsts_.data(), firsts_.size()); found; found &= found - 1) {
+                const uint8_t* const at = p + __builtin_ctzll(found);
+                if (may_begin(at, end)) return at;
+            }
+        while (p < end && !(starts_[*p] && may_begin(p, end))) p++;
+        return p;
     }
     const AddedToken* longest(const uint8_t* p, const uint8_t* end) const {
         const AddedToken* best = nullptr;
@@ -140,8 +182,8 @@ class AddedTokens {
     Table<uint64_t> pairs_;
     std::array<bool, 256> starts_{}, single_byte_{};
     bool keeps_blanks_;
-    size_t first_count_ = 0;
-    uint8_t only_first_ = 0;
+    std::array<size_t, 256> left_runs_{};  // by first byte: the longest run that is no token here
+    std::vector<uint8_t> firsts_;  // the first bytes of tokens
 };
 
 }  // namespace lopt

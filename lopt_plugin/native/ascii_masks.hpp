@@ -1,6 +1,7 @@
 // 64 bytes to bit masks: SSE2, NEON and a portable form.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #if defined(__SSE2__) || defined(_M_X64)
@@ -64,6 +65,14 @@ struct PortableMasks {
         for (unsigned i = 0; i < 64; i++) mask |= uint64_t{(p[i] & bits) != 0} << i;
         return mask;
     }
+
+    // Bytes that are one of `count` given ones.
+    static uint64_t among(const uint8_t* p, const uint8_t* given, size_t count) {
+        uint64_t mask = 0;
+        for (unsigned i = 0; i < 64; i++)
+            for (size_t k = 0; k < count; k++) mask |= uint64_t{p[i] == given[k]} << i;
+        return mask;
+    }
 };
 
 #if defined(LOPT_MASKS_SSE2)
@@ -108,6 +117,14 @@ struct VectorMasks {
         return ~mask;
     }
 
+    static uint64_t among(const uint8_t* p, const uint8_t* given, size_t count) {
+        const __m128i bytes[4] = {load(p), load(p + 16), load(p + 32), load(p + 48)};
+        __m128i same[4] = {};
+        for (size_t k = 0; k < count; k++)
+            for (int i = 0; i < 4; i++) same[i] = _mm_or_si128(same[i], _mm_cmpeq_epi8(bytes[i], all(given[k])));
+        return lane_bits(same[0]) | lane_bits(same[1]) << 16 | lane_bits(same[2]) << 32 | lane_bits(same[3]) << 48;
+    }
+
   private:
     static __m128i load(const uint8_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
     static __m128i all(int value) { return _mm_set1_epi8(static_cast<char>(value)); }
@@ -142,6 +159,14 @@ struct VectorMasks {
 
     static uint64_t having(const uint8_t* p, uint8_t bits) {
         return gather(p, [bits](uint8x16_t x) { return vtstq_u8(x, vdupq_n_u8(bits)); });
+    }
+
+    static uint64_t among(const uint8_t* p, const uint8_t* given, size_t count) {
+        return gather(p, [given, count](uint8x16_t x) {
+            uint8x16_t same = vdupq_n_u8(0);
+            for (size_t k = 0; k < count; k++) same = vorrq_u8(same, equal(x, given[k]));
+            return same;
+        });
     }
 
   private:

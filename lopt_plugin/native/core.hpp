@@ -95,6 +95,7 @@ class Core {
             if (!encoder_.joins()) return;
             raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
             normalized_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
+            leave_runs();
         }
     }
     Core(const Core&) = delete;
@@ -569,6 +570,15 @@ class Core {
         if (token.lstrip || token.rstrip || !method_->is_word(token.content, token.id)) return;
         if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
         is_piece_[token.id] = true;
+    }
+
+    // Where nothing is done to a stretch that depends on its bounds, runs that are pieces anyway need not bound it.
+    void leave_runs() {
+        const bool bounds_matter = !blank_signs_ || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
+        if (bounds_matter || add_prefix_space_ || !normalized_tokens_.empty()) return;
+        raw_tokens_.leave_runs([this](const AddedToken& token) {
+            return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && token.id < is_piece_.size() && is_piece_[token.id];
+        });
     }
 
     void walk_segment(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {

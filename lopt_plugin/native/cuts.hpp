@@ -51,9 +51,11 @@ class Cuts {
     // `none`: no place is a cut (where bytes are dropped, tokens may span what the text holds apart).
     Cuts(const std::vector<Entry>& entries, bool none)
         : pairs_(PAIR_BITS / 64, none ? ~uint64_t{0} : 0), open_(OPEN_BITS / 64, 0), left_open_(OPEN_BITS / 64, 0), right_open_(OPEN_BITS / 64, 0) {
+        has_neighbours_.fill(none);
         for (const auto& entry : entries)
             visit_inner_places(entry.bytes, [this](const InnerPlace& place) {
                 if (place.is_whole()) return set_pair(place.left, place.right);
+                for (const uint32_t c : {place.left, place.right}) note_neighbour(c);
                 open_places_.push_back(place);
                 if (place.left != NONE) set(left_open_, open_bit(place.left, place.first_byte));
                 else if (place.right != NONE) set(right_open_, open_bit(place.right, place.last_byte));
@@ -71,6 +73,8 @@ class Cuts {
         return get(left_open_, open_bit(left, first_byte)) | get(right_open_, open_bit(right, last_byte)) |
                get(open_, size_t{last_byte} << 8 | first_byte);
     }
+    // Does no entry hold this character of ASCII beside another one?
+    bool stands_alone(uint8_t character) const { return !has_neighbours_[character]; }
     // Those places inside entries beside which one character is not whole.
     const std::vector<InnerPlace>& open_places() const { return open_places_; }
     // `between` for two characters of ASCII where no entry ends inside a character, by the pair alone and exactly.
@@ -83,7 +87,12 @@ class Cuts {
     static constexpr size_t PAIR_BITS = size_t{1} << 19, OPEN_BITS = size_t{1} << 16;
     void set_pair(uint32_t left, uint32_t right) {
         set(pairs_, pair_bit(left, right));
+        if (left != right)
+            for (const uint32_t c : {left, right}) note_neighbour(c);
         if (left < 0x80 && right < 0x80) ascii_[left][right >> 6] |= uint64_t{1} << (right & 63);
+    }
+    void note_neighbour(uint32_t character) {
+        if (character < 0x80) has_neighbours_[character] = true;
     }
     static size_t pair_bit(uint32_t left, uint32_t right) {
         return ((static_cast<uint64_t>(left) << 21 | right) * HASH_A) >> (64 - 19);
@@ -98,6 +107,7 @@ class Cuts {
     Table<uint64_t> pairs_, open_, left_open_, right_open_;
     std::vector<InnerPlace> open_places_;
     std::array<std::array<uint64_t, 2>, 0x80> ascii_{};
+    std::array<bool, 0x80> has_neighbours_{};
 };
 
 }  // namespace lopt

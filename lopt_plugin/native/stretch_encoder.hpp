@@ -67,6 +67,10 @@ class StretchEncoder {
     }
     // Whether stretches may be given to `join`, which resolves many short ones together.
     bool joins() const { return cut_scanner_.has_value(); }
+    // Is a run of this character of ASCII encoded as if nothing stood beside it, and what stands beside it likewise?
+    bool stands_alone(uint8_t character) const {
+        return cut_scanner_ && character < 0x80 && character != ' ' && model_.cuts().stands_alone(character);
+    }
     // To be called first: a call that ended in an exception may have left something.
     void begin(Workspace& space) const { space.window.start(nullptr); }
     // Takes in a whole stretch; its ids, and those of all before, are appended by `finish` at the latest.

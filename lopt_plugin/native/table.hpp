@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -41,21 +42,43 @@ class Table {
 
   private:
     struct Free {
-        void operator()(T* p) const { std::free(p); }
+        size_t mapped = 0;  // bytes; 0: not mapped
+        void operator()(T* p) const {
+#if defined(__linux__)
+            if (mapped) {
+                munmap(p, mapped);
+                return;
+            }
+#endif
+            std::free(p);
+        }
     };
     static constexpr size_t HUGE_PAGE = size_t{2} << 20;
 
     void allocate(size_t count) {
         const size_t wanted = count * sizeof(T);
-        const size_t alignment = wanted >= HUGE_PAGE / 2 ? HUGE_PAGE : 64;
-        const size_t bytes = (wanted + alignment) / alignment * alignment;
-        data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes)));
-        if (!data_) throw std::bad_alloc();
+        data_ = nullptr;
 #if defined(__linux__)
-        if (alignment == HUGE_PAGE) madvise(data_.get(), bytes, MADV_HUGEPAGE);
+        if (wanted >= HUGE_PAGE / 2) data_ = map((wanted + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
 #endif
+        if (!data_) data_ = {static_cast<T*>(std::aligned_alloc(64, (wanted + 64) / 64 * 64)), Free{}};
+        if (!data_) throw std::bad_alloc();
         size_ = count;
     }
+
+#if defined(__linux__)
+    // Memory from the heap may have been used before: it has small pages then, and keeps them.
+    static std::unique_ptr<T, Free> map(size_t bytes) {
+        void* const mapped = mmap(nullptr, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mapped == MAP_FAILED) return nullptr;
+        auto* const begin = static_cast<uint8_t*>(mapped);
+        const size_t before = (HUGE_PAGE - reinterpret_cast<uintptr_t>(begin) % HUGE_PAGE) % HUGE_PAGE;
+        if (before) munmap(begin, before);
+        if (before < HUGE_PAGE) munmap(begin + before + bytes, HUGE_PAGE - before);
+        madvise(begin + before, bytes, MADV_HUGEPAGE);
+        return {reinterpret_cast<T*>(begin + before), Free{bytes}};
+    }
+#endif
 
     std::unique_ptr<T, Free> data_;
     size_t size_ = 0;

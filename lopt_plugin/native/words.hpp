@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "hash.hpp"
@@ -22,6 +23,11 @@ struct WordKey {
     uint64_t low, high;
     bool operator==(const WordKey&) const = default;
     bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
+    bool is_byte() const { return is_short() && low >> 8 == ~uint64_t{0} >> 8; }
+    bool is_character() const {
+        const unsigned lead = low & 0xFF, bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        return is_short() && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
+    }
     uint64_t hash() const { return hash_words(low, high); }
 };
 
@@ -62,9 +68,9 @@ class WordTable {
     // A key that no text has, and that is always found where it is looked for first, with the id 0.
     static constexpr WordKey NO_WORD{~uint64_t{0} - 1, ~uint64_t{0}};
 
-    // In order of id: low ids are early merges, and so frequent words, and the first to come gets a first slot.
+    // The frequent words first: the first to come gets a first slot.
     explicit WordTable(std::vector<Item> items) {
-        std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return (a.id & ~WHOLE_ONLY) < (b.id & ~WHOLE_ONLY); });
+        sort_by_frequency(items);
         size_t short_count = 0;
         for (const auto& item : items) short_count += item.key.is_short();
         const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
@@ -128,6 +134,24 @@ class WordTable {
     };
     // A longer word takes two of them: the second holds the high half of its key.
 
+    // Low ids are the frequent ones, of merges and of characters among themselves; but SentencePiece numbers characters
+    // last. There the two take turns, behind the characters of one byte.
+    static void sort_by_frequency(std::vector<Item>& items) {
+        const auto id = [](const Item& item) { return item.id & ~WHOLE_ONLY; };
+        std::sort(items.begin(), items.end(), [id](const Item& a, const Item& b) { return id(a) < id(b); });
+        const auto count_bytes = [](auto from, auto to) { return std::count_if(from, to, [](const Item& item) { return item.key.is_byte(); }); };
+        const auto middle = items.begin() + static_cast<ptrdiff_t>(items.size() / 2);
+        if (count_bytes(middle, items.end()) <= count_bytes(items.begin(), middle)) return;
+        std::vector<std::pair<size_t, Item>> ranked;
+        ranked.reserve(items.size());
+        size_t characters = 0, others = 0;
+        for (const Item& item : items) {
+            const size_t rank = item.key.is_character() ? characters++ : others++;
+            ranked.emplace_back(item.key.is_byte() ? 0 : rank, item);
+        }
+        std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::transform(ranked.begin(), ranked.end(), items.begin(), [](const auto& item) { return item.second; });
+    }
     static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
         const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
         return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
