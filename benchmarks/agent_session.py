@@ -1,10 +1,16 @@
 """A session that grows turn by turn, each turn the whole of it again: what tokenizing it costs in all.
 
     python benchmarks/agent_session.py --tokenizers qwen3,llama3 --turns 200 --chars 1000000
+    python benchmarks/agent_session.py --quick
 
 Every engine gets the same turns in a fresh process; all but those of lopt_store tokenize each one from its beginning.
-Ids of every turn are compared with those of the HF tokenizer; an engine whose ids differ has no numbers, and the exit
-status is 1. The second table is what keeping costs where it does not help: prompts of which each is another text.
+The HF tokenizer, which would take longer than all others together, gets every 20th turn and the last one
+(--hf-every), and its sum is extrapolated and named so. Ids of these turns are compared with HF's; those of all turns
+with those of the engine `lopt`, which keeps nothing, or of the first engine. An engine whose ids differ has no
+numbers, and the exit status is 1. The second table is what keeping costs where it does not help: prompts of which each
+is another text.
+
+--quick: one tokenizer, one repetition, 10 prompts; under a minute.
 """
 
 from __future__ import annotations
@@ -22,6 +28,7 @@ from tokenizer_files import tokenizer_files, tokenizer_json
 from lopt_plugin.benchmarking.engines import engine_class
 from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.benchmarking.machine import machine_line
+from lopt_plugin.benchmarking.worker import Measurement
 
 ENGINES = ("lopt_store", "lopt", "fastokens", "gigatoken", "lopt_store_array", "lopt_array", "gigatoken_array")
 Seconds = dict[str, list[list[float]]]
@@ -39,13 +46,14 @@ def main() -> int:
             text, remark = whole_text(given.corpus)
             chars = min(given.chars, len(text))
             turns = [text[: chars * (turn + 1) // given.turns] for turn in range(given.turns)]
-            session = measure(processes, tokenizer, turns, ["hf", *given.engines], given.repeat, cpus)
+            asked = sorted({*range(given.hf_every - 1, given.turns, given.hf_every), given.turns - 1})
+            session = measure(processes, tokenizer, turns, given.engines, given.repeat, cpus, asked)
             source = f"{given.corpus} ({remark})" if remark else given.corpus
             title = f"{tokenizer}, {source}: {given.turns} turns up to {chars:,} characters"
-            show(session_table(title, *session), given.markdown)
+            show(session_table(title, *session, asked), given.markdown)
             unseen = prompts(given.corpus, given.unseen, 100_000).texts
             pairs = [name for name in ("lopt", "lopt_store", "lopt_array", "lopt_store_array") if name in given.engines]
-            fresh = measure(processes, tokenizer, unseen, pairs, 2 * given.repeat + 1, cpus)
+            fresh = measure(processes, tokenizer, unseen, pairs, 2 * given.repeat + 1, cpus, range(len(unseen)))
             show(unseen_table(f"{tokenizer}: {len(unseen)} prompts that share nothing", fresh[0]), given.markdown)
             results.append({"tokenizer": tokenizer, "session": session, "unseen": fresh})
             wrong |= "ids differ" in {**session[1], **fresh[1]}.values()
@@ -60,26 +68,31 @@ def measure(
     engines: Sequence[str],
     repeat: int,
     cpus: Sequence[int],
+    asked: Sequence[int],
 ) -> tuple[Seconds, dict[str, str]]:
-    """Seconds by engine, repetition and text, and why an engine has none. HF runs once; the others alternate."""
+    """Seconds by engine, repetition and text, and why an engine has none.
+
+    HF runs once, over the texts of the numbers `asked`; the others alternate, those that keep nothing first.
+    """
     tokenizer_file = processes.store_tokenizer(tokenizer_json(tokenizer))
+    oracle = processes.measure("hf", tokenizer_file, [processes.store_prompts([texts[k] for k in asked])], cpus)
+    if oracle.refused or oracle.failed:
+        raise RuntimeError(f"no reference ids for {tokenizer}: {oracle.refused}{oracle.failed}")
     passes = [processes.store_prompts(texts)]
-    reference = processes.measure("hf", tokenizer_file, passes, cpus)
-    if reference.refused or reference.failed:
-        raise RuntimeError(f"no reference ids for {tokenizer}: {reference.refused}{reference.failed}")
-    seconds: Seconds = {"hf": [list(reference.seconds[0])]} if "hf" in engines else {}
+    seconds: Seconds = {"hf": [list(oracle.seconds[0])]}
     problems: dict[str, str] = {}
-    others = [engine for engine in engines if engine != "hf"]
+    first_seen: tuple[str, ...] = ()
+    engines = sorted(engines, key=lambda engine: engine != "lopt")
     for repetition in range(repeat):
-        shift = repetition % max(1, len(others))
-        for engine in others[shift:] + others[:shift]:
+        shift = repetition % max(1, len(engines))
+        for engine in engines[shift:] + engines[:shift]:
             if engine in problems:
                 continue
             print(f"{tokenizer}: {engine}, repetition {repetition + 1}", file=sys.stderr, flush=True)
             measured = processes.measure(engine, tokenizer_file, passes, cpus)
             if measured.refused or measured.failed:
                 problems[engine] = measured.refused or measured.failed
-            elif measured.digests != reference.digests:
+            elif not same_ids(measured.digests[0], first_seen := first_seen or measured.digests[0], oracle, asked):
                 problems[engine] = "ids differ"
             else:
                 seconds.setdefault(engine, []).append(list(measured.seconds[0]))
@@ -88,21 +101,30 @@ def measure(
     return seconds, problems
 
 
-def session_table(title: str, seconds: Seconds, problems: dict[str, str]) -> Table:
+def same_ids(seen: Sequence[str], first_seen: Sequence[str], oracle: Measurement, asked: Sequence[int]) -> bool:
+    """Whether these digests are HF's, of the texts that it was asked for, and those seen first."""
+    return [seen[number] for number in asked] == list(oracle.digests[0]) and seen == first_seen
+
+
+def session_table(title: str, seconds: Seconds, problems: dict[str, str], asked: Sequence[int]) -> Table:
     """All turns, the median and the last one; and how many times less that is than the fastest peer of the kind."""
-    totals = {engine: statistics.median(map(sum, rows)) for engine, rows in seconds.items()}
-    shown = []
-    for engine, rows in seconds.items():
+    totals = {engine: statistics.median(map(sum, rows)) for engine, rows in seconds.items() if engine != "hf"}
+    turns = max(asked) + 1
+    # Time grows with the text: the sum over all turns is to that over some as their numbers add up.
+    extrapolated = sum(seconds["hf"][0]) * (turns * (turns + 1) / 2) / sum(turn + 1 for turn in asked)
+    hf = f"hf ({len(asked)} turns, extrapolated)"
+    shown = [[hf, f"{1e3 * extrapolated:.1f}", "-", f"{1e6 * seconds['hf'][0][-1]:.0f}", "-"]]
+    for engine, total in totals.items():
         kind = engine_class(engine).kind
         peers = [totals[e] for e in totals if engine_class(e).is_peer and engine_class(e).kind == kind and e != engine]
-        typical = [statistics.median(turn) for turn in zip(*rows, strict=True)]
+        typical = [statistics.median(turn) for turn in zip(*seconds[engine], strict=True)]
         shown.append(
             [
                 engine + (" (numpy array, no list)" if kind == "array" else ""),
-                f"{1e3 * totals[engine]:.1f}",
+                f"{1e3 * total:.1f}",
                 f"{1e6 * statistics.median(typical):.0f}",
                 f"{1e6 * statistics.median(typical[-5:]):.0f}",
-                f"{min(peers) / totals[engine]:.1f}" if peers else "-",
+                f"{min(peers) / total:.1f}" if peers else "-",
             ]
         )
     columns = ("engine", "all turns, ms", "median turn, us", "last turns, us", "times less than the best peer")
@@ -131,12 +153,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--chars", type=int, default=1_000_000, help="characters of the last turn (default 1000000)")
     parser.add_argument("--unseen", type=int, default=20, help="prompts that share nothing (default 20)")
     parser.add_argument("--repeat", type=int, default=3, help="repetitions of everything but HF (default 3)")
+    parser.add_argument("--hf-every", type=int, default=20, help="HF gets every such turn (default 20)")
+    parser.add_argument("--quick", action="store_true", help="one tokenizer, one repetition, fewer prompts")
     parser.add_argument("--threads", type=int, default=1, help="threads and CPUs of an engine (default 1)")
     parser.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
     parser.add_argument("--timeout", type=float, default=1200.0, help="seconds for one process (default 1200)")
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
     parser.add_argument("--json", metavar="FILE", help="write every repetition's figures")
     given = parser.parse_args()
+    if given.quick:
+        given.tokenizers, given.repeat, given.unseen = given.tokenizers[:1], 1, min(given.unseen, 10)
     for name in given.tokenizers:
         if name not in known and not Path(name).is_file():
             parser.error(f"no tokenizer {name!r}; there are {', '.join(known)}, and paths")

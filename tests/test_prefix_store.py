@@ -119,13 +119,13 @@ def test_the_least_recently_used_goes_first() -> None:
         return bool(core.prefix_counters()["bytes_saved"] > before)
 
     def keep(text: str) -> None:
-        core.encode(text)
-        core.encode(text)
+        for _ in range(3):
+            core.encode(text)
 
-    first, second, third = (f"{word} " * 30 for word in ("alpha", "gamma", "delta"))
+    first, second, third = (f"{word} " * 300 for word in ("alpha", "gamma", "delta"))
     core, _ = remembering("tiny_qwen2", piece=16)
     keep(first)
-    room = core.prefix_counters()["bytes"] * 9 // 4
+    room = core.prefix_counters()["bytes"] * 5 // 2
     core, _ = remembering("tiny_qwen2", limit=room, piece=16)
     keep(first)
     keep(second)
@@ -168,6 +168,8 @@ def test_decayed_memory(texts: bool) -> None:
     core.spoil_prefixes(texts)
     for _ in range(4):
         assert core.encode(text) == ids_of(tokenizer, text)
+        assert core.encode_array(text).tolist() == ids_of(tokenizer, text)
+        assert core.encode_batch_lists([text], 2) == [ids_of(tokenizer, text)]
     after = core.prefix_counters()
     assert after["collisions" if texts else "corrupted"] > 0
     assert after["hits"] > before["hits"]

@@ -109,7 +109,9 @@ class Core:
     ) -> npt.NDArray[np.int32]:
         """`encode` as int32 [n]."""
 
-    def remember_prefixes(self, limit_bytes: int, piece_characters: int = 4096, hash_bits: int = 64) -> None:
+    def remember_prefixes(
+        self, limit_bytes: int, piece_characters: int = 1024, hash_bits: int = 64, least_characters: int = 0
+    ) -> None:
         """Keeps what texts begin with, and its ids, for those that begin alike. To be called before any `encode`.
 
         A piece of a text is kept, with all behind it, when it comes a second time behind what is known.
@@ -309,7 +311,9 @@ class WordPieceCore:
     ) -> npt.NDArray[np.int32]:
         """`encode` as int32 [n]."""
 
-    def remember_prefixes(self, limit_bytes: int, piece_characters: int = 4096, hash_bits: int = 64) -> None:
+    def remember_prefixes(
+        self, limit_bytes: int, piece_characters: int = 1024, hash_bits: int = 64, least_characters: int = 0
+    ) -> None:
         """As `Core.remember_prefixes`."""
 
     def prefix_counters(self) -> dict[str, int]:

@@ -70,7 +70,7 @@ class Core {
         };
         std::vector<Mark> marks;  // where texts in chunks were joined
         // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
-        Pieces recalled;
+        std::vector<Recalled> recalled;
         // The seams at which the rest of it is divided: what is between them is normalized and encoded apart.
         struct Division {
             size_t character;  // of the text
@@ -105,11 +105,12 @@ class Core {
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
     // Keeps what texts begin with, up to so many bytes, for those that begin alike; to be called before the first `encode`.
-    // `piece_characters`: of a piece, at least; `hash_bits`: see
-    // PrefixStore. Texts of less than two pieces are encoded anew as fast.
-    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits = 64) {
+    // `piece_characters`: of a piece, at least; `hash_bits`: see PrefixStore. Texts of less than two pieces, or less than
+    // `least_characters`, are encoded anew as fast.
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits = 64, size_t least_characters = 0) {
         prefixes_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
         piece_characters_ = std::max<size_t>(piece_characters, 1);
+        least_characters_ = std::max(least_characters, 2 * piece_characters_);
     }
     PrefixStore* prefixes() const { return prefixes_.get(); }
 
@@ -119,7 +120,7 @@ class Core {
         space.recalled.clear();
         space.divisions.clear();
         space.known = 0;
-        if (!options.recall || !prefixes_ || text.length < 2 * piece_characters_) return encode_all(text, options, space, sink);
+        if (!options.recall || !prefixes_ || text.length < least_characters_) return encode_all(text, options, space, sink);
         recall(text, options, space);
         EncodeOptions of_rest = options;
         of_rest.inside |= space.known > 0;
@@ -182,21 +183,28 @@ class Core {
     size_t bytes() const { return method_->bytes(); }
 
   private:
-    // Finds the pieces that the text begins with, and how the rest is divided if it is to be kept.
+    // Finds the pieces that the text begins with, and how the rest is divided if it is to be kept: where it comes for the
+    // second time, or goes on what is known and is no longer than that, as the turns of a session do.
     void recall(const Characters& text, const EncodeOptions& options, Workspace& space) const {
         uint64_t before = root(options);
         size_t end;
         while ((end = piece_end(text, space.known)) < text.length) {
-            const Characters part = text.part(space.known, end);
-            const uint64_t hash = prefixes_->hash(part);
-            auto piece = prefixes_->find(before, part, hash);
-            if (!piece) {
-                if (!prefixes_->noted(before, hash)) end = text.length;
+            const uint64_t hash = prefixes_->hash(text.part(space.known, end));
+            Recalled found = prefixes_->find(before, text.part(space.known, text.length), end - space.known, hash);
+            // Behind the last piece the text may be another one.
+            const auto ends_at_seam = [&] {
+                const size_t at = space.known + found.characters();
+                return at < text.length && is_seam(text, at, text.length);
+            };
+            while (found.pieces && !ends_at_seam()) found.pieces--;
+            if (!found.pieces) {
+                const bool goes_on = text.length - space.known <= space.known;
+                if (!goes_on && !prefixes_->noted(before, hash)) end = text.length;
                 break;
             }
-            before = PrefixStore::name(*piece);
-            space.recalled.push_back(std::move(piece));
-            space.known = end;
+            before = found.run->name(found.pieces);
+            space.known += found.characters();
+            space.recalled.push_back(std::move(found));
         }
         prefixes_->used(space.recalled);
         for (; end < text.length; end = piece_end(text, end)) space.divisions.push_back({end, nullptr, 0, 0});
@@ -218,19 +226,27 @@ class Core {
     // Keeps the pieces of the text behind those, as far as there is room.
     void remember(const Characters& text, const EncodeOptions& options, Workspace& space) const {
         if (space.divisions.empty()) return;
-        Pieces pieces;
-        size_t from = space.known, ids = 0, bytes = 0;
+        Runs runs;
+        std::vector<Piece> pieces;
+        size_t from = space.known, ids = 0, bytes = 0;  // of the run
         const uint8_t* at = space.text.begin;
+        const auto finish_run = [&](size_t end) {
+            const size_t first_end = from + pieces.front().characters;
+            runs.push_back(std::make_shared<Run>(prefixes_->hash(text.part(from, first_end)), text.part(from, end), space.ids.data() + ids, std::move(pieces)));
+            pieces.clear();
+            bytes += runs.back()->bytes();
+            from = end;
+        };
         for (const auto& division : space.divisions) {
-            const Characters part = text.part(from, division.character);
-            pieces.push_back(std::make_shared<Piece>(prefixes_->hash(part), part, static_cast<size_t>(division.at - at), space.ids.data() + ids, division.ids - ids));
-            from = division.character;
+            pieces.push_back({division.character - from, static_cast<size_t>(division.at - at), division.ids - ids});
+            if (prefixes_->fits_in_run(pieces.size() + 1, division.character - from + (division.ids - ids) * sizeof(uint32_t))) continue;
+            finish_run(division.character);
             at = division.at;
             ids = division.ids;
-            bytes += pieces.back()->bytes();
             if (bytes > prefixes_->limit()) break;
         }
-        prefixes_->insert(space.recalled.empty() ? root(options) : PrefixStore::name(*space.recalled.back()), std::move(pieces));
+        if (!pieces.empty()) finish_run(space.divisions.back().character);
+        prefixes_->insert(root(options), space.recalled, std::move(runs));
     }
 
     void encode_all(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink) const {
@@ -701,7 +717,7 @@ class Core {
     }
 
     std::unique_ptr<PrefixStore> prefixes_;  // null: nothing is kept
-    size_t piece_characters_ = 0;
+    size_t piece_characters_ = 0, least_characters_ = 0;
     std::unique_ptr<const Method> method_;
     const Encoder& encoder_;
     const BlankSigns* blank_signs_;  // null: none

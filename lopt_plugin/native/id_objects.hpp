@@ -51,15 +51,15 @@ class IdObjects {
             for (; i < count; i++) items[i] = Py_NewRef(objects_[ids[i]]);
             size_ += count;
         }
-        // The same, for ids whose numbers are known.
-        void append(const uint32_t* ids, size_t count, const IdTally& tally) {
-#ifdef Py_GIL_DISABLED
-            return append(ids, count);
-#else
-            constexpr size_t AHEAD = 16;
+#ifndef Py_GIL_DISABLED
+        // Room for the addresses of `count` objects, which are in the list after `take`.
+        const void** room(size_t count) {
             reserve(count);
-            PyObject** items = items_ + size_;
-            for (size_t i = 0; i < count; i++) items[i] = objects_[ids[i]];
+            return const_cast<const void**>(reinterpret_cast<void**>(items_ + size_));
+        }
+        // tally: how often each id is among them.
+        void take(size_t count, const IdTally& tally) {
+            constexpr size_t AHEAD = 16;
             for (size_t i = 0; i < tally.size(); i++) {
                 if (i + AHEAD < tally.size()) __builtin_prefetch(objects_[tally.id(i + AHEAD)], 1);
                 PyObject* object = objects_[tally.id(i)];
@@ -69,8 +69,8 @@ class IdObjects {
                 Py_SET_REFCNT(object, Py_REFCNT(object) + tally.count(i));
             }
             size_ += count;
-#endif
         }
+#endif
         // The first call reserves what it brings: mostly it is the only one.
         void reserve(size_t count) {
             if (capacity_ - size_ >= count) return;

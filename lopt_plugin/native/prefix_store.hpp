@@ -1,103 +1,35 @@
 // What texts begin with, and the ids of that: pieces of text, each known by the piece before it and by its content.
 //
-// A text that begins like an earlier one finds the same pieces, one after the other. A hash only proposes a piece: its
-// text is compared, and its ids with their checksum, before it is taken. So whatever is lost, collides or decays in here
-// costs time and nothing else. Bounded in bytes; what was not used for longest goes first, and a piece goes no later than
-// those behind it, which nothing leads to without it.
+// A text that begins like an earlier one finds the same pieces, one after the other. Pieces that follow one another are
+// kept together, in runs: a hash proposes a run by its first piece, and from there on the text is compared. No hash
+// decides: whatever is taken was compared, and its text and ids are checked by their sums. So whatever is lost, collides
+// or decays in here costs time and nothing else. A text that leaves a run in its midst goes on from the last piece it has.
 //
-// Copying a text into fresh memory costs a good part of tokenizing it. So a piece that follows on what is known is only
-// noted when it comes for the first time, by its hash, and is kept, with all behind it, when it comes again.
+// A run that grows is made anew as one with what comes behind it, where that is at least as long: so there are few runs
+// in a long text, and each piece is copied only as often as its text doubles.
+//
+// Bounded in bytes; what was not used for longest goes first, and a run goes no sooner than those behind it, to which
+// nothing leads without it.
+//
+// Copying a text into fresh memory costs a good part of tokenizing it. So pieces of which little is known (see Core) are
+// only noted when they come for the first time, by the hash of the first one, and are kept when they come again.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <unordered_map>
 #include <vector>
 
 #include <unistd.h>
 
-#include "characters.hpp"
 #include "content_hash.hpp"
-#include "id_tally.hpp"
+#include "piece_run.hpp"
 
 namespace lopt {
 
-// A piece of text that was encoded. What is public never changes while anyone can see it.
-class Piece {
-  public:
-    Piece(uint64_t text_hash, const Characters& text, size_t utf8_bytes, const uint32_t* ids, size_t count)
-        : text_hash_(text_hash), length_(text.length), utf8_bytes_(utf8_bytes), count_(count), unit_bytes_(narrowest(text)),
-          data_(static_cast<uint8_t*>(std::malloc(data_bytes()))) {
-        if (!data_) throw std::bad_alloc();
-        std::memcpy(data_.get(), ids, count * sizeof *ids);
-        visit_units(text, [this](const auto* s) { copy_units(s); });
-        checksum_ = checksum();
-    }
-
-    const uint32_t* ids() const { return reinterpret_cast<const uint32_t*>(data_.get()); }
-    size_t count() const { return count_; }
-    size_t characters() const { return length_; }
-    size_t utf8_bytes() const { return utf8_bytes_; }
-    bool holds(const Characters& text) const {
-        if (text.length != length_) return false;
-        return visit_units(text, [this](const auto* s) {
-            return visit_units({text_data(), length_, unit_bytes_, false}, [this, s](const auto* own) { return same_units(s, own, length_); });
-        });
-    }
-    bool intact() const { return checksum() == checksum_; }
-    // How often each id is there; made when it is first asked for.
-    const IdTally& tally() {
-        const IdTally* made = tally_.load(std::memory_order_acquire);
-        if (made) return *made;
-        auto fresh = std::make_unique<const IdTally>(ids(), count_);
-        if (tally_.compare_exchange_strong(made, fresh.get(), std::memory_order_acq_rel)) made = fresh.release();
-        return *made;
-    }
-    ~Piece() { delete tally_.load(); }
-    Piece(const Piece&) = delete;
-    Piece& operator=(const Piece&) = delete;
-    // All memory, what the store keeps for it included, and the tally, which has at most as many entries as there are ids.
-    size_t bytes() const { return data_bytes() + count_ * sizeof(uint32_t) + sizeof(Piece) + OVERHEAD; }
-
-  private:
-    friend class PrefixStore;
-    static constexpr size_t OVERHEAD = 160;  // of two allocations and an entry of the table
-
-    struct Free {
-        void operator()(uint8_t* p) const { std::free(p); }
-    };
-    static int narrowest(const Characters& text) {
-        if (text.unit_bytes == 1) return 1;
-        return visit_units(text, [&text](const auto* s) {
-            uint32_t all = 0;
-            for (size_t i = 0; i < text.length; i++) all |= s[i];
-            return all < 0x100 ? 1 : all < 0x10000 ? 2 : 4;
-        });
-    }
-    template <class Unit>
-    void copy_units(const Unit* s) {
-        if (unit_bytes_ == sizeof(Unit)) std::memcpy(text_data(), s, length_ * sizeof(Unit));
-        else if (unit_bytes_ == 1) std::copy(s, s + length_, text_data());
-        else std::copy(s, s + length_, reinterpret_cast<uint16_t*>(text_data()));
-    }
-    size_t data_bytes() const { return count_ * sizeof(uint32_t) + length_ * static_cast<size_t>(unit_bytes_); }
-    uint8_t* text_data() const { return data_.get() + count_ * sizeof(uint32_t); }
-    uint64_t checksum() const { return content_hash(reinterpret_cast<const uint16_t*>(data_.get()), 2 * count_); }
-
-    uint64_t name_ = 0, before_ = 0, text_hash_, checksum_ = 0;
-    size_t length_, utf8_bytes_, count_;
-    int unit_bytes_;
-    std::unique_ptr<uint8_t, Free> data_;
-    std::atomic<const IdTally*> tally_{nullptr};
-    // The order of use, under the store's lock.
-    Piece *newer_ = nullptr, *older_ = nullptr;
-    bool kept_ = false;
-};
-using Pieces = std::vector<std::shared_ptr<Piece>>;
+using Runs = std::vector<std::shared_ptr<Run>>;
 
 class PrefixStore {
   public:
@@ -105,7 +37,7 @@ class PrefixStore {
     struct Counters {
         uint64_t lookups, hits;    // texts that were looked up; of which something was found
         uint64_t bytes_saved;      // of UTF-8, that were not tokenized again
-        uint64_t insertions, evictions, collisions, corrupted;  // pieces
+        uint64_t insertions, evictions, collisions, corrupted;  // pieces; collisions: runs
         uint64_t pieces, bytes, limit_bytes;
     };
     // The names of no piece: what stands before the first one.
@@ -116,41 +48,36 @@ class PrefixStore {
         : limit_(limit_bytes), notes_(NOTES), shelf_(new Shelf(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1)) {}
     PrefixStore(const PrefixStore&) = delete;
     PrefixStore& operator=(const PrefixStore&) = delete;
-    // After a fork the parent's lock may be held for ever: its pieces are then left alone.
+    // After a fork the parent's lock may be held for ever: its runs are then left alone.
     ~PrefixStore() {
         Shelf* shelf = shelf_.load();
         if (shelf->process == getpid()) delete shelf;
     }
 
     size_t limit() const { return limit_; }
+    // Whether so many pieces, of so many bytes, may stand in one run: it is lost as a whole.
+    bool fits_in_run(size_t pieces, size_t bytes) const { return pieces <= MOST_PIECES && bytes <= limit_ / 8; }
     static uint64_t hash(const Characters& text) {
         return visit_units(text, [&text](const auto* s) { return content_hash(s, text.length); });
     }
-    static uint64_t name(const Piece& piece) { return piece.name_; }
 
-    // The piece with that text, of that hash, behind the piece named `before`; null if there is none.
-    std::shared_ptr<Piece> find(uint64_t before, const Characters& text, uint64_t text_hash) {
+    // The pieces that the text begins with, behind the piece named `before`; none if there is no run whose first piece is
+    // the text's, which ends at `first_end` and has that hash.
+    Recalled find(uint64_t before, const Characters& text, size_t first_end, uint64_t first_hash) {
         Shelf& shelf = own_shelf();
-        std::shared_ptr<Piece> found[MOST_ALIKE];
+        std::shared_ptr<Run> found[MOST_ALIKE];
         size_t count = 0;
         {
             const std::lock_guard<std::mutex> lock(shelf.mutex);
-            const auto [from, to] = shelf.table.equal_range(shelf.key(before, text_hash));
+            const auto [from, to] = shelf.table.equal_range(shelf.key(before, first_hash));
             for (auto i = from; i != to && count < MOST_ALIKE; i++) found[count++] = i->second;
         }
         for (size_t i = 0; i < count; i++) {
-            // The hash as well: a text that has decayed may have become this one, but its ids have not.
-            if (found[i]->before_ != before || found[i]->text_hash_ != text_hash || !found[i]->holds(text)) {
-                shelf.collisions++;
-            } else if (!found[i]->intact()) {
-                shelf.corrupted++;
-                const std::lock_guard<std::mutex> lock(shelf.mutex);
-                if (found[i]->kept_) shelf.remove(*found[i]);
-            } else {
-                return std::move(found[i]);
-            }
+            if (found[i]->before_ == before && found[i]->first_hash_ == first_hash && found[i]->characters(1) == first_end)
+                if (const size_t pieces = found[i]->matching(text)) return {std::move(found[i]), pieces};
+            shelf.collisions++;
         }
-        return nullptr;
+        return {};
     }
     // Whether such a piece was asked for here before, as far as that is remembered.
     bool noted(uint64_t before, uint64_t text_hash) {
@@ -158,48 +85,90 @@ class PrefixStore {
         return notes_[note % NOTES].exchange(note, std::memory_order_relaxed) == note;
     }
     // Counts a text of which these pieces were found, and makes them the last to go.
-    void used(const Pieces& pieces) {
+    void used(const std::vector<Recalled>& known) {
         Shelf& shelf = own_shelf();
         const std::lock_guard<std::mutex> lock(shelf.mutex);
         shelf.lookups++;
-        shelf.hits += !pieces.empty();
-        for (auto i = pieces.rbegin(); i != pieces.rend(); i++) {
-            shelf.bytes_saved += (*i)->utf8_bytes_;
-            if ((*i)->kept_) shelf.renew(**i);
-        }
+        shelf.hits += !known.empty();
+        for (const auto& one : known) shelf.bytes_saved += one.run->utf8_bytes(one.pieces);
+        shelf.renew(known);
     }
-    // Takes in pieces that follow one another, the first one behind `before`; those that are there already stay.
-    void insert(uint64_t before, Pieces pieces) {
+    // Takes in runs that follow one another, the first one behind `known`, or behind `root` where that is empty.
+    void insert(uint64_t root, const std::vector<Recalled>& known, Runs fresh) {
+        if (fresh.empty()) return;
+        Shelf& shelf = own_shelf();
+        uint64_t before = known.empty() ? root : known.back().run->name(known.back().pieces);
+        for (const auto& run : fresh) {
+            run->before_ = before;
+            uint64_t name = shelf.next_name.fetch_add(run->size());
+            for (Piece& piece : run->pieces_) piece.name = name++;
+            before = name - 1;
+        }
+        const size_t kept = join(known, fresh);
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        for (size_t i = kept; i < known.size(); i++) shelf.replace(*known[i].run);
+        for (auto i = fresh.rbegin(); i != fresh.rend(); i++) shelf.add(*i);
+        shelf.renew(known);
+        shelf.evict_above(limit_);
+    }
+    // A run that is not what it was.
+    void forget(Run& run) {
         Shelf& shelf = own_shelf();
         const std::lock_guard<std::mutex> lock(shelf.mutex);
-        for (auto& piece : pieces) {
-            piece->before_ = before;
-            if (auto same = shelf.same_as(*piece)) piece = std::move(same);
-            else piece->name_ = shelf.next_name++;
-            before = piece->name_;
-        }
-        for (auto i = pieces.rbegin(); i != pieces.rend(); i++) {
-            if ((*i)->kept_) shelf.renew(**i);
-            else shelf.add(*i);
-        }
-        while (shelf.bytes > limit_ && shelf.oldest) shelf.evict(*shelf.oldest);
+        if (!run.kept_) return;
+        shelf.corrupted += run.size();
+        shelf.remove(run);
     }
-    // Changes a bit of each piece, of its ids or of its text: what decayed memory would do. For tests.
+    // A run has become larger.
+    void charge(Run& run, size_t bytes) {
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        if (!run.kept_) return;
+        run.charged_ += bytes;
+        shelf.bytes += bytes;
+        shelf.evict_above(limit_);
+    }
+    // Changes a bit of each run, of its ids and list or of its text: what decayed memory would do. For tests.
     void spoil(bool texts) {
         Shelf& shelf = own_shelf();
         const std::lock_guard<std::mutex> lock(shelf.mutex);
-        for (const auto& [key, piece] : shelf.table) (texts ? piece->text_data() : piece->data_.get())[0] ^= 1;
+        for (const auto& [key, run] : shelf.table) {
+            (texts ? run->text_data() : run->data_.get())[0] ^= 1;
+            if (ListForm* form = run->form_.load(); form && !texts) form->spoil();
+        }
     }
     Counters counters() {
         Shelf& s = own_shelf();
         const std::lock_guard<std::mutex> lock(s.mutex);
-        return {s.lookups, s.hits, s.bytes_saved, s.insertions, s.evictions, s.collisions, s.corrupted, s.table.size(), s.bytes, limit_};
+        return {s.lookups, s.hits, s.bytes_saved, s.insertions, s.evictions, s.collisions, s.corrupted, s.pieces, s.bytes, limit_};
     }
 
   private:
     static constexpr size_t NOTES = size_t{1} << 14;
-    static constexpr size_t MOST_ALIKE = 8;  // pieces with one key: nobody can make looking up slow
+    static constexpr size_t MOST_ALIKE = 8;  // runs with one key: nobody can make looking up slow
+    static constexpr size_t MOST_PIECES = 1024;
 
+    // Makes one run of the last ones of `known` and the only one of `fresh`, where it is long enough for that; returns how
+    // many of `known` are left.
+    size_t join(const std::vector<Recalled>& known, Runs& fresh) const {
+        size_t left = known.size(), pieces = fresh.front()->size(), bytes = fresh.front()->bytes();
+        if (fresh.size() > 1) return left;
+        while (left) {
+            const Recalled& last = known[left - 1];
+            const size_t more = last.run->size();
+            if (!last.whole() || more > pieces || !fits_in_run(pieces + more, bytes + last.run->bytes()) || !last.run->intact()) break;
+            pieces += more;
+            bytes += last.run->bytes();
+            left--;
+        }
+        if (left == known.size()) return left;
+        Runs parts;
+        for (size_t i = left; i < known.size(); i++) parts.push_back(known[i].run);
+        parts.push_back(std::move(fresh.front()));
+        fresh.front() = std::make_shared<Run>(parts);
+        fresh.front()->before_ = parts.front()->before_;
+        return left;
+    }
 
     // All that the lock guards.
     struct Shelf {
@@ -208,55 +177,72 @@ class PrefixStore {
         const uint64_t hash_mask;
         pid_t process = getpid();
         std::mutex mutex;
-        std::unordered_multimap<uint64_t, std::shared_ptr<Piece>> table;
-        Piece *newest = nullptr, *oldest = nullptr;
-        uint64_t next_name = ROOTS;
-        size_t bytes = 0;
-        uint64_t lookups = 0, hits = 0, bytes_saved = 0, insertions = 0, evictions = 0;
-        std::atomic<uint64_t> collisions{0}, corrupted{0};
+        std::unordered_multimap<uint64_t, std::shared_ptr<Run>> table;
+        Run *newest = nullptr, *oldest = nullptr;
+        size_t pieces = 0, bytes = 0;
+        uint64_t lookups = 0, hits = 0, bytes_saved = 0, insertions = 0, evictions = 0, corrupted = 0;
+        std::atomic<uint64_t> next_name{ROOTS}, collisions{0};
 
-        uint64_t key(uint64_t before, uint64_t text_hash) const { return (text_hash ^ mix(before)) & hash_mask; }
-        std::shared_ptr<Piece> same_as(const Piece& piece) const {
-            const Characters text{piece.text_data(), piece.length_, piece.unit_bytes_, false};
-            const auto [from, to] = table.equal_range(key(piece.before_, piece.text_hash_));
-            for (auto i = from; i != to; i++)
-                if (i->second->before_ == piece.before_ && i->second->text_hash_ == piece.text_hash_ && i->second->holds(text)) return i->second;
-            return nullptr;
+        uint64_t key(uint64_t before, uint64_t first_hash) const { return (first_hash ^ mix(before)) & hash_mask; }
+        // Unless another thread was faster.
+        void add(const std::shared_ptr<Run>& run) {
+            const uint64_t name = key(run->before_, run->first_hash_);
+            const auto [from, to] = table.equal_range(name);
+            size_t alike = 0;
+            for (auto i = from; i != to; i++, alike++) {
+                const Run& other = *i->second;
+                if (other.before_ == run->before_ && other.first_hash_ == run->first_hash_ && other.characters(1) == run->characters(1) &&
+                    other.same_text(run->text(0), 0))
+                    return;
+            }
+            if (alike >= MOST_ALIKE) evict(*from->second);
+            table.emplace(name, run);
+            run->kept_ = true;
+            run->charged_ = run->bytes();
+            link_newest(*run);
+            bytes += run->charged_;
+            pieces += run->size();
+            insertions += run->size();
         }
-        void add(const std::shared_ptr<Piece>& piece) {
-            const uint64_t name = key(piece->before_, piece->text_hash_);
-            if (table.count(name) == MOST_ALIKE) evict(*table.find(name)->second);
-            table.emplace(name, piece);
-            piece->kept_ = true;
-            link_newest(*piece);
-            bytes += piece->bytes();
-            insertions++;
+        // Makes the first ones the last to go.
+        void renew(const std::vector<Recalled>& known) {
+            for (auto i = known.rbegin(); i != known.rend(); i++) {
+                if (!i->run->kept_) continue;
+                unlink(*i->run);
+                link_newest(*i->run);
+            }
         }
-        void renew(Piece& piece) {
-            unlink(piece);
-            link_newest(piece);
+        void evict_above(size_t limit) {
+            while (bytes > limit && oldest) evict(*oldest);
         }
-        void evict(Piece& piece) {
-            evictions++;
-            remove(piece);
+        void evict(Run& run) {
+            evictions += run.size();
+            remove(run);
+        }
+        // Removes what is going to be a part of another run.
+        void replace(Run& run) {
+            if (!run.kept_) return;
+            insertions -= run.size();
+            remove(run);
         }
         // Drops the table's hold of it, which may be the last one.
-        void remove(Piece& piece) {
-            unlink(piece);
-            piece.kept_ = false;
-            bytes -= piece.bytes();
-            const auto [from, to] = table.equal_range(key(piece.before_, piece.text_hash_));
-            table.erase(std::find_if(from, to, [&piece](const auto& entry) { return entry.second.get() == &piece; }));
+        void remove(Run& run) {
+            unlink(run);
+            run.kept_ = false;
+            bytes -= run.charged_;
+            pieces -= run.size();
+            const auto [from, to] = table.equal_range(key(run.before_, run.first_hash_));
+            table.erase(std::find_if(from, to, [&run](const auto& entry) { return entry.second.get() == &run; }));
         }
-        void unlink(Piece& piece) {
-            (piece.newer_ ? piece.newer_->older_ : newest) = piece.older_;
-            (piece.older_ ? piece.older_->newer_ : oldest) = piece.newer_;
+        void unlink(Run& run) {
+            (run.newer_ ? run.newer_->older_ : newest) = run.older_;
+            (run.older_ ? run.older_->newer_ : oldest) = run.newer_;
         }
-        void link_newest(Piece& piece) {
-            piece.newer_ = nullptr;
-            piece.older_ = newest;
-            (newest ? newest->newer_ : oldest) = &piece;
-            newest = &piece;
+        void link_newest(Run& run) {
+            run.newer_ = nullptr;
+            run.older_ = newest;
+            (newest ? newest->newer_ : oldest) = &run;
+            newest = &run;
         }
     };
 

@@ -20,38 +20,33 @@ class PythonCore {
     PythonCore& operator=(const PythonCore&) = delete;
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
-        typename Core::Borrowed space(*core_);
-        IdObjects::List list(objects_);
-        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
-        if (options.threads == 1) {
-            space->stretch.read_later(objects_.addresses());
-            run(text, options, *space);
-            append_recalled(*space, space->ids.size(), list);
-            list.append(space->ids.data(), space->ids.size());
-        } else {
-            // Part of the list is made while other threads still encode.
-            bool first = true;
-            run(text, options, *space, [&list, &first, &space](const uint32_t* ids, size_t count) {
-                const InterpreterLocked locked;
-                if (first) append_recalled(*space, count, list);
-                first = false;
-                list.append(ids, count);
-            });
+        EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
+        nb::object made = encode_list(text, options);
+        if (!made) {
+            options.recall = false;
+            made = encode_list(text, options);
         }
-        return nb::steal(list.finish());
+        return made;
     }
-    auto encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+    nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         typename Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
-        if (space->recalled.empty()) return array_of(space->ids.data(), space->ids.size());
-        return written_array(recalled_ids(*space) + space->ids.size(), [&space](int32_t* data) {
-            const auto write = [&data](const uint32_t* ids, size_t count) {
-                if (count) std::memcpy(data, ids, count * sizeof(int32_t));
-                data += count;
-            };
-            for (const auto& piece : space->recalled) write(piece->ids(), piece->count());
-            write(space->ids.data(), space->ids.size());
-        });
+        EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
+        run(text, options, *space);
+        if (!space->recalled.empty()) {
+            bool intact = true;
+            auto made = written_array(recalled_ids(*space) + space->ids.size(), [&](int32_t* data) {
+                for (const auto& known : space->recalled) {
+                    intact = intact && known.run->copy_ids(known.pieces, reinterpret_cast<uint32_t*>(data));
+                    data += known.count();
+                }
+                if (space->ids.size()) std::memcpy(data, space->ids.data(), space->ids.size() * sizeof(int32_t));
+            });
+            if (intact) return nb::cast(std::move(made));
+            forget_decayed(*space);
+            options.recall = false;
+            run(text, options, *space);
+        }
+        return nb::cast(array_of(space->ids.data(), space->ids.size()));
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
@@ -145,8 +140,8 @@ class PythonCore {
     }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     // See Core; to be called before anything is encoded.
-    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits) {
-        core_->remember_prefixes(limit_bytes, piece_characters, hash_bits);
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters) {
+        core_->remember_prefixes(limit_bytes, piece_characters, hash_bits, least_characters);
     }
     // Counters of what texts begin with, by name; empty where nothing is kept.
     nb::dict prefix_counters() const {
@@ -195,7 +190,7 @@ class PythonCore {
                  nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
-                 nb::arg("piece_characters") = 4096, nb::arg("hash_bits") = 64)
+                 nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
             .def("prefix_counters", &PythonCore::prefix_counters)
             .def("spoil_prefixes", &PythonCore::spoil_prefixes, nb::arg("texts"));
     }
@@ -225,24 +220,73 @@ class PythonCore {
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
 
+    // The list; null if what was recalled of the text has decayed, which is then forgotten.
+    nb::object encode_list(nb::str text, const EncodeOptions& options) const {
+        typename Core::Borrowed space(*core_);
+        IdObjects::List list(objects_);
+        bool intact = true;
+        if (options.threads == 1) {
+            space->stretch.read_later(objects_.addresses());
+            run(text, options, *space);
+            intact = append_recalled(*space, space->ids.size(), list);
+            if (intact) list.append(space->ids.data(), space->ids.size());
+        } else {
+            // Part of the list is made while other threads still encode.
+            bool first = true;
+            run(text, options, *space, [&](const uint32_t* ids, size_t count) {
+                const InterpreterLocked locked;
+                if (first) intact = append_recalled(*space, count, list);
+                first = false;
+                if (intact) list.append(ids, count);
+            });
+        }
+        if (intact) return nb::steal(list.finish());
+        forget_decayed(*space);
+        return {};
+    }
     static size_t recalled_ids(const typename Core::Workspace& space) {
         size_t count = 0;
-        for (const auto& piece : space.recalled) count += piece->count();
+        for (const auto& known : space.recalled) count += known.count();
         return count;
     }
-    // Appends the ids of the text's beginning that was known; `more` are to come.
-    static void append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list) {
-        if (space.recalled.empty()) return;
+    // Appends the ids of the text's beginning that was known; `more` are to come. False if they are not what they were.
+    bool append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list) const {
+        if (space.recalled.empty()) return true;
         list.reserve(recalled_ids(space) + more);
-        for (const auto& piece : space.recalled) {
-            const IdTally& tally = piece->tally();
-            if (tally.intact()) list.append(piece->ids(), piece->count(), tally);
-            else list.append(piece->ids(), piece->count());
-        }
+        for (const auto& known : space.recalled)
+            if (!append_form(known, list)) {
+                if (!known.run->ids_intact(known.pieces)) return false;
+                list.append(known.run->ids(), known.count());
+            }
+        return true;
     }
-    static void append_all(const typename Core::Workspace& space, IdBuffer& out) {
-        for (const auto& piece : space.recalled) out.append(piece->ids(), piece->count());
+    // Appends what is ready; false if nothing is, or has decayed.
+    bool append_form(const Recalled& known, IdObjects::List& list) const {
+#ifdef Py_GIL_DISABLED
+        return static_cast<void>(known), static_cast<void>(list), false;
+#else
+        if (!known.whole() || (!known.run->has_list_form() && !known.run->ids_intact(known.pieces))) return false;
+        size_t made = 0;
+        const ListForm& form = known.run->list_form(objects_.addresses(), made);
+        if (made) core_->prefixes()->charge(*known.run, made);
+        if (!form.copy(list.room(known.count()))) return false;
+        list.take(known.count(), form.tally());
+        return true;
+#endif
+    }
+    void forget_decayed(const typename Core::Workspace& space) const {
+        for (const auto& known : space.recalled)
+            if (!known.run->ids_intact(known.run->size())) core_->prefixes()->forget(*known.run);
+    }
+    // False if what was recalled is not what it was.
+    static bool append_all(const typename Core::Workspace& space, IdBuffer& out) {
+        for (const auto& known : space.recalled) {
+            uint32_t* end = out.reserve(known.count());
+            if (!known.run->copy_ids(known.pieces, end)) return false;
+            out.set_end(end + known.count());
+        }
         out.append(space.ids.data(), space.ids.size());
+        return true;
     }
     void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
@@ -267,7 +311,11 @@ class PythonCore {
         const auto encode_row = [&](size_t i) {
             typename Core::Borrowed space(*core_);
             core_->encode(rows[i], {1, 0, split_special, false, true}, *space);
-            append_all(*space, ids[i]);
+            if (append_all(*space, ids[i])) return;
+            forget_decayed(*space);
+            core_->encode(rows[i], {1, 0, split_special}, *space);
+            ids[i].clear();
+            ids[i].append(space->ids.data(), space->ids.size());
         };
         core_->pool().run(rows.size(), threads, [&](size_t i) {
             try {

@@ -22,6 +22,9 @@ logger = logging.getLogger("lopt_plugin")
 # Of a text with more than so many characters for each id that is kept, the end may well not be needed.
 _FIRST_OF_CHARS = 4
 
+# Shorter texts are encoded anew nearly as fast as what is known of them is found.
+_KEPT_FROM_CHARS = 8192
+
 
 class NativeUnavailableError(Exception):
     """The native route cannot be had for this tokenizer or on this machine; the message says why."""
@@ -41,7 +44,7 @@ class NativeRoute:
         if core is None:
             core = _build_core(pipeline)
             if settings.prefix_cache_mb:
-                core.remember_prefixes(settings.prefix_cache_mb << 20)
+                core.remember_prefixes(settings.prefix_cache_mb << 20, least_characters=_KEPT_FROM_CHARS)
         self.core = core
         # Bound once: looking the method up costs as much as the shortest texts.
         self._encode = self.core.encode
