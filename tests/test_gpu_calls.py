@@ -34,7 +34,7 @@ def original() -> PreTrainedTokenizerFast:
     return tokenizer
 
 
-@pytest.mark.parametrize("options", [{}, {"truncation": True, "max_length": 3}, {"return_attention_mask": False}])
+@pytest.mark.parametrize("options", [{}, {"truncation": True, "max_length": 5}, {"return_attention_mask": False}])
 def test_tokenizer_called_with_a_list(original: PreTrainedTokenizerFast, options: dict[str, Any]) -> None:
     tokenizer = lopt_plugin.accelerate(original, route="gpu")
     assert tokenizer(TEXTS, **options).data == original(TEXTS, **options).data
