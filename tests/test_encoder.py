@@ -55,6 +55,12 @@ class FakeCore:
         ids = np.array([i for row in rows for i in row], dtype=np.int32)
         return ids, np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
+    def remember_prefixes(self, limit_bytes: int, **options: int) -> None:
+        pass
+
+    def prefix_counters(self) -> dict[str, int]:
+        return {}
+
     def info(self) -> dict[str, Any]:
         return {"fake": True}
 

@@ -21,7 +21,8 @@ from test_native_chunks import SHORT_TEXTS
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
-from lopt_plugin.row_encoding import Arrays, Lists, RowRequest
+from lopt_plugin.row_encoding import RowRequest
+from lopt_plugin.row_kinds import Arrays, Lists
 from lopt_plugin.settings import Settings
 
 SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added"]
