@@ -10,43 +10,56 @@
 
 namespace lopt {
 
-// Of memory that is copied at the same time, if `to` is not null.
-inline uint64_t checksum(const void* from, size_t bytes, void* to = nullptr) {
-    // Spelled out: compilers keep an array of sums in memory, which takes three times as long.
+// Of memory that comes in blocks; the last one may be filled up with zeros.
+class Checksum {
+  public:
     using Words = uint64_t __attribute__((vector_size(16)));
-    constexpr size_t WORDS = sizeof(Words), BLOCK = 4 * WORDS;
-    Words a{1, 2}, b{3, 4}, c{5, 6}, d{7, 8};
-    const auto words = [](const uint8_t* at) {
+    static constexpr size_t BLOCK = 4 * sizeof(Words);
+
+    void add(const uint8_t* block) {
+        a_ += words(block);
+        b_ += words(block + sizeof(Words));
+        c_ += words(block + 2 * sizeof(Words));
+        d_ += words(block + 3 * sizeof(Words));
+    }
+    uint64_t value() const {
+        uint64_t all = 0;
+        for (const Words& sum : {a_, b_, c_, d_}) all = mix(mix(all ^ sum[0]) ^ sum[1]);
+        return all;
+    }
+
+  private:
+    static Words words(const uint8_t* at) {
         Words read;
         std::memcpy(&read, at, sizeof read);
         return read;
-    };
-    const auto add = [&](const uint8_t* at) {
-        a += words(at);
-        b += words(at + WORDS);
-        c += words(at + 2 * WORDS);
-        d += words(at + 3 * WORDS);
-    };
+    }
+    // Spelled out: compilers keep an array of sums in memory, which takes three times as long.
+    Words a_{1, 2}, b_{3, 4}, c_{5, 6}, d_{7, 8};
+};
+
+// Of memory that is copied at the same time, if `to` is not null.
+inline uint64_t checksum(const void* from, size_t bytes, void* to = nullptr) {
+    constexpr size_t BLOCK = Checksum::BLOCK;
+    Checksum sum;
     const auto* p = static_cast<const uint8_t*>(from);
     auto* out = static_cast<uint8_t*>(to);
     size_t i = 0;
     if (out) {
         for (; i + BLOCK <= bytes; i += BLOCK) {
-            add(p + i);
+            sum.add(p + i);
             std::memcpy(out + i, p + i, BLOCK);
         }
     } else {
-        for (; i + BLOCK <= bytes; i += BLOCK) add(p + i);
+        for (; i + BLOCK <= bytes; i += BLOCK) sum.add(p + i);
     }
     if (i < bytes) {
         uint8_t rest[BLOCK] = {};
         std::memcpy(rest, p + i, bytes - i);
-        add(rest);
+        sum.add(rest);
         if (out) std::memcpy(out + i, p + i, bytes - i);
     }
-    uint64_t all = 0;
-    for (const Words& sum : {a, b, c, d}) all = mix(mix(all ^ sum[0]) ^ sum[1]);
-    return all;
+    return sum.value();
 }
 
 // Copies memory of a known checksum; whether it was intact.

@@ -1,10 +1,12 @@
-// Of texts and arrays of ids: hashes that are found at the speed of memory, and comparison, whatever the width of units.
+// Of texts: hashes that are found at the speed of memory, and comparison, whatever the width of units.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "checksum.hpp"
 #include "hash.hpp"
 
 namespace lopt {
@@ -30,22 +32,29 @@ uint64_t content_hash(const Unit* s, size_t n) {
     return hash_bytes(bytes.data(), bytes.size()) ^ mix(n);
 }
 
+// Whether two texts are the same, and the second one has that checksum: in one pass, which takes the time of reading them.
 template <class A, class B>
-bool same_units(const A* a, const B* b, size_t n) {
-    if constexpr (sizeof(A) == sizeof(B)) {
-        return std::memcmp(a, b, n * sizeof(A)) == 0;
-    } else {
-        constexpr size_t BLOCK = 256;
-        size_t i = 0;
-        for (; i + BLOCK <= n; i += BLOCK) {
-            uint32_t different = 0;
-            for (size_t j = 0; j < BLOCK; j++) different |= static_cast<uint32_t>(a[i + j]) ^ static_cast<uint32_t>(b[i + j]);
-            if (different) return false;
-        }
-        for (; i < n; i++)
-            if (static_cast<uint32_t>(a[i]) != static_cast<uint32_t>(b[i])) return false;
-        return true;
+bool same_units(const A* a, const B* b, size_t n, uint64_t checksum_of_b) {
+    using Wider = std::conditional_t<(sizeof(A) > sizeof(B)), A, B>;
+    constexpr size_t BLOCK = Checksum::BLOCK / sizeof(B);
+    Checksum sum;
+    const auto differences = [&](size_t i, size_t count) {
+        Wider all = 0;
+        for (size_t j = 0; j < count; j++) all = static_cast<Wider>(all | (static_cast<Wider>(a[i + j]) ^ static_cast<Wider>(b[i + j])));
+        return all;
+    };
+    size_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        if (differences(i, BLOCK)) return false;
+        sum.add(reinterpret_cast<const uint8_t*>(b + i));
     }
+    if (i < n) {
+        if (differences(i, n - i)) return false;
+        uint8_t rest[Checksum::BLOCK] = {};
+        std::memcpy(rest, b + i, (n - i) * sizeof(B));
+        sum.add(rest);
+    }
+    return sum.value() == checksum_of_b;
 }
 
 }  // namespace lopt

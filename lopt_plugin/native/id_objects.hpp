@@ -59,7 +59,7 @@ class IdObjects {
         }
         // tally: how often each id is among them.
         void take(size_t count, const IdTally& tally) {
-            constexpr size_t AHEAD = 16;
+            constexpr size_t AHEAD = 48;
             for (size_t i = 0; i < tally.size(); i++) {
                 if (i + AHEAD < tally.size()) __builtin_prefetch(objects_[tally.id(i + AHEAD)], 1);
                 PyObject* object = objects_[tally.id(i)];

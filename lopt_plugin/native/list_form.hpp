@@ -18,11 +18,13 @@ class ListForm {
         for (size_t i = 0; i < count; i++) items_[i] = addresses[ids[i]];
         checksum_ = checksum(items_.data(), count * sizeof(void*));
     }
-    // Of one list behind the other; both intact.
-    ListForm(const ListForm& a, const ListForm& b) : addresses_(a.addresses_), tally_(a.tally_, b.tally_) {
-        items_.reserve(a.items_.size() + b.items_.size());
-        items_.insert(items_.end(), a.items_.begin(), a.items_.end());
-        items_.insert(items_.end(), b.items_.begin(), b.items_.end());
+    // Of one list behind the other, all of them intact.
+    explicit ListForm(const std::vector<const ListForm*>& parts) : addresses_(parts.front()->addresses_), tally_(parts.front()->tally_) {
+        size_t count = 0;
+        for (const ListForm* part : parts) count += part->items_.size();
+        items_.reserve(count);
+        for (const ListForm* part : parts) items_.insert(items_.end(), part->items_.begin(), part->items_.end());
+        for (size_t i = 1; i < parts.size(); i++) tally_ = IdTally(tally_, parts[i]->tally_);
         checksum_ = checksum(items_.data(), items_.size() * sizeof(void*));
     }
     bool intact() const { return checksum(items_.data(), items_.size() * sizeof(void*)) == checksum_ && tally_.intact(); }

@@ -65,9 +65,7 @@ class Run {
     // one, but its ids have not.
     size_t matching(const Characters& text) const {
         size_t i = 0;
-        while (i < size() && pieces_[i].characters <= text.length && same_text(text.part(begin(i).characters, pieces_[i].characters), i) &&
-               text_checksum(i) == pieces_[i].text_checksum)
-            i++;
+        while (i < size() && pieces_[i].characters <= text.length && same_text(text.part(begin(i).characters, pieces_[i].characters), i)) i++;
         return i;
     }
     // Writes the ids of the first `pieces` to `out`; false if they are not what they were.
@@ -161,16 +159,16 @@ class Run {
     // Sorting all ids anew would cost more than the rest. Where the first part has never been asked for, none is made.
     void merge_forms(const std::vector<std::shared_ptr<Run>>& parts) {
         const ListForm* first = parts.front()->form_.load(std::memory_order_acquire);
-        if (!first || !first->intact()) return;
-        std::unique_ptr<ListForm> all;
-        for (size_t i = 1; i < parts.size(); i++) {
-            const ListForm* form = parts[i]->form_.load(std::memory_order_acquire);
-            std::unique_ptr<ListForm> own;
+        if (!first) return;
+        std::vector<std::unique_ptr<ListForm>> made;
+        std::vector<const ListForm*> forms;
+        for (const auto& part : parts) {
+            const ListForm* form = part->form_.load(std::memory_order_acquire);
             if (form && !form->intact()) return;
-            if (!form) own = std::make_unique<ListForm>(parts[i]->ids(), parts[i]->count(), first->addresses());
-            all = std::make_unique<ListForm>(all ? *all : *first, form ? *form : *own);
+            if (!form) form = made.emplace_back(std::make_unique<ListForm>(part->ids(), part->count(), first->addresses())).get();
+            forms.push_back(form);
         }
-        form_.store(all.release());
+        form_.store(new ListForm(forms));
     }
 
     const Piece& begin(size_t piece) const { return piece ? pieces_[piece - 1] : NOTHING; }
@@ -191,9 +189,10 @@ class Run {
             else std::copy(s, s + text.length, reinterpret_cast<uint16_t*>(out));
         });
     }
+    // A text of the length of that piece.
     bool same_text(const Characters& other, size_t piece) const {
         return visit_units(other, [&](const auto* s) {
-            return visit_units(text(piece), [&](const auto* own) { return same_units(s, own, other.length); });
+            return visit_units(text(piece), [&](const auto* own) { return same_units(s, own, other.length, pieces_[piece].text_checksum); });
         });
     }
     uint64_t text_checksum(size_t piece) const {

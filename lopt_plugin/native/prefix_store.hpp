@@ -5,8 +5,8 @@
 // decides: whatever is taken was compared, and its text and ids are checked by their sums. So whatever is lost, collides
 // or decays in here costs time and nothing else. A text that leaves a run in its midst goes on from the last piece it has.
 //
-// A run that grows is made anew as one with what comes behind it, where that is at least as long: so there are few runs
-// in a long text, and each piece is copied only as often as its text doubles.
+// A run is made one with what comes behind it where that is more than half as long: so there are few runs in a long
+// text, and each piece is copied about as often as its text doubles.
 //
 // Bounded in bytes; what was not used for longest goes first, and a run goes no sooner than those behind it, to which
 // nothing leads without it.
@@ -147,23 +147,30 @@ class PrefixStore {
     static constexpr size_t NOTES = size_t{1} << 14;
     static constexpr size_t MOST_ALIKE = 8;  // runs with one key: nobody can make looking up slow
     static constexpr size_t MOST_PIECES = 1024;
+    static constexpr size_t JOINED = 1;  // runs, and one behind them
 
     // Makes one run of the last ones of `known` and the only one of `fresh`, where it is long enough for that; returns how
     // many of `known` are left.
     size_t join(const std::vector<Recalled>& known, Runs& fresh) const {
         size_t left = known.size(), pieces = fresh.front()->size(), bytes = fresh.front()->bytes();
         if (fresh.size() > 1) return left;
-        while (left) {
-            const Recalled& last = known[left - 1];
-            const size_t more = last.run->size();
-            if (!last.whole() || more > pieces || !fits_in_run(pieces + more, bytes + last.run->bytes()) || !last.run->intact()) break;
-            pieces += more;
-            bytes += last.run->bytes();
-            left--;
+        for (;;) {
+            size_t first = left, all_pieces = pieces, all_bytes = bytes;
+            for (; first > 0 && known[first - 1].whole() && known[first - 1].run->size() < 2 * pieces; first--) {
+                all_pieces += known[first - 1].pieces;
+                all_bytes += known[first - 1].run->bytes();
+            }
+            if (left - first < JOINED || !fits_in_run(all_pieces, all_bytes)) break;
+            left = first;
+            pieces = all_pieces;
+            bytes = all_bytes;
         }
         if (left == known.size()) return left;
         Runs parts;
-        for (size_t i = left; i < known.size(); i++) parts.push_back(known[i].run);
+        for (size_t i = left; i < known.size(); i++) {
+            if (!known[i].run->intact()) return known.size();
+            parts.push_back(known[i].run);
+        }
         parts.push_back(std::move(fresh.front()));
         fresh.front() = std::make_shared<Run>(parts);
         fresh.front()->before_ = parts.front()->before_;
