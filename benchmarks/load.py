@@ -87,7 +87,7 @@ def measure(tokenizer_json: Path) -> dict[str, Any]:
         "hf_bytes": _difference(memory_hf, memory_before),
         "ours_bytes": _difference(memory_ours, memory_hf),
         "peak_bytes": _difference(memory_peak, memory_hf),
-        "tables": {name: int(value) for name, value in explained["core"].items()},
+        "tables": {name: int(value) for name, value in explained["core"].items() if isinstance(value, int)},
     }
 
 

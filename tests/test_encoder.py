@@ -58,6 +58,9 @@ class FakeCore:
     def remember_prefixes(self, limit_bytes: int, **options: int) -> None:
         pass
 
+    def trust_seams(self) -> None:
+        pass
+
     def prefix_counters(self) -> dict[str, int]:
         return {}
 

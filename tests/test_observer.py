@@ -60,7 +60,7 @@ def test_each_call_counts_once(tokenizer: Any, told: Told, name: str) -> None:
 
 
 def test_calls_of_hf(tokenizer: Any, told: Told) -> None:
-    tokenizer(["a", "text"], is_split_into_words=True)
+    tokenizer(("a", "text"), is_split_into_words=True)
     assert told.routes == ["hf"]
     assert told.reasons == list(tokenizer.lopt.explain()["hf_calls"])
     with pytest.raises(TypeError):

@@ -50,6 +50,7 @@ def remembering(name: str, limit: int = 1 << 24, piece: int = 1, hash_bits: int 
     assert isinstance(pipeline, Pipeline), pipeline.reason
     core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
     core.remember_prefixes(limit, piece, hash_bits)
+    core.trust_seams()
     return core, tokenizer
 
 

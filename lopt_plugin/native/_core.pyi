@@ -121,6 +121,9 @@ class Core:
         hash_bits: fewer make pieces collide, for tests.
         """
 
+    def trust_seams(self) -> None:
+        """Says that texts were seen to keep their ids when taken apart at seams; beginnings are kept from then on."""
+
     def prefix_counters(self) -> dict[str, int]:
         """Counts of what is kept; empty where nothing is to be kept.
 
@@ -316,6 +319,7 @@ class WordPieceCore:
     ) -> None:
         """As `Core.remember_prefixes`."""
 
+    def trust_seams(self) -> None: ...
     def prefix_counters(self) -> dict[str, int]:
         """As `Core.prefix_counters`."""
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -106,13 +107,15 @@ class Core {
 
     // Keeps what texts begin with, up to so many bytes, for those that begin alike; to be called before the first `encode`.
     // `piece_characters`: of a piece, at least; `hash_bits`: see PrefixStore. Texts of less than two pieces, or less than
-    // `least_characters`, are encoded anew as fast.
+    // `least_characters`, are encoded anew as fast. Nothing is kept before `trust_seams`.
     void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits = 64, size_t least_characters = 0) {
         prefixes_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
         piece_characters_ = std::max<size_t>(piece_characters, 1);
         least_characters_ = std::max(least_characters, 2 * piece_characters_);
     }
     PrefixStore* prefixes() const { return prefixes_.get(); }
+    // The caller has seen that texts keep their ids when they are taken apart at seams.
+    void trust_seams() { trusts_seams_.store(true, std::memory_order_release); }
 
     // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`; where `recall` is asked for, those of
     // `space.recalled` come before. Throws LoneSurrogateError, or what the normalizer throws.
@@ -120,7 +123,8 @@ class Core {
         space.recalled.clear();
         space.divisions.clear();
         space.known = 0;
-        if (!options.recall || !prefixes_ || text.length < least_characters_) return encode_all(text, options, space, sink);
+        const bool recalls = options.recall && prefixes_ && text.length >= least_characters_ && trusts_seams_.load(std::memory_order_acquire);
+        if (!recalls) return encode_all(text, options, space, sink);
         recall(text, options, space);
         EncodeOptions of_rest = options;
         of_rest.inside |= space.known > 0;
@@ -717,6 +721,7 @@ class Core {
     }
 
     std::unique_ptr<PrefixStore> prefixes_;  // null: nothing is kept
+    std::atomic<bool> trusts_seams_{false};
     size_t piece_characters_ = 0, least_characters_ = 0;
     std::unique_ptr<const Method> method_;
     const Encoder& encoder_;

@@ -143,6 +143,7 @@ class PythonCore {
     void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters) {
         core_->remember_prefixes(limit_bytes, piece_characters, hash_bits, least_characters);
     }
+    void trust_seams() { core_->trust_seams(); }
     // Counters of what texts begin with, by name; empty where nothing is kept.
     nb::dict prefix_counters() const {
         nb::dict result;
@@ -191,6 +192,7 @@ class PythonCore {
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
                  nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
+            .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
             .def("spoil_prefixes", &PythonCore::spoil_prefixes, nb::arg("texts"));
     }
