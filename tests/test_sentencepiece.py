@@ -124,7 +124,7 @@ def test_runs_of_blanks() -> None:
 
 
 def _with_runs_as_added_tokens(rng: random.Random) -> Tokenizer:
-    """Runs of newlines and tabs as added tokens, not all of the lengths that BPE makes, some with flags or neighbours."""
+    """Runs of newlines and tabs as added tokens, not of all lengths that BPE makes, some with flags or neighbours."""
     names = dict.fromkeys(["<unk>", "\n", "\t", "a", "b", SIGN, "ab", f"{SIGN}a"])
     merges = [("a", "b"), (SIGN, "a")]
     for character in "\n\t":
