@@ -123,6 +123,50 @@ def test_runs_of_blanks() -> None:
     assert 50 < separate < 350
 
 
+def _with_runs_as_added_tokens(rng: random.Random) -> Tokenizer:
+    """Runs of newlines and tabs as added tokens, not of all lengths that BPE makes, some with flags or neighbours."""
+    names = dict.fromkeys(["<unk>", "\n", "\t", "a", "b", SIGN, "ab", f"{SIGN}a"])
+    merges = [("a", "b"), (SIGN, "a")]
+    for character in "\n\t":
+        for n in range(2, rng.choice([2, 3, 6, 20])):
+            k = rng.randint(1, n - 1)
+            if character * k in names and character * (n - k) in names:
+                merges.insert(rng.randint(0, len(merges)), (character * k, character * (n - k)))
+                names[character * n] = None
+    if rng.random() < 0.2:
+        merges.insert(rng.randint(0, len(merges)), rng.choice([("\n", "a"), ("b", "\n"), ("\n", "\t"), ("\n", SIGN)]))
+    for left, right in merges:
+        names[left + right] = None
+    vocabulary = {name: number for number, name in enumerate(names)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, unk_token="<unk>", fuse_unk=rng.random() < 0.5))
+    tokenizer.normalizer = rng.choice([REPLACE, REPLACE, normalizers.Sequence([PREPEND, REPLACE])])
+    tokens = [AddedToken("<b>", normalized=rng.random() < 0.2, lstrip=rng.random() < 0.1, rstrip=rng.random() < 0.1)]
+    for character in rng.choice(["\n", "\t", "\n\t"]):
+        most = rng.choice([1, 2, 5, 19])
+        tokens += [AddedToken(character * n, normalized=False) for n in range(1, most + 1) if rng.random() < 0.97]
+    if rng.random() < 0.1:
+        tokens.append(AddedToken("\n<b>", normalized=False))
+    tokenizer.add_tokens(tokens)
+    if rng.random() < 0.1:
+        tokenizer.add_special_tokens([AddedToken("\n", normalized=False)])
+    return tokenizer
+
+
+def test_runs_as_added_tokens() -> None:
+    """Those that are pieces anyway stay in their stretch, others bound it."""
+    for seed in range(300):
+        rng = random.Random(f"runs {seed}")
+        tokenizer = _with_runs_as_added_tokens(rng)
+        core = _core(tokenizer)
+        runs = [character * n for character in "\n\t" for n in (1, 1, 2, 3, 5, 6, 19, 20, 21, 45)]
+        parts = ["a", "b", "ab", " ", "  ", "<b>", "<", "?", "é", *runs]
+        texts = ["".join(rng.choices(parts, k=rng.randint(1, 40))) for _ in range(12)]
+        for text, ids in zip(texts, expected(tokenizer, texts), strict=True):
+            chunk = rng.randint(1, 40)
+            found = (core.encode(text), core.encode(text, 2, chunk))
+            assert (seed, text, chunk, found) == (seed, text, chunk, (ids, ids))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_blanks_and_signs(name: str) -> None:
     core, reference = native_cores.core_and_reference(name)

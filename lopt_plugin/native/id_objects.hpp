@@ -6,24 +6,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
-#include <vector>
 
 #include "id_buffer.hpp"
 #include "id_tally.hpp"
+#include "table.hpp"
 
 namespace lopt {
 
 class IdObjects {
   public:
     // Holds the interpreter lock, as do all members.
-    explicit IdObjects(uint32_t largest) : objects_(size_t{largest} + 1) {
+    explicit IdObjects(uint32_t largest) : objects_(size_t{largest} + 1, nullptr) {
         for (size_t id = 0; id < objects_.size(); id++) {
             objects_[id] = PyLong_FromSize_t(id);
             if (!objects_[id]) throw std::bad_alloc();
         }
     }
     ~IdObjects() {
-        for (PyObject* object : objects_) Py_XDECREF(object);
+        for (size_t id = 0; id < objects_.size(); id++) Py_XDECREF(objects_[id]);
     }
     IdObjects(const IdObjects&) = delete;
     IdObjects& operator=(const IdObjects&) = delete;
@@ -103,11 +103,11 @@ class IdObjects {
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     // The integers from 0 to `largest`.
-    const std::vector<PyObject*>& integers() const { return objects_; }
+    const Table<PyObject*>& integers() const { return objects_; }
     size_t bytes() const { return objects_.size() * (sizeof(PyObject*) + 32); }
 
   private:
-    std::vector<PyObject*> objects_;
+    Table<PyObject*> objects_;
 };
 
 }  // namespace lopt

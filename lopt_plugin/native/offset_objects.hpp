@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "alignment.hpp"
+#include "table.hpp"
 
 namespace lopt {
 
@@ -30,7 +31,7 @@ class GarbageCollectionWaits {
 class OffsetObjects {
   public:
     // `integers`: the first ones, from 0 on, which outlive this; a reference to one costs less than a new one as well.
-    explicit OffsetObjects(const std::vector<PyObject*>& integers) : integers_(integers) {}
+    explicit OffsetObjects(const Table<PyObject*>& integers) : integers_(integers) {}
     ~OffsetObjects() {
         for (PyObject* tuple : kept_) Py_XDECREF(tuple);
     }
@@ -88,7 +89,7 @@ class OffsetObjects {
         return nullptr;
     }
 
-    const std::vector<PyObject*>& integers_;
+    const Table<PyObject*>& integers_;
     mutable std::vector<PyObject*> kept_;  // by begin and length; null where none was made yet
 };
 

@@ -23,11 +23,11 @@ struct WordKey {
     uint64_t low, high;
     bool operator==(const WordKey&) const = default;
     bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
-    bool is_byte() const { return is_short() && low >> 8 == ~uint64_t{0} >> 8; }
     bool is_character() const {
         const unsigned lead = low & 0xFF, bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-        return is_short() && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
+        return is_short() && (lead < 0x80 || lead >= 0xC0) && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
     }
+    bool is_ascii_character() const { return is_character() && (low & 0xFF) < 0x80; }
     uint64_t hash() const { return hash_words(low, high); }
 };
 
@@ -135,19 +135,19 @@ class WordTable {
     // A longer word takes two of them: the second holds the high half of its key.
 
     // Low ids are the frequent ones, of merges and of characters among themselves; but SentencePiece numbers characters
-    // last. There the two take turns, behind the characters of one byte.
+    // last. There the two take turns, behind the characters of ASCII.
     static void sort_by_frequency(std::vector<Item>& items) {
         const auto id = [](const Item& item) { return item.id & ~WHOLE_ONLY; };
         std::sort(items.begin(), items.end(), [id](const Item& a, const Item& b) { return id(a) < id(b); });
-        const auto count_bytes = [](auto from, auto to) { return std::count_if(from, to, [](const Item& item) { return item.key.is_byte(); }); };
+        const auto count_ascii = [](auto from, auto to) { return std::count_if(from, to, [](const Item& item) { return item.key.is_ascii_character(); }); };
         const auto middle = items.begin() + static_cast<ptrdiff_t>(items.size() / 2);
-        if (count_bytes(middle, items.end()) <= count_bytes(items.begin(), middle)) return;
+        if (count_ascii(middle, items.end()) <= count_ascii(items.begin(), middle)) return;
         std::vector<std::pair<size_t, Item>> ranked;
         ranked.reserve(items.size());
         size_t characters = 0, others = 0;
         for (const Item& item : items) {
             const size_t rank = item.key.is_character() ? characters++ : others++;
-            ranked.emplace_back(item.key.is_byte() ? 0 : rank, item);
+            ranked.emplace_back(item.key.is_ascii_character() ? 0 : rank, item);
         }
         std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         std::transform(ranked.begin(), ranked.end(), items.begin(), [](const auto& item) { return item.second; });
