@@ -113,6 +113,39 @@ def test_pieces_are_kept_the_second_time_and_found_the_third() -> None:
     assert saved[-1] > len(text)
 
 
+def test_a_text_that_leaves_another_in_its_midst() -> None:
+    """It is known up to there; what it goes on with is kept at once, as it is shorter than what is known."""
+    core, tokenizer = remembering("tiny_qwen2", piece=16)
+
+    def saved(text: str) -> int:
+        before = core.prefix_counters()["bytes_saved"]
+        assert core.encode(text) == ids_of(tokenizer, text)
+        return int(core.prefix_counters()["bytes_saved"] - before)
+
+    trunk = "".join(f"the quick brown fox {number} jumps over the lazy dog " for number in range(100))
+    assert saved(trunk) == saved(trunk) == 0
+    for place in (1000, 2000, 3001, 3500):
+        branch = trunk[:place] + "another fox sleeps " * 30
+        assert place - 40 < saved(branch) <= place
+        assert saved(branch + "and dreams") > len(branch) - 40
+        assert saved(branch[:-20]) > len(branch) - 60
+    assert saved(trunk) > len(trunk) - 40
+
+
+def test_turns_become_few_runs() -> None:
+    """Each piece is counted once, however often it is copied; lists and arrays are the oracle's at every turn."""
+    core, tokenizer = remembering("tiny_qwen2", piece=16)
+    rng = random.Random(1)
+    text = ""
+    for _ in range(60):
+        text += "".join(rng.choices([*WORDS, "\U0001f469"], k=40))
+        expected = ids_of(tokenizer, text)
+        assert core.encode(text) == expected
+        assert core.encode_array(text).tolist() == expected
+        counters = core.prefix_counters()
+        assert counters["pieces"] == counters["insertions"] <= len(text) / 16
+
+
 def test_the_least_recently_used_goes_first() -> None:
     def known(text: str) -> bool:
         before = core.prefix_counters()["bytes_saved"]

@@ -114,11 +114,13 @@ class Core:
     ) -> None:
         """Keeps what texts begin with, and its ids, for those that begin alike. To be called before any `encode`.
 
-        A piece of a text is kept, with all behind it, when it comes a second time behind what is known.
+        What follows on a part that is known is kept at once if it is no longer than that part, and else, as all that
+        begins with nothing known, when it comes a second time.
 
         limit_bytes: most memory for that; what was not used for longest is dropped.
-        piece_characters: a text is kept in pieces of that length or somewhat more; texts of less than two are not.
+        piece_characters: a text is known piece by piece, of that length or somewhat more.
         hash_bits: fewer make pieces collide, for tests.
+        least_characters: texts that are shorter, or shorter than two pieces, are neither kept nor looked up.
         """
 
     def trust_seams(self) -> None:
@@ -128,11 +130,12 @@ class Core:
         """Counts of what is kept; empty where nothing is to be kept.
 
         lookups, hits: texts that were long enough, and those of which a part was known; bytes_saved: UTF-8 that was
-        not tokenized again; insertions, evictions, collisions, corrupted: of pieces; pieces, bytes, limit_bytes: now.
+        not tokenized again; insertions, evictions, corrupted: of pieces; collisions: of runs of pieces; pieces, bytes,
+        limit_bytes: now.
         """
 
     def spoil_prefixes(self, texts: bool) -> None:
-        """Changes a bit of the text, or of the ids, of every piece that is kept; for tests."""
+        """Changes a bit of the text, or of the ids, of every run of pieces that is kept; for tests."""
 
     def encode_batch(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
