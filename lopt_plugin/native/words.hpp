@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "hash.hpp"
@@ -142,15 +141,14 @@ class WordTable {
         const auto count_ascii = [](auto from, auto to) { return std::count_if(from, to, [](const Item& item) { return item.key.is_ascii_character(); }); };
         const auto middle = items.begin() + static_cast<ptrdiff_t>(items.size() / 2);
         if (count_ascii(middle, items.end()) <= count_ascii(items.begin(), middle)) return;
-        std::vector<std::pair<size_t, Item>> ranked;
-        ranked.reserve(items.size());
-        size_t characters = 0, others = 0;
-        for (const Item& item : items) {
-            const size_t rank = item.key.is_character() ? characters++ : others++;
-            ranked.emplace_back(item.key.is_ascii_character() ? 0 : rank, item);
+        std::vector<Item> sorted, characters, others;
+        sorted.reserve(items.size());
+        for (const Item& item : items) (item.key.is_ascii_character() ? sorted : item.key.is_character() ? characters : others).push_back(item);
+        for (size_t k = 0; k < std::max(characters.size(), others.size()); k++) {
+            if (k < others.size()) sorted.push_back(others[k]);
+            if (k < characters.size()) sorted.push_back(characters[k]);
         }
-        std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        std::transform(ranked.begin(), ranked.end(), items.begin(), [](const auto& item) { return item.second; });
+        items.swap(sorted);
     }
     static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
         const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
