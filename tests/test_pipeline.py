@@ -455,6 +455,7 @@ def rebuilt(pre_tokenizer: PreTokenizer, use_byte_level: bool = True) -> pre_tok
         "whole": [],
         "deepseek_v3": [Refinement(f"deepseek_{part}", "isolated") for part in ("numbers", "cjk", "main")],
         "falcon": [Refinement("punctuation", "contiguous"), Refinement("gpt2", "isolated")],
+        "clip": [Refinement("clip", "removed", invert=True)],  # what lies between its matches is left out
     }
     first = scanners.get(pre_tokenizer.scanner, [Refinement(pre_tokenizer.scanner, "isolated")])
     prefix_only = pre_tokenizers.Metaspace(replacement=" ", prepend_scheme="always", split=False)
@@ -593,6 +594,8 @@ def test_merges_are_read_from_their_json_as_they_are() -> None:
     assert split is not None
     assert json.loads(split[0]) | {"merges": list(split[1])} == json.loads(state)
     assert split[1] == merges
+    assert len(split[1]) == len(merges)
+    assert [len(Merges(text)) for text in (b"[]", b'["a b"]', b'["a b","c d"]', b'[["a","b"]]')] == [0, 1, 2, 1]
 
     def tables(merges: Any) -> Any:
         core = native_cores.make_core(vocabulary, merges, unknown_characters=("?", False, False))
