@@ -13,8 +13,8 @@ Merge = str | list[str]
 class Merges(Sequence[Merge]):
     """By rank; each [left, right], or "left right" in older files. Read only when someone looks at one of them.
 
-    text: the JSON of the list, without blanks. The native core reads it for itself: making Python objects of it takes as
-        long as building the core's tables.
+    text: the JSON of the list, without blanks. The native core reads it for itself, because making Python objects of it
+        takes as long as building the core's tables.
     """
 
     def __init__(self, text: bytes) -> None:
