@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import tokenizers
@@ -29,6 +29,9 @@ from .row_encoding import Columns, RowRequest, encode_rows
 from .row_kinds import Arrays, Kind, Lists
 from .settings import Settings
 from .token_batch import TokenBatch
+
+if TYPE_CHECKING:
+    from .left_settings import LeftSettings
 
 logger = logging.getLogger("lopt_plugin")
 _T = TypeVar("_T")
@@ -56,6 +59,9 @@ class Encoder:
         self.hf_calls: Counter[str] = Counter()
         self.verified_calls = 0
         self.observer: Observer | None = None
+        # What the calls of the tokenizer since the last one of transformers would have set; None if there were none. It
+        # stands here, not in the tokenizer, whose pickle (and hash of it, by datasets) is the same before and after.
+        self.left: LeftSettings | None = None
         self._verify_due = 0.0
         self._gpu = GpuUse(backend, self.settings)
         self._snapshot: Snapshot | None = None

@@ -49,8 +49,6 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
 
     _lopt_encoder: Encoder | None = None
     _lopt_settings: Settings | None = None
-    # What the calls since the last one of transformers would have set; None if there were none.
-    _lopt_left: LeftSettings | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -66,6 +64,11 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             encoder = self._lopt_bind()
         encoder.split_special_tokens = bool(self.split_special_tokens)
         return encoder
+
+    @property
+    def _lopt_left(self) -> LeftSettings | None:
+        encoder = self._lopt_encoder
+        return None if encoder is None else encoder.left
 
     def _lopt_bind(self) -> Encoder:
         settings = self._lopt_settings or Settings.read()
@@ -227,7 +230,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             call = CallSettings(strategy, limit, stride, self.truncation_side, padding)
         left = self._lopt_left
         if left is None or left.call != call:
-            self.__dict__["_lopt_left"] = LeftSettings(self._tokenizer, call)
+            self.lopt.left = LeftSettings(self._tokenizer, call)
 
     def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -244,7 +247,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             if not TRANSFORMERS_4:
                 encoder.count_hf_call(str(reason))
         hf = super()._encode_plus
-        self.__dict__.pop("_lopt_left", None)
+        encoder.left = None
         return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(text, text_pair, *args, **kwargs)))
 
     def _lopt_encode(self, rows: list[Row], batched: bool, wanted: Wanted) -> BatchEncoding:
@@ -457,7 +460,7 @@ class EncodingCalls4(EncodingCalls):
             encoder = self.lopt
             encoder.count_hf_call(str(reason))
         hf = super()._batch_encode_plus
-        self.__dict__.pop("_lopt_left", None)
+        encoder.left = None
         return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(batch_text_or_text_pairs, *args, **kwargs)))
 
 

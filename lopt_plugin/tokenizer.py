@@ -27,7 +27,7 @@ from .settings import SETTING_NAMES, Settings
 
 logger = logging.getLogger("lopt_plugin")
 
-_OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings", "_lopt_left")
+_OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
 
 
 def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> PreTrainedTokenizerFast:
@@ -84,9 +84,10 @@ class LoptMixin(EncodingCalls4 if TRANSFORMERS_4 else EncodingCalls):  # type: i
 
     def _lopt_original(self) -> PreTrainedTokenizerFast:
         """The tokenizer as an object of the class it had before, sharing the Rust tokenizer and every attribute."""
-        left = self.__dict__.pop("_lopt_left", None)
+        left = self._lopt_left
         if left is not None:
             left.settle(self.lopt.hf)
+            self.lopt.left = None
         original_class = self._lopt_original_class
         original = original_class.__new__(original_class)
         original.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _OWN_ATTRIBUTES})
