@@ -111,6 +111,8 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
         contents = [token.content for token in pipeline.added_tokens]
         native.seam_texts = functools.partial(hard_texts, contents)
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
+        if checked.mismatch is None and settings.prefix_cache_mb:
+            native.takes_apart()  # the core keeps no beginnings until seams were tried
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic in the Rust library is no Exception

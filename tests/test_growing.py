@@ -21,6 +21,7 @@ from test_native_chunks import SHORT_TEXTS
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
+from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.row_encoding import RowRequest
 from lopt_plugin.row_kinds import Arrays, Lists
 from lopt_plugin.settings import Settings
@@ -423,10 +424,9 @@ def test_where_hf_does_the_work(name: str) -> None:
 
 
 def test_seams_that_do_not_hold_are_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
-    native = encoder.snapshot().native
-    assert native is not None
-    monkeypatch.setattr(native, "_by_parts", lambda text: [])
+    with monkeypatch.context() as broken:
+        broken.setattr(NativeRoute, "_by_parts", lambda self, text: [])
+        encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
     growing = encoder.incremental()
     growing.append("one two three")
     assert growing.ids == expected(encoder, "one two three")

@@ -76,7 +76,6 @@ class NativeRoute:
         that is longer than the core takes.
         """
         try:
-            self._check_seams(len(text))
             if limit is not None and not keep_end and self.is_over_long(text, limit):
                 kept = max(0, limit - self.special_tokens_added if add_special_tokens else limit)
                 threads = self.threads_for(_FIRST_OF_CHARS * kept)
@@ -88,11 +87,6 @@ class NativeRoute:
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
         return self.finished(ids, add_special_tokens, limit, keep_end)
-
-    def _check_seams(self, chars: int) -> None:
-        """Before the first text whose beginning might be kept: the core keeps nothing until seams were tried."""
-        if chars >= _KEPT_FROM_CHARS and self._takes_apart is None and self.settings.prefix_cache_mb:
-            self.takes_apart()
 
     def is_over_long(self, text: str, limit: int) -> bool:
         """Whether a text that is cut to its first `limit` ids is better not encoded to its end."""
@@ -137,7 +131,6 @@ class NativeRoute:
 
     def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
         threads, chunk_chars = self._threads_and_chunk(len(text))
-        self._check_seams(len(text))
         try:
             ids: Ids = self.core.encode_array(text, threads, chunk_chars, split_special_tokens)
         except ValueError as error:
