@@ -258,7 +258,8 @@ def test_architectures_with_a_mode_of_their_own(
     config = ModelConfig(str(folder), tokenizer_mode=mode)
     assert config.tokenizer_mode == ("hf" if mode == "hf" else "deepseek_v32")
     assert engine._accelerate_every_mode() == (mode == "lopt")
-    assert [record.levelname for record in log.records] == (["WARNING"] if mode == "lopt" else [])
+    ours = [record.levelname for record in log.records if record.name == engine.logger.name]  # others' may reach it too
+    assert ours == (["WARNING"] if mode == "lopt" else [])
     if mode == "lopt":
         assert "DeepseekV32ForCausalLM" in log.text
         assert "'deepseek_v32'" in log.text
