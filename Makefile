@@ -29,12 +29,14 @@ test-examples: environment
 	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev,ray,datasets]"
 	LOPT_REQUIRE_RAY=1 LOPT_REQUIRE_DATASETS=1 .venv/bin/pytest tests/test_ray.py tests/test_datasets.py
 
-# LOPT_REQUIRE_VLLM: without vLLM these tests fail instead of being skipped.
+# LOPT_REQUIRE_VLLM: without vLLM these tests fail instead of being skipped. The last ones are run again because torch is
+# there, which test-core has not: tensors are torch's.
 test-engines: wheel
 	examples/vllm_demo/environment.sh .venv-vllm cpu
 	.venv-vllm/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
 	.venv-vllm/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
 	LOPT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/engines tests/test_vllm_registration.py --durations=5
+	.venv-vllm/bin/pytest tests/test_interface_grid.py tests/test_padding.py
 
 # LOPT_REQUIRE_SGLANG: as above.
 test-sglang: wheel
@@ -59,8 +61,9 @@ test-sanitize: environment
 # Needs pytest, tokenizers, transformers, torch and triton, and the native core in the checkout or installed; no network.
 # With a GPU, and compute-sanitizer on PATH, a small batch runs under memcheck and racecheck; else the summary says why not.
 gpu-test:
-	$(PYTHON) -c "import torch; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
-	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) -m pytest -p no:cacheprovider tests/test_gpu_*.py
+	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
+	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
+		tests/test_gpu_*.py tests/test_padding.py
 
 demo:
 	examples/vllm_demo/environment.sh .venv-demo

@@ -23,8 +23,9 @@ from report import Plot, Table
 
 WIDTH = 120
 BEGINNING = """\
-Written by `make bench`; [README.md](README.md) says how it is measured. The ids of every row were compared with those
-of the installed `tokenizers` before its figures were shown, and a row that differs has none."""
+Written by `make bench`, whole or in parts: each section names its command. [README.md](README.md) says how it is
+measured. The ids of every row were compared with those of the installed `tokenizers` before its figures were shown, and
+a row that differs has none."""
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from required import module_or_skip, skip_without
 
-torch = pytest.importorskip("torch")
+torch = module_or_skip("torch", "LOPT_REQUIRE_KERNELS")
+skip_without("triton", "LOPT_REQUIRE_KERNELS")
 if not torch.cuda.is_available():
     if "triton" in sys.modules and not os.environ.get("TRITON_INTERPRET"):
-        pytest.skip("triton is loaded already, not as an interpreter: TRITON_INTERPRET=1", allow_module_level=True)
+        reason = "triton is loaded already, not as an interpreter: TRITON_INTERPRET=1"
+        if os.environ.get("LOPT_REQUIRE_KERNELS"):
+            pytest.fail(reason)
+        pytest.skip(reason, allow_module_level=True)
     os.environ["TRITON_INTERPRET"] = "1"
-pytest.importorskip("triton")
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 DEVICE = "cpu" if INTERPRETED else "cuda"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -14,13 +13,11 @@ import corpus
 import own_process
 import pytest
 from command import model_folder
+from required import module_or_skip
 
 import lopt_plugin
 
-if importlib.util.find_spec("datasets") is None and not os.environ.get("LOPT_REQUIRE_DATASETS"):
-    pytest.skip("datasets is not installed", allow_module_level=True)
-
-import datasets
+datasets = module_or_skip("datasets", "LOPT_REQUIRE_DATASETS")
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "datasets_map.py"
 THREADS = 3

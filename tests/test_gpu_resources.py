@@ -7,8 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from required import skip_without
 
-pytest.importorskip("triton")
+skip_without("triton", "LOPT_REQUIRE_KERNELS")
 
 
 @pytest.mark.parametrize("architecture", [80, 90])
@@ -17,7 +18,7 @@ def test_kernels_compile_and_do_not_spill(architecture: int) -> None:
     command = [sys.executable, "-m", "lopt_plugin.triton_kernels.resources", str(architecture)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     print(done.stdout)  # for pytest -s
-    if "has no cuobjdump" in done.stderr:
+    if "has no cuobjdump" in done.stderr and not os.environ.get("LOPT_REQUIRE_KERNELS"):
         pytest.skip(done.stderr.strip())
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"sm_{architecture}" in done.stdout

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import corpus
 import own_process
 import pyarrow
-import pytest
 from command import lopt, model_folder
 from pyarrow import parquet
+from required import skip_without
 
 from lopt_plugin.corpus.manifest import Manifest
 from lopt_plugin.corpus.shards import read_shard
 
-if importlib.util.find_spec("ray") is None and not os.environ.get("LOPT_REQUIRE_RAY"):
-    pytest.skip("Ray is not installed", allow_module_level=True)
+skip_without("ray", "LOPT_REQUIRE_RAY")
 
 # Starting Ray takes longer than the rest: one start for everything.
 SCRIPT = """

@@ -16,6 +16,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from required import module_or_skip
 
 from lopt_plugin.engines import sglang as engine
 
@@ -50,7 +51,7 @@ def test_a_broken_host_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog:
 def sglang() -> Any:
     """The module, with its plugins loaded."""
     os.environ.update(ON_CPU)
-    module = pytest.importorskip("sglang", reason="sglang is not installed")
+    module = module_or_skip("sglang", "LOPT_REQUIRE_SGLANG")
     assert engine.tokenizer_backend() == "lopt"
     return module
 

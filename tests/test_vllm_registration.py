@@ -16,6 +16,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from required import module_or_skip
 
 from lopt_plugin.engines import vllm as engine
 
@@ -48,7 +49,7 @@ def test_a_broken_host_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog:
 @pytest.fixture(scope="module")
 def vllm() -> Any:
     """The module, with the plugin registered."""
-    module = pytest.importorskip("vllm", reason="vllm is not installed")
+    module = module_or_skip("vllm", "LOPT_REQUIRE_VLLM")
     engine.register()
     return module
 

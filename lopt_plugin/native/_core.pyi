@@ -41,60 +41,9 @@ class GrowingWord:
     def ids(self) -> list[int]:
         """Its ids, in time that grows with them only."""
 
-class Core:
-    """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
+class _AnyCore:
+    """What the cores have in common; at run time they have no base."""
 
-    vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
-    merges: "left right" or [left, right], by rank; or the JSON of such a list.
-    class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
-    byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
-    refinements: (matcher, behavior, invert, after_byte_level).
-    normalizer: steps in order, each a tuple:
-        ("form", "NFC", function, align), or another form's name; the function normalizes, and is asked about short
-            texts only; align, which may be left out: for a text, the characters of it that each character of its
-            normalized form came from; without it, offsets of texts that may change raise OffsetsUnknownError;
-        ("characters", [(code point, what it becomes), ...]), all characters that the step changes;
-        ("replace", text, by);
-        ("replace_runs", characters, least, each, by): runs of so many of these characters, or, each, every single one;
-        ("strip", white space, left, right);
-        ("prepend", text);
-        ("reference", function): the function is asked about whole stretches.
-    form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
-    added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
-        normalized.
-    dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
-    end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
-    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as
-        they are, with U+2581 for the blank; None for a byte-level model.
-    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's blanks and U+2581 are one character,
-        from the normalizer on or only behind the added tokens; see pipeline.BlankNormalizer and pipeline.Metaspace.
-        Contents of normalized tokens then arrive with blanks for U+2581, where the normalizer makes them one.
-
-    Raises ValueError, with the reason, for what it cannot do exactly.
-    """
-
-    def __init__(
-        self,
-        *,
-        vocabulary: dict[str, int],
-        merges: list[str] | list[list[str]] | bytes,
-        ignore_merges: bool,
-        class_pages: bytes,
-        class_cells: bytes,
-        compose_pairs: bytes,
-        byte_classes: bytes,
-        scanner: str,
-        refinements: list[tuple[str, str, bool, bool]],
-        add_prefix_space: bool,
-        normalizer: list[NormalizerStep],
-        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
-        dropped_bytes: bytes = b"",
-        form_pages: bytes = b"",
-        form_cells: bytes = b"",
-        end_of_word_suffix: str = "",
-        unknown_characters: tuple[str | None, bool, bool] | None = None,
-        blank_signs: tuple[bool, bool, str] | None = None,
-    ) -> None: ...
     def encode(
         self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
     ) -> list[int]:
@@ -249,6 +198,64 @@ class Core:
     def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int:
         """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own."""
 
+    def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
+    def info(self) -> dict[str, int | bool]:
+        """Bytes of the tables and of the integer objects; of Core, whether words are matched or merged by rank."""
+
+class Core(_AnyCore):
+    """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
+
+    vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
+    merges: "left right" or [left, right], by rank; or the JSON of such a list.
+    class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
+    byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
+    refinements: (matcher, behavior, invert, after_byte_level).
+    normalizer: steps in order, each a tuple:
+        ("form", "NFC", function, align), or another form's name; the function normalizes, and is asked about short
+            texts only; align, which may be left out: for a text, the characters of it that each character of its
+            normalized form came from; without it, offsets of texts that may change raise OffsetsUnknownError;
+        ("characters", [(code point, what it becomes), ...]), all characters that the step changes;
+        ("replace", text, by);
+        ("replace_runs", characters, least, each, by): runs of so many of these characters, or, each, every single one;
+        ("strip", white space, left, right);
+        ("prepend", text);
+        ("reference", function): the function is asked about whole stretches.
+    form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
+    added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
+        normalized.
+    dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
+    end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
+    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as
+        they are, with U+2581 for the blank; None for a byte-level model.
+    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's blanks and U+2581 are one character,
+        from the normalizer on or only behind the added tokens; see pipeline.BlankNormalizer and pipeline.Metaspace.
+        Contents of normalized tokens then arrive with blanks for U+2581, where the normalizer makes them one.
+
+    Raises ValueError, with the reason, for what it cannot do exactly.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: dict[str, int],
+        merges: list[str] | list[list[str]] | bytes,
+        ignore_merges: bool,
+        class_pages: bytes,
+        class_cells: bytes,
+        compose_pairs: bytes,
+        byte_classes: bytes,
+        scanner: str,
+        refinements: list[tuple[str, str, bool, bool]],
+        add_prefix_space: bool,
+        normalizer: list[NormalizerStep],
+        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
+        dropped_bytes: bytes = b"",
+        form_pages: bytes = b"",
+        form_cells: bytes = b"",
+        end_of_word_suffix: str = "",
+        unknown_characters: tuple[str | None, bool, bool] | None = None,
+        blank_signs: tuple[bool, bool, str] | None = None,
+    ) -> None: ...
     def growing_word(self, text: str) -> GrowingWord | None:
         """A text that is one word without a seam, to which more is added; None where it is short, or no such word."""
 
@@ -267,10 +274,6 @@ class Core:
     def encode_word(self, data: bytes, by_rank: bool) -> list[int]:
         """BPE of one pre-token, by merge rank or by matching; both give the same."""
 
-    def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
-    def info(self) -> dict[str, int | bool]:
-        """Bytes of the tables and of the integer objects; whether words are matched or merged by rank."""
-
 class WordPieceIntervals:
     """As Intervals."""
 
@@ -279,7 +282,7 @@ class WordPieceIntervals:
 
 _WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
 
-class WordPieceCore:
+class WordPieceCore(_AnyCore):
     """Text to ids for one WordPiece pipeline. Immutable; shared by threads; survives fork.
 
     vocabulary: entry to id, all below 2**20 - 1.
@@ -307,109 +310,6 @@ class WordPieceCore:
         order: Callable[[str], str] | None,
         added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
     ) -> None: ...
-    def encode(
-        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
-    ) -> list[int]:
-        """As `Core.encode`."""
-
-    def encode_array(
-        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
-    ) -> npt.NDArray[np.int32]:
-        """`encode` as int32 [n]."""
-
-    def remember_prefixes(
-        self, limit_bytes: int, piece_characters: int = 1024, hash_bits: int = 64, least_characters: int = 0
-    ) -> None:
-        """As `Core.remember_prefixes`."""
-
-    def trust_seams(self) -> None: ...
-    def prefix_counters(self) -> dict[str, int]:
-        """As `Core.prefix_counters`."""
-
-    def spoil_prefixes(self, texts: bool) -> None:
-        """As `Core.spoil_prefixes`."""
-
-    def encode_batch(
-        self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
-
-    def pack(
-        self, texts: list[str], out: npt.NDArray[np.uint8], threads: int = 1, part_characters: int = 65536
-    ) -> npt.NDArray[np.int64]:
-        """As `Core.pack`."""
-
-    @overload
-    def encode_with_offsets(
-        self,
-        text: str,
-        threads: int = 1,
-        chunk_bytes: int = 0,
-        split_special_tokens: bool = False,
-        trim_blanks: bool = False,
-        spare_first: bool = False,
-        limit: int | None = None,
-        keep_end: bool = False,
-        as_lists: Literal[False] = False,
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
-    @overload
-    def encode_with_offsets(
-        self,
-        text: str,
-        threads: int = 1,
-        chunk_bytes: int = 0,
-        split_special_tokens: bool = False,
-        trim_blanks: bool = False,
-        spare_first: bool = False,
-        limit: int | None = None,
-        keep_end: bool = False,
-        *,
-        as_lists: Literal[True],
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids [n], and the characters of the text as it was given that each stands for, [n, 2]: begin and end.
-
-        limit: how many ids are kept at most, the last ones if keep_end.
-        trim_blanks: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
-            add_prefix_space.
-        Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
-        """
-
-    def encode_words(
-        self,
-        words: list[str],
-        split_special_tokens: bool = False,
-        with_offsets: bool = False,
-        trim_blanks: bool = False,
-        spare_first: bool = False,
-        as_lists: bool = False,
-    ) -> tuple[
-        npt.NDArray[np.int32] | list[int], npt.NDArray[np.int32], npt.NDArray[np.int32] | list[tuple[int, int]] | None
-    ]:
-        """Ids [n] of each word by itself, one after the other; how many each has, [words]; their offsets in it, [n, 2].
-
-        Raises what `encode_with_offsets` raises.
-        """
-    def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
-    def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None: ...
-    def encode_part(
-        self,
-        text: str,
-        begin: int = 0,
-        end: int | None = None,
-        inside: bool = False,
-        split_special_tokens: bool = False,
-        threads: int = 1,
-        chunk_bytes: int = 0,
-    ) -> list[int]: ...
-    def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
-    def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int: ...
-    def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]: ...
-    def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None: ...
-    def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int: ...
     def growing_word(self, text: str) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
-        """These are as those of `Core`."""
-
-    def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
-    def info(self) -> dict[str, int | bool]:
-        """Bytes of the tables and of the integer objects."""
+        """As `Core.intervals`."""

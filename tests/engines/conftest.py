@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from required import skip_without
 from vllm_process import API_SERVERS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vllm_demo"))
@@ -28,10 +27,7 @@ ARGUMENTS = (
 @pytest.fixture(scope="session", autouse=True)
 def vllm_is_installed() -> None:
     """Skips the engine tests where there is no vLLM, unless LOPT_REQUIRE_VLLM asks for it."""
-    if importlib.util.find_spec("vllm") is None:
-        if os.environ.get("LOPT_REQUIRE_VLLM"):
-            pytest.fail("LOPT_REQUIRE_VLLM is set, but vllm is not installed")
-        pytest.skip("vllm is not installed")
+    skip_without("vllm", "LOPT_REQUIRE_VLLM")
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from required import skip_without
 
-pytest.importorskip("prometheus_client")
+skip_without("prometheus_client", "LOPT_REQUIRE_VLLM")  # a need of vLLM
 
 SCRIPT = """
 import os, sys

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from required import skip_without
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 for folder in ("examples/vllm_demo", "examples/sglang_demo", "tests/engines"):
@@ -21,10 +20,7 @@ CONTEXT_LENGTH = 32_768
 @pytest.fixture(scope="session", autouse=True)
 def sglang_is_installed() -> None:
     """Skips these tests where there is no SGLang, unless LOPT_REQUIRE_SGLANG asks for it."""
-    if importlib.util.find_spec("sglang") is None:
-        if os.environ.get("LOPT_REQUIRE_SGLANG"):
-            pytest.fail("LOPT_REQUIRE_SGLANG is set, but sglang is not installed")
-        pytest.skip("sglang is not installed")
+    skip_without("sglang", "LOPT_REQUIRE_SGLANG")
 
 
 @pytest.fixture(scope="session")
