@@ -15,6 +15,7 @@
 #include "unknown_characters.hpp"
 #include "vocabulary.hpp"
 #include "word_encoder.hpp"
+#include "word_cache.hpp"
 #include "words.hpp"
 
 namespace lopt {
@@ -32,8 +33,8 @@ class Model {
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
-          tells_words_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS),
-          words_encoder_(words_, long_words_, merges_, matcher_, cache_) {
+          tells_words_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
+          words_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
         compatibility_.build_edges(merges_);
         link_shorter();
         if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
@@ -69,11 +70,13 @@ class Model {
     // Is the byte an entry, or one that is dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
     size_t bytes() const {
-        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + (character_runs_ ? character_runs_->bytes() : 0);
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes() +
+               (character_runs_ ? character_runs_->bytes() : 0);
     }
 
   private:
-    static constexpr size_t CACHE_SLOTS = 1 << 15;
+    // Enough for the new words of a million characters of many languages; larger ones cost more than they find.
+    static constexpr size_t CACHE_SLOTS = 1 << 17, LONG_CACHE_SLOTS = 1 << 14;
 
     Reproduction reproduce(const Vocabulary& vocabulary) {
         const auto& entries = vocabulary.entries();
@@ -166,6 +169,7 @@ class Model {
     WordTable words_;
     LongWordTable long_words_;
     WordCache cache_;
+    LongWordCache long_cache_;
     WordEncoder words_encoder_;
     std::optional<CharacterRuns> character_runs_;
     size_t longest_whole_ = 0;

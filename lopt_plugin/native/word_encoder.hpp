@@ -10,6 +10,7 @@
 #include "id_buffer.hpp"
 #include "matcher.hpp"
 #include "short_words.hpp"
+#include "word_cache.hpp"
 #include "words.hpp"
 
 namespace lopt {
@@ -100,8 +101,9 @@ struct Window {
 
 class WordEncoder {
   public:
-    WordEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache)
-        : words_(words), long_words_(long_words), merges_(merges), short_words_(merges), matcher_(matcher), cache_(cache),
+    WordEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache,
+                LongWordCache& long_cache)
+        : words_(words), long_words_(long_words), merges_(merges), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
           no_word_(words.prefetch(WordTable::NO_WORD)) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
@@ -230,10 +232,14 @@ class WordEncoder {
     }
 
     // Ids of a fresh miss, written to `found`; returns their number, or UNBOUNDED for a long piece.
-    uint32_t encode(const Window& window, const Window::Miss& miss, const ShortWords::Word* known, uint32_t* found) const {
+    uint32_t encode(const Window& window, Window::Miss& miss, const ShortWords::Word* known, uint32_t* found) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);
-        if (length > LONGEST_KEY) return Window::UNBOUNDED;
+        if (length > LONGEST_KEY) {
+            miss.hash = LongWordKey::hash(p, std::min<size_t>(length, LongWordKey::LONGEST));
+            long_cache_.prefetch(miss.hash);
+            return Window::UNBOUNDED;
+        }
         const uint32_t first = window.ids[miss.piece];
         const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
         if (id < WHOLE_ONLY) return *found = id, 1;
@@ -270,7 +276,7 @@ class WordEncoder {
                 const uint32_t count = window.misses[m++].count;
                 piece++;
                 if (count == Window::UNBOUNDED) {
-                    o = encode_long(window, stop, o);
+                    o = encode_long(window, window.misses[m - 1], o);
                     continue;
                 }
                 copy_some(window.found[m - 1], o);
@@ -294,13 +300,19 @@ class WordEncoder {
     }
 
     // Ids of a piece of more than LONGEST_KEY bytes, written to o, which has room for one a byte; returns their end.
-    uint32_t* encode_long(const Window& window, uint32_t piece, uint32_t* o) const {
-        const uint8_t* p = window.begin(piece);
-        const uint32_t length = window.length(piece);
-        const uint32_t id = window.is_whole(piece) ? long_words_.find(p, length) : NONE;
+    uint32_t* encode_long(const Window& window, const Window::Miss& miss, uint32_t* o) const {
+        const uint8_t* p = window.begin(miss.piece);
+        const uint32_t length = window.length(miss.piece);
+        const uint32_t id = window.is_whole(miss.piece) ? long_words_.find(p, length) : NONE;
         if (id != NONE) return *o = id, o + 1;
-        return matcher_.encode(p, length, o);
+        if (length > LongWordKey::LONGEST) return matcher_.encode(p, length, o);
+        const LongWordKey key(p, length);
+        if (const size_t cached = long_cache_.find(key, miss.hash, o)) return o + cached;
+        uint32_t* const end = matcher_.encode(p, length, o);
+        long_cache_.insert(key, miss.hash, o, static_cast<size_t>(end - o));
+        return end;
     }
+    static_assert(LongWordCache::MAX_IDS <= Window::COPIED && WordCache::MAX_IDS <= Window::COPIED, "what a look-up overwrites");
 
     const WordTable& words_;
     const LongWordTable& long_words_;
@@ -308,6 +320,7 @@ class WordEncoder {
     ShortWords short_words_;
     const Matcher& matcher_;
     WordCache& cache_;
+    LongWordCache& long_cache_;
     KeyMasks masks_;
     uint32_t no_word_;
 };

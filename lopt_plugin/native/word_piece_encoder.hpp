@@ -11,6 +11,7 @@
 #include "text.hpp"
 #include "word_characters.hpp"
 #include "word_piece.hpp"
+#include "word_cache.hpp"
 #include "words.hpp"
 
 namespace lopt {
@@ -37,7 +38,7 @@ class WordPieceEncoder {
 
     // items: the vocabulary, names in UTF-8.
     WordPieceEncoder(const WordCharacters& characters, const WordPiece& model, const std::vector<VocabularyItem>& items)
-        : characters_(characters), model_(model), scanner_(characters), table_(whole_words(items)), cache_(CACHE_SLOTS), lone_(LONE_CHARACTERS, NONE) {
+        : characters_(characters), model_(model), scanner_(characters), table_(whole_words(items)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS), lone_(LONE_CHARACTERS, NONE) {
         find_lone_characters();
     }
 
@@ -67,12 +68,12 @@ class WordPieceEncoder {
     // End of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
-    size_t bytes() const { return table_.bytes() + cache_.bytes() + lone_.bytes(); }
+    size_t bytes() const { return table_.bytes() + cache_.bytes() + long_cache_.bytes() + lone_.bytes(); }
 
   private:
     // Words that are looked up together: enough for their cache misses to overlap, few enough for the L1 cache.
     static constexpr uint32_t BLOCK = 256;
-    static constexpr size_t CACHE_SLOTS = 1 << 15;
+    static constexpr size_t CACHE_SLOTS = 1 << 15, LONG_CACHE_SLOTS = 1 << 14;
     static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // memory that one long word needed is not kept for ever
     static constexpr uint32_t LONE_CHARACTERS = 0x10000;
 
@@ -164,7 +165,7 @@ class WordPieceEncoder {
     void encode(Workspace& space, const Workspace::Miss& miss, IdBuffer& out) const {
         const uint8_t* p = space.words.begin(miss.word);
         const uint32_t length = space.words.length(miss.word);
-        if (length > LONGEST_KEY) return encode_raw_word(p, p + length, space.normalized, out);
+        if (length > LONGEST_KEY) return encode_long(p, length, space.normalized, out);
         if (miss.more) {
             const uint32_t id = table_.find(miss.key, miss.hash);
             if (id != NONE) return out.push(id);
@@ -175,6 +176,19 @@ class WordPieceEncoder {
         const size_t before = out.size();
         encode_raw_word(p, p + length, space.normalized, out);
         cache_.insert(miss.key, miss.hash, out.data() + before, out.size() - before);
+    }
+
+    // A word of more than LONGEST_KEY bytes.
+    void encode_long(const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized, IdBuffer& out) const {
+        if (length > LongWordKey::LONGEST) return encode_raw_word(p, p + length, normalized, out);
+        const LongWordKey key(p, length);
+        const uint64_t hash = LongWordKey::hash(p, length);
+        uint32_t* const o = out.reserve(SLACK);
+        const size_t cached = long_cache_.find(key, hash, o);
+        if (cached) return out.set_end(o + cached);
+        const size_t before = out.size();
+        encode_raw_word(p, p + length, normalized, out);
+        long_cache_.insert(key, hash, out.data() + before, out.size() - before);
     }
 
     // Normalizes and matches [p, end); `normalized` is working space.
@@ -267,7 +281,8 @@ class WordPieceEncoder {
         return found;
     }
 
-    static constexpr size_t SLACK = 16;  // ids that a copy may write too much, or a slot of the cache holds
+    static constexpr size_t SLACK = 16;  // ids that a copy may write too much, or a slot of a cache holds
+    static_assert(LongWordCache::MAX_IDS <= SLACK && WordCache::MAX_IDS <= SLACK);
 
     const WordCharacters& characters_;
     const WordPiece& model_;
@@ -275,6 +290,7 @@ class WordPieceEncoder {
     KeyMasks masks_;
     WordTable table_;
     mutable WordCache cache_;
+    mutable LongWordCache long_cache_;
     Table<uint32_t> lone_;  // the id of each character of three bytes that stands alone and has one; else NONE
 };
 

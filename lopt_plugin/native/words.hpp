@@ -1,9 +1,8 @@
-// Whole words of up to 16 bytes to ids: read-only tables of vocabulary entries, and a bounded cache for other words.
+// Whole words to ids: read-only tables of vocabulary entries.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -174,64 +173,6 @@ class WordTable {
     Table<ShortSlot> memory_;  // one more at the end, for the read past the last
     size_t region_ = 0;        // bytes of each region, a power of two
     unsigned shift_ = 0;
-};
-
-// Words that are no entries, with the ids that BPE gave them. Direct-mapped, of fixed size, shared by all threads
-// without locks: each slot is a sequence lock made of relaxed atomics. A lost or overwritten word costs time only.
-class WordCache {
-  public:
-    static constexpr size_t MAX_IDS = 10;
-
-    explicit WordCache(size_t slots) : mask_(power_of_two_at_least(slots) - 1) { slots_.assign_default(mask_ + 1); }
-
-    void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
-    // Number of ids written to `out`, 0 if the word is not there. Overwrites MAX_IDS ids, and does so without a branch:
-    // whether a word is cached is hard to predict.
-    size_t find(const WordKey& key, uint64_t hash, uint32_t* out) const {
-        const Slot& slot = slots_[index(hash)];
-        const uint64_t state = slot.state.load(std::memory_order_acquire);
-        uint64_t differs = (state & WRITING) | (slot.low.load(std::memory_order_relaxed) ^ key.low) |
-                           (slot.high.load(std::memory_order_relaxed) ^ key.high);
-        for (size_t i = 0; i < MAX_IDS / 2; i++) {
-            const uint64_t two = slot.ids[i].load(std::memory_order_relaxed);
-            std::memcpy(out + 2 * i, &two, 8);
-        }
-        std::atomic_thread_fence(std::memory_order_acquire);
-        differs |= slot.state.load(std::memory_order_relaxed) ^ state;
-        return static_cast<size_t>(state >> COUNT_SHIFT) & (static_cast<size_t>(differs != 0) - 1);
-    }
-    void insert(const WordKey& key, uint64_t hash, const uint32_t* ids, size_t count) {
-        if (count > MAX_IDS) return;
-        Slot& slot = slots_[index(hash)];
-        uint64_t state = slot.state.load(std::memory_order_relaxed);
-        if ((state & WRITING) || !slot.state.compare_exchange_strong(state, state | WRITING, std::memory_order_acquire)) return;
-        std::atomic_thread_fence(std::memory_order_release);
-        slot.low.store(key.low, std::memory_order_relaxed);
-        slot.high.store(key.high, std::memory_order_relaxed);
-        uint32_t padded[MAX_IDS] = {};
-        std::memcpy(padded, ids, count * sizeof *ids);
-        for (size_t i = 0; i < MAX_IDS / 2; i++) {
-            uint64_t two;
-            std::memcpy(&two, padded + 2 * i, 8);
-            slot.ids[i].store(two, std::memory_order_relaxed);
-        }
-        const uint64_t version = (state + 2) & VERSION;
-        slot.state.store(version | static_cast<uint64_t>(count) << COUNT_SHIFT, std::memory_order_release);
-    }
-    size_t bytes() const { return slots_.bytes(); }
-
-  private:
-    static constexpr uint64_t WRITING = 1, VERSION = (uint64_t{1} << 56) - 2;
-    static constexpr int COUNT_SHIFT = 56;
-    struct alignas(64) Slot {
-        std::atomic<uint64_t> state{0}, low{0}, high{0};
-        std::atomic<uint64_t> ids[MAX_IDS / 2]{};
-    };
-    static_assert(sizeof(Slot) == 64);
-    size_t index(uint64_t hash) const { return hash >> 36 & mask_; }
-
-    Table<Slot> slots_;
-    size_t mask_;
 };
 
 // Entries of more than 16 bytes that only stand for whole pre-tokens. All other long entries are found by the matcher.
