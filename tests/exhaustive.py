@@ -14,12 +14,10 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import corpus
-from tokenizers import Tokenizer
 
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.routes.chunks.division import Lengths
@@ -53,10 +51,11 @@ class Comparison:
 
     def texts(self, texts: list[str], rng: random.Random, documents: bool) -> None:
         """Compares all ways, for texts that are short, or for documents, of which fewer lengths of chunks are tried."""
-        for rows in itertools.batched(texts, _ASKED_AT_ONCE) if sys.version_info >= (3, 12) else _batched(texts):
+        for start in range(0, len(texts), _ASKED_AT_ONCE):
+            rows = texts[start : start + _ASKED_AT_ONCE]
             encodings = self._hf.encodings(rows, False, False)
             want = [encoding.ids for encoding in encodings]
-            self._batch(list(rows), want)
+            self._batch(rows, want)
             for text, encoding, ids in zip(rows, encodings, want, strict=True):
                 self._single(text, ids, encoding.offsets)
                 if self._core is not None:
@@ -103,9 +102,8 @@ class Comparison:
             got = self._core.encode(text, 2, length)
             self._same("native chunks", text, got, ids, f"threads 2, chunk {length}")
         length = least + rng.randint(1, 60)
-        got, places = self._core.encode_array(text, 3, length).tolist(), None
+        got = self._core.encode_array(text, 3, length).tolist()
         self._same("native chunks, array", text, got, ids, f"threads 3, chunk {length}")
-        del places
 
     def _hf_chunks(self, text: str, ids: list[int], rng: random.Random, documents: bool) -> None:
         if self._chunks is None:
@@ -131,8 +129,8 @@ class Comparison:
         """The text as it grows, then again, then with another end: each is told from what is known of its beginning."""
         core = self._remembering
         stops = sorted(rng.randint(0, len(text)) for _ in range(3))
-        for stop in stops:
-            self._same("grown", text[:stop], core.encode(text[:stop]), self._core.encode(text[:stop]), "core against core")
+        for beginning in (text[:stop] for stop in stops):
+            self._same("grown", beginning, core.encode(beginning), self._core.encode(beginning), "core against core")
         for _ in range(2):
             self._same("known", text, core.encode(text), ids)
         self._same("known, array", text, core.encode_array(text).tolist(), ids)
@@ -154,16 +152,13 @@ class Comparison:
         self._same("count", text, self._core.count(text), len(ids))
         most = rng.randint(0, len(ids) + 1)
         self._same("first", text, self._core.encode_first(text, most), ids[:most], f"{most}")
-        self._same("count until", text, self._core.count_until(text, most), len(ids) if len(ids) <= most else None, f"{most}")
+        until = len(ids) if len(ids) <= most else None
+        self._same("count until", text, self._core.count_until(text, most), until, f"{most}")
         if len(text) < 2000:
             intervals = self._core.intervals(text)
             start, stop = sorted(rng.randint(0, len(text)) for _ in range(2))
-            self._same("interval", text, intervals.count(start, stop), len(self._core.encode(text[start:stop])), f"{start, stop}")
-
-
-def _batched(texts: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(texts), _ASKED_AT_ONCE):
-        yield texts[start : start + _ASKED_AT_ONCE]
+            number = len(self._core.encode(text[start:stop]))
+            self._same("interval", text, intervals.count(start, stop), number, f"{start, stop}")
 
 
 def main() -> int:
@@ -191,9 +186,11 @@ def main() -> int:
             characters += sum(map(len, texts))
             comparison.texts(texts, rng, documents=True)
         seconds = time.perf_counter() - start
-        print(f"{name}: {characters:,} characters, {comparison.counts.total():,} comparisons, ", end="")
-        print(f"{comparison.different.total()} differences {dict(comparison.different) or ''} ({seconds:.0f} s)", flush=True)
-        print(f"    {dict(comparison.counts)} {comparison.reason}", flush=True)
+        different = comparison.different.total()
+        print(f"{name}: {characters:,} characters, {comparison.counts.total():,} comparisons, {different} differences")
+        print(
+            f"    {seconds:.0f} s; {comparison.reason}; {dict(comparison.different or comparison.counts)}", flush=True
+        )
         all_counts += comparison.counts
         differences += comparison.different.total()
     print(f"{all_counts.total():,} comparisons, {differences} differences; {dict(all_counts)}")
