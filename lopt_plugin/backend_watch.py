@@ -6,7 +6,7 @@ engines do, users reach for `backend_tokenizer`. So every call asks, and the ask
 Noticed, whoever does it and however the object was reached:
   - added tokens, new ones and ones whose flags change (the four methods that change them or train are watched);
   - the normalizer, pre-tokenizer and post-processor, replaced or changed in place (their serialized state is compared);
-  - the model's options (dropout, unknown token, prefixes and suffixes, ignore_merges ...) and its vocabulary size.
+  - the model's options (dropout, unknown token, prefixes and suffixes, longest word ...) and its vocabulary size.
 Not noticed: `backend.model = other` where `other` has the same vocabulary size and the same options, and a method of
 the class called around the instance (`Tokenizer.add_tokens(backend, ...)`). Neither can be reached through a method of
 the transformers tokenizer.
@@ -15,11 +15,13 @@ Truncation, padding and `encode_special_tokens` are state of a call, not of the 
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 from tokenizers import Tokenizer
+from tokenizers.models import BPE, WordPiece
 
 _CHANGE_ADDED_TOKENS = ("add_tokens", "add_special_tokens")
 _CHANGE_MODEL = ("train", "train_from_iterator")
@@ -95,20 +97,25 @@ class BackendWatch:
             self.backend.__dict__.pop(name, None)
 
 
+_BPE_OPTIONS = operator.attrgetter(
+    "dropout",
+    "unk_token",
+    "continuing_subword_prefix",
+    "end_of_word_suffix",
+    "fuse_unk",
+    "byte_fallback",
+    "ignore_merges",
+)
+_WORD_PIECE_OPTIONS = operator.attrgetter("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
+
+
 def _options(model: Any) -> tuple[Any, ...]:
-    # Only BPE reaches the native route today, so only its options matter; other models are told apart by their type.
-    try:
-        return (
-            model.dropout,
-            model.unk_token,
-            model.continuing_subword_prefix,
-            model.end_of_word_suffix,
-            model.fuse_unk,
-            model.byte_fallback,
-            model.ignore_merges,
-        )
-    except AttributeError:
-        return ()
+    # Only these models reach the native route, so only their options matter; others are told apart by their type.
+    if isinstance(model, BPE):
+        return _BPE_OPTIONS(model)
+    if isinstance(model, WordPiece):
+        return _WORD_PIECE_OPTIONS(model)
+    return ()
 
 
 def _shadow(watch: weakref.ref[BackendWatch], name: str) -> Callable[..., Any]:

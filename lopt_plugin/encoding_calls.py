@@ -452,10 +452,11 @@ class EncodingCalls4(EncodingCalls):
                 raise NotPlainError(self._lopt_not_direct)
             if args:
                 raise NotPlainError("positional arguments")
+            wanted = wanted_of_encode_plus(kwargs)
             rows, batched = rows_of_encode_plus(batch_text_or_text_pairs, None)
             if not batched:
                 raise NotPlainError("text is not a list")
-            return self._lopt_encode(rows, True, wanted_of_encode_plus(kwargs))
+            return self._lopt_encode(rows, True, wanted)
         except NotPlainError as reason:
             encoder = self.lopt
             encoder.count_hf_call(str(reason))

@@ -483,6 +483,29 @@ def test_pre_tokenizer_changed_in_place(backend: Tokenizer) -> None:
     assert encoder.encode_list("word") == oracle_ids(backend, "word") != before
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("bert_base_uncased", "unk_token", "[MASK]"),
+        ("bert_base_uncased", "continuing_subword_prefix", "@@"),
+        ("bert_base_uncased", "max_input_chars_per_word", 5),
+        ("tiny_llama2", "unk_token", "</s>"),
+        ("tiny_llama2", "fuse_unk", False),
+        ("tiny_llama2", "byte_fallback", False),
+        ("tiny_qwen2", "ignore_merges", True),
+        ("tiny_qwen2", "dropout", 1.0),
+    ],
+)
+def test_options_of_the_model_changed_in_place(name: str, option: str, value: Any) -> None:
+    backend = corpus.load_tokenizer(name)
+    encoder = Encoder(backend, settings())
+    assert encoder.route.name == "native"
+    text = "unbelievable internationalization \u2603\u2603 \u6f22\u5b57\ue000\ue001"
+    assert encoder.encode_list(text) == oracle_ids(backend, text)
+    setattr(backend.model, option, value)
+    assert encoder.encode_list(text) == oracle_ids(backend, text)
+
+
 def test_a_pickle_holds_nothing_of_earlier_calls() -> None:
     encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=3))
     encoder.split_special_tokens = True

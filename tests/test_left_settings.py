@@ -13,6 +13,7 @@ import interface_tokenizers
 import pytest
 
 import lopt_plugin
+from lopt_plugin.call_arguments import TRANSFORMERS_4
 
 CALLS: list[dict[str, Any]] = [
     {},
@@ -49,7 +50,8 @@ def test_saved_and_copied(name: str, tmp_path: Path) -> None:
         assert copied("the end", **calls[0])["input_ids"] == hf("the end", **calls[0])["input_ids"]
         ours("a")
         hf("a")
-    assert ours.lopt.explain()["calls"]["hf"] == 0
+    if not TRANSFORMERS_4:  # where what overflows is left to it
+        assert ours.lopt.explain()["calls"]["hf"] == 0
 
 
 def test_what_is_set_directly_stays() -> None:

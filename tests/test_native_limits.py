@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -81,6 +82,26 @@ def test_strings_of_a_subclass(core: Any) -> None:
         pass
 
     assert core.encode(Text("abc")) == core.encode_batch([Text("abc")])[0].tolist() == [VOCABULARY["abc"]]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="there are no such strings any more")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("text", ["abcab", "\u00e9abc", "\u4e2d", "\U0001f600b"])
+def test_strings_of_the_old_interface_of_c(core: Any, text: str) -> None:
+    """They lie elsewhere until somebody asks for their length."""
+    make, data = ctypes.pythonapi.PyUnicode_FromUnicode, ctypes.pythonapi.PyUnicode_AsUnicode
+    make.argtypes, make.restype = [ctypes.c_void_p, ctypes.c_ssize_t], ctypes.py_object
+    data.argtypes, data.restype = [ctypes.py_object], ctypes.c_void_p
+
+    def old() -> str:
+        made: str = make(None, len(text))
+        ctypes.memmove(data(made), text.encode(f"utf-32-{sys.byteorder[0]}e"), 4 * len(text))
+        return made
+
+    assert core.encode(old()) == core.encode(text)
+    assert core.encode_array(old()).tolist() == core.encode(text)
+    assert core.encode_batch([old()])[0].tolist() == core.encode(text)
+    assert core.count(old()) == len(core.encode(text))
 
 
 def test_the_caller_may_change_what_it_got(core: Any) -> None:

@@ -82,6 +82,14 @@ class IdObjects {
         }
         // The list object, which takes over what was gathered; null never.
         PyObject* finish() {
+#ifdef Py_GIL_DISABLED
+            // There, the interpreter keeps numbers of its own in front of a list's items.
+            PyObject* list = PyList_New(static_cast<Py_ssize_t>(size_));
+            if (!list) throw std::bad_alloc();
+            for (size_t i = 0; i < size_; i++) PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), items_[i]);
+            size_ = 0;
+            return list;
+#else
             PyObject* list = PyList_New(0);
             if (!list) throw std::bad_alloc();
             if (!size_) return list;
@@ -93,6 +101,7 @@ class IdObjects {
             items_ = nullptr;
             size_ = capacity_ = 0;
             return list;
+#endif
         }
 
       private:

@@ -82,6 +82,9 @@ class OffsetObjects {
         // forget it, one by one.
         PyTupleObject* tuple = PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2);
         if (!tuple) return nullptr;
+#if PY_VERSION_HEX >= 0x030E0000
+        tuple->ob_hash = -1;  // not known yet
+#endif
         tuple->ob_item[0] = begin ? Py_NewRef(begin) : integer(offset.begin);
         tuple->ob_item[1] = integer(offset.end);
         if (tuple->ob_item[0] && tuple->ob_item[1]) return reinterpret_cast<PyObject*>(tuple);

@@ -35,6 +35,10 @@ inline std::string_view utf8_of(nb::handle text) {
 
 inline Characters characters_of(nb::handle text) {
     PyObject* object = text.ptr();
+#if PY_VERSION_HEX < 0x030C0000
+    // A string of the old interface, which lies in memory elsewhere until somebody asks.
+    if (PyUnicode_READY(object) < 0) throw nb::python_error();
+#endif
     const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
     if (length > size_t{1} << 30) throw std::invalid_argument("texts of more than 2^30 characters are left to Hugging Face");
     return {PyUnicode_DATA(object), length, static_cast<int>(PyUnicode_KIND(object)), bool(PyUnicode_IS_ASCII(object))};
