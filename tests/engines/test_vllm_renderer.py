@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +132,16 @@ def test_validation_of_ids(renderers: tuple[Any, Any], ids: Any) -> None:
     assert ours == theirs
 
 
-def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any) -> None:
+@pytest.mark.parametrize("threads", ["none", "one", "shut down"])
+def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any, threads: str) -> None:
     from lopt_plugin.engines.vllm_renderer import PromptsAhead
 
     ours, _ = renderers
     prompts = [*MANY_PROMPTS, {"prompt": PARAGRAPH}, [3, 4], "x" * 300_000, *PROMPTS]
-    ahead = PromptsAhead(prompts)
+    executor = None if threads == "none" else ThreadPoolExecutor(1)
+    if executor is not None and threads == "shut down":
+        executor.shutdown()
+    ahead = PromptsAhead(prompts, executor)
     assert len(ahead) == len(prompts)
     assert ahead[3] == prompts[3]
     before = ours.tokenizer.lopt.native_calls
@@ -150,6 +155,59 @@ def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any)
     assert found == [*expected[: len(MANY_PROMPTS) + 1], [3, 4], *expected[len(MANY_PROMPTS) + 1 :]]
     # Each text once, and the one that is too long not at all.
     assert ours.tokenizer.lopt.native_calls == before + len(texts)
+
+
+def test_prompts_that_are_given_up_or_come_otherwise(renderers: tuple[Any, Any], oracle: Any) -> None:
+    from lopt_plugin.engines.vllm_renderer import TextsAhead
+
+    ours, _ = renderers
+    tokenizer = ours.tokenizer
+    texts = list(MANY_PROMPTS)
+    expected = oracle(texts)["input_ids"]
+    with ThreadPoolExecutor(1) as executor:
+        ahead = TextsAhead(texts, executor)
+        # Some are left out, then the arguments change, while the next ones are already tokenized.
+        for place in (0, 1, 17, 85):
+            assert ahead.take(place, texts[place], tokenizer, {}) == expected[place]
+        ahead = TextsAhead(texts, executor)
+        assert ahead.take(0, texts[0], tokenizer, {}) == expected[0]
+        cut = {"truncation": True, "max_length": 2}
+        assert ahead.take(1, texts[1], tokenizer, cut) is None
+        assert ahead.take(16, texts[16], tokenizer, cut) == expected[16][-2:]
+
+
+def test_a_short_text_waits_for_no_thread(renderers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, _ = renderers
+    asked: list[str] = []
+    in_pool = ours._tokenize_prompt_in_pool
+
+    def noted(prompt: Any, params: Any) -> Any:
+        asked.append(prompt["prompt"])
+        return in_pool(prompt, params)
+
+    monkeypatch.setattr(ours, "_tokenize_prompt_in_pool", noted)
+    for prompt in (PARAGRAPH, PARAGRAPH * 60, "a\ud800"):
+        for params in PARAMS:
+            found, expected = (rendered(renderer, [prompt], PARAMS[params], "async") for renderer in renderers)
+            assert found == expected
+    # Where offsets are asked for, or no ids at all; the long one; the one that is Hugging Face's to refuse.
+    assert asked.count(PARAGRAPH) == 2
+    assert PARAGRAPH * 60 in asked
+    assert "a\ud800" in asked
+
+
+def test_a_processor_that_adds_tokens_changes_no_short_text(renderers: tuple[Any, Any]) -> None:
+    import copy
+
+    from lopt_plugin.engines.vllm_renderer import LoptRenderer
+    from lopt_plugin.engines.vllm_threads import keep_calls_as_they_are
+
+    ours, theirs = renderers
+    changed = copy.deepcopy(ours.tokenizer)
+    keep_calls_as_they_are(changed)
+    changed.add_tokens(["speaker", "July"])
+    renderer = LoptRenderer(ours.config, changed)
+    assert rendered(renderer, [PARAGRAPH], {}, "async") == rendered(theirs, [PARAGRAPH], {}, "async")
 
 
 def test_an_unknown_renderer_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
