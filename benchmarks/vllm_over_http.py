@@ -1,7 +1,7 @@
 """Milliseconds from the sending of a long prompt over HTTP until vLLM's engine has it; with lopt, without, and free.
 
 Run where vLLM is installed. The real servers run at once, and each document goes to each of them, in alternating order,
-after a warm-up on other documents. "free" is vLLM's own renderer over a tokenizer that knows the ids of that very prompt
+after a warm-up on other documents. "free" is vLLM's own renderer over a tokenizer that knows the ids of that prompt
 already, "free_lopt" lopt's renderer over such a one; the other servers see no document twice. The time ends where the
 scheduler of the engine's process gets the request, which it drops then: nothing is computed. The ids that it gets are
 compared with the Hugging Face tokenizer's.
