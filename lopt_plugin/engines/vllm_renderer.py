@@ -27,7 +27,7 @@ except ImportError:
 AHEAD = "_lopt_ahead"
 
 # A text of so many characters takes less time than its way to a thread and back.
-AT_ONCE_CHARS = 4096
+AT_ONCE_CHARS = 2048
 
 # A list is tokenized piece by piece, so that the engine begins with the first prompts while others wait.
 FIRST_PIECE = 16
