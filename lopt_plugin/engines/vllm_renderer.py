@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from vllm.renderers.hf import HfRenderer
@@ -86,18 +86,14 @@ class TextsAhead:
     def _piece_with(self, place: int, tokenizer: Any, kwargs: dict[str, Any]) -> Piece:
         begun, self._next = self._next, None
         if begun is not None and kwargs == self._kwargs:
-            with contextlib.suppress(CancelledError):
-                piece = begun.result()
-                if piece.first <= place < piece.end:
-                    return piece
+            piece = begun.result()
+            if piece.first <= place < piece.end:
+                return piece
         return self._tokenized(place, self._grown(), tokenizer, kwargs)
 
     def _begin_next(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
         first = self._piece.end
-        if self._executor is None or first >= len(self._texts):
-            return
-        # RuntimeError: vLLM has shut its threads down.
-        with contextlib.suppress(RuntimeError):
+        if self._executor is not None and first < len(self._texts):
             self._next = self._executor.submit(self._tokenized, first, self._grown(), tokenizer, kwargs)
 
     def _grown(self) -> int:
@@ -117,7 +113,7 @@ class TextsAhead:
                 chars += length
             end += 1
         piece = Piece(first, end, {})
-        if len(places) < 2 or tokenizer.lopt.snapshot().native is None:
+        if len(places) < 2 or not tokenizer._lopt_direct or tokenizer.lopt.snapshot().native is None:
             return piece
         try:
             rows = tokenizer(
@@ -136,9 +132,8 @@ class TextsAhead:
 class PromptsAhead(Sequence[Any]):
     """The prompts of `LLM.generate`; as they are gone through, those that are texts bring the texts ahead with them."""
 
-    def __init__(self, prompts: Sequence[Any], executor: Executor | None = None) -> None:
+    def __init__(self, prompts: Sequence[Any]) -> None:
         self._prompts = prompts
-        self._executor = executor
 
     def __len__(self) -> int:
         return len(self._prompts)
@@ -148,11 +143,17 @@ class PromptsAhead(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         places = [place for place, prompt in enumerate(self._prompts) if type(prompt) is str]
-        ahead = TextsAhead([self._prompts[place] for place in places], self._executor)
         place_of = {place: number for number, place in enumerate(places)}
-        for place, prompt in enumerate(self._prompts):
-            number = place_of.get(place)
-            yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
+        # Not vLLM's own threads: one of these that waited for another would wait for ever.
+        executor = ThreadPoolExecutor(1, "lopt_ahead") if len(places) > FIRST_PIECE else None
+        try:
+            ahead = TextsAhead([self._prompts[place] for place in places], executor)
+            for place, prompt in enumerate(self._prompts):
+                number = place_of.get(place)
+                yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
+        finally:
+            if executor is not None:
+                executor.shutdown(wait=False)
 
 
 def with_texts_ahead(add_requests: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,12 +167,10 @@ def with_texts_ahead(add_requests: Callable[..., Any]) -> Callable[..., Any]:
             and isinstance(prompts, (list, tuple))
             and sum(type(prompt) is str for prompt in prompts) > 1
         ):
-            # vLLM's own threads for tokenizing, which nobody else uses here.
-            ahead = PromptsAhead(prompts, self.renderer._executor)
             if args:
-                args = (ahead, *args[1:])
+                args = (PromptsAhead(prompts), *args[1:])
             else:
-                kwargs["prompts"] = ahead
+                kwargs["prompts"] = PromptsAhead(prompts)
         return add_requests(self, *args, **kwargs)
 
     return add_requests_ahead
@@ -186,10 +185,17 @@ class LoptRenderer(HfRenderer):  # type: ignore[misc]
         self._tokenize_prompt_in_pool: Any = getattr(self, "_tokenize_prompt_async")  # noqa: B009
         self._tokenize_prompt_async = self._tokenize_prompt_ahead_async
 
+    def tokenizes_as_vllm(self) -> bool:
+        """Whether a prompt becomes the same here and by vLLM's own method, which may be a later one."""
+        params = self.default_cmpl_tok_params
+        prompt = {"prompt": "It's 1 text.", "cache_salt": "salt"}
+        return bool(self._tokenize_prompt(dict(prompt), params) == super()._tokenize_prompt(dict(prompt), params))
+
     def _tokenize_prompt(self, prompt: Any, params: Any) -> Any:
         ids = self._ids_ahead(prompt, params)
         if ids is None:
-            if _wants_offsets(params):
+            # A tokenizer class may do something of its own in one of its methods, and which is asked is vLLM's choice.
+            if _wants_offsets(params) or not self.get_tokenizer()._lopt_direct:
                 return super()._tokenize_prompt(prompt, params)
             ids = self.get_tokenizer().encode(prompt["prompt"], **params.get_encode_kwargs())
         return {"prompt_token_ids": ids, **prompt}

@@ -81,6 +81,8 @@ def _kept_class(thread_safe: Any) -> Any:
         "__module__": __name__,
         "__doc__": thread_safe.__doc__,
         "__reduce__": reduce,
+        # Its calls are the copy's: they do nothing of their own.
+        "_lopt_is_ours": True,
         "lopt": property(lambda self: self._lopt_as_loaded.lopt),
     }
     return type(thread_safe.__name__, (thread_safe,), namespace)

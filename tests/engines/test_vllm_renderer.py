@@ -132,16 +132,12 @@ def test_validation_of_ids(renderers: tuple[Any, Any], ids: Any) -> None:
     assert ours == theirs
 
 
-@pytest.mark.parametrize("threads", ["none", "one", "shut down"])
-def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any, threads: str) -> None:
+def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any) -> None:
     from lopt_plugin.engines.vllm_renderer import PromptsAhead
 
     ours, _ = renderers
     prompts = [*MANY_PROMPTS, {"prompt": PARAGRAPH}, [3, 4], "x" * 300_000, *PROMPTS]
-    executor = None if threads == "none" else ThreadPoolExecutor(1)
-    if executor is not None and threads == "shut down":
-        executor.shutdown()
-    ahead = PromptsAhead(prompts, executor)
+    ahead = PromptsAhead(prompts)
     assert len(ahead) == len(prompts)
     assert ahead[3] == prompts[3]
     before = ours.tokenizer.lopt.native_calls
@@ -207,6 +203,7 @@ def test_a_processor_that_adds_tokens_changes_no_short_text(renderers: tuple[Any
     keep_calls_as_they_are(changed)
     changed.add_tokens(["speaker", "July"])
     renderer = LoptRenderer(ours.config, changed)
+    assert renderer._ids_at_once(PARAGRAPH, renderer.default_cmpl_tok_params) is not None
     assert rendered(renderer, [PARAGRAPH], {}, "async") == rendered(theirs, [PARAGRAPH], {}, "async")
 
 
@@ -217,6 +214,53 @@ def test_an_unknown_renderer_is_left_alone(monkeypatch: pytest.MonkeyPatch, capl
     monkeypatch.setattr(engine.logger, "propagate", True)
     with caplog.at_level("WARNING"):
         assert not engine._renderer_is_known()
+
+
+@pytest.mark.parametrize("fault", ["another prompt", "an error"])
+def test_a_later_renderer_of_vllm_is_used_itself(
+    renderers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    from vllm.renderers.base import BaseRenderer
+    from vllm.renderers.registry import RENDERER_REGISTRY
+
+    from lopt_plugin.engines import vllm as engine
+
+    ours, _ = renderers
+    tokenize = BaseRenderer._tokenize_prompt
+
+    def with_more(self: Any, prompt: Any, params: Any) -> Any:
+        if fault == "an error":
+            raise RuntimeError(fault)
+        return {**tokenize(self, prompt, params), "of a later version": 1}
+
+    monkeypatch.setattr(BaseRenderer, "_tokenize_prompt", with_more)
+    monkeypatch.setattr(engine.logger, "propagate", True)
+    with caplog.at_level("WARNING"):
+        renderer = RENDERER_REGISTRY.load_renderer("lopt", ours.config, ours.tokenizer)
+    assert type(renderer).__name__ == "HfRenderer"
+    assert "vLLM's own renderer is used" in caplog.text
+
+
+def test_a_class_with_a_call_of_its_own(renderers: tuple[Any, Any], model: Path) -> None:
+    from vllm.renderers.hf import HfRenderer
+    from vllm.tokenizers import get_tokenizer
+
+    from lopt_plugin import accelerate
+    from lopt_plugin.engines.vllm_renderer import LoptRenderer
+
+    ours, _ = renderers
+    theirs = get_tokenizer(model, tokenizer_mode="hf")
+
+    class Shouting(type(theirs)):  # type: ignore[misc]
+        def __call__(self, text: Any, **kwargs: Any) -> Any:
+            return super().__call__(text.upper() if isinstance(text, str) else text, **kwargs)
+
+    theirs.__class__ = Shouting
+    both = LoptRenderer(ours.config, accelerate(theirs)), HfRenderer(ours.config, theirs)
+    for way in ("sync", "async"):
+        for prompts in (["a text"], list(PROMPTS)):
+            found, expected = (rendered(renderer, prompts, {}, way) for renderer in both)
+            assert found == expected
 
 
 @pytest.mark.parametrize("value", ["0", "1"])
