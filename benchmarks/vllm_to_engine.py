@@ -2,7 +2,8 @@
 
 Run where vLLM is installed. The engine runs in this process and is not stepped: timed is what `LLM.generate` does until
 its last prompt is in the scheduler (rendering, tokenizing, checks, the detokenizer's start, block hashes). "free" is
-vLLM's own way over ids that were tokenized before. Every id is compared with the Hugging Face tokenizer's.
+vLLM's own way over ids that were tokenized before, "free, lopt's renderer" ours. "Waits for ids": of that time, what
+vLLM's thread spends on asking for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ from lopt_plugin.demo.tiny_model import MAX_MODEL_LEN
 
 @dataclass
 class Clock:
-    """An observer of tokenizer calls that adds up their seconds."""
+    """Adds up the seconds in which ids were waited for; an observer of tokenizer calls."""
 
     seconds: float = 0.0
     fallbacks: list[str] = field(default_factory=list)
 
     def encoded(self, route: str, seconds: float) -> None:
-        self.seconds += seconds
+        pass
 
     def fell_back(self, reason: str) -> None:
         self.fallbacks.append(reason)
@@ -107,7 +108,7 @@ def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[st
     free = statistics.median(times["free"])
     for name, seconds in times.items():
         middle = statistics.median(seconds)
-        share = f", tokenizer {statistics.median(shares[name]):.1%} of it" if name.startswith("lopt") else ""
+        share = f", waits for ids {statistics.median(shares[name]):.1%} of it"
         print(f"  {name:24} {1000 * middle:8.1f} ms   {middle / free:5.2f} times free{share}")
     if clock.fallbacks:
         raise SystemExit(f"fell back: {clock.fallbacks}")
@@ -126,21 +127,43 @@ def variants(llm: Any, model: Path, memory: dict[str, list[int]], clock: Clock) 
     hugging_face = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
     free = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
     free.tokenizer.__class__ = remembering(type(free.tokenizer), memory)
-    return {
+    free_too = LoptRenderer(config, get_tokenizer(model, tokenizer_mode="lopt"))
+    free_too.tokenizer.__class__ = remembering(type(free_too.tokenizer), memory)
+    ways = {
         "hf": hugging_face,
         "free": free,
+        "free, lopt's renderer": free_too,
         "lopt, vLLM's renderer": HfRenderer(config, accelerated),
         "lopt": LoptRenderer(config, accelerated),
     }
+    for renderer in ways.values():
+        renderer._tokenize_prompt = waited_for(renderer._tokenize_prompt, clock)
+    return ways
 
 
 def remembering(kind: type, memory: dict[str, list[int]]) -> type:
     """The tokenizer class, whose calls look ids up."""
 
-    def call(self: Any, text: str, **kwargs: Any) -> dict[str, list[int]]:
-        return {"input_ids": memory[text]}
+    def call(self: Any, text: str | list[str], **kwargs: Any) -> dict[str, Any]:
+        return {"input_ids": memory[text] if isinstance(text, str) else [memory[one] for one in text]}
 
-    return type(kind.__name__, (kind,), {"__call__": call})
+    def encode(self: Any, text: str, **kwargs: Any) -> list[int]:
+        return memory[text]
+
+    return type(kind.__name__, (kind,), {"__call__": call, "encode": encode})
+
+
+def waited_for(tokenize: Callable[..., Any], clock: Clock) -> Callable[..., Any]:
+    """The renderer's method, on the clock."""
+
+    def timed_call(*arguments: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return tokenize(*arguments)
+        finally:
+            clock.seconds += time.perf_counter() - start
+
+    return timed_call
 
 
 def use(llm: Any, renderer: Any) -> None:

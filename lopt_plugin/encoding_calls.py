@@ -194,18 +194,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             and not kwargs
         ):
             try:
-                limit = None
-                if truncation is not None or max_length is not None:
-                    limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
-                else:
-                    max_length_given = None
-                ids, _ = self._lopt_ids(text, add_special_tokens, self.split_special_tokens, limit, None)
-                left = self._lopt_left
-                if limit is not None or left is None or left.call is not None:
-                    self._lopt_leave(truncation, limit)
-                if max_length_given is None and len(ids) > self.model_max_length:
-                    self._eventual_warn_about_too_long_sequence(ids, None, True)
-                return ids
+                return self._lopt_encode_alone(text, add_special_tokens, truncation, max_length)
             except NotPlainError:
                 pass
         return super().encode(
@@ -220,6 +209,21 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             return_tensors=return_tensors,
             **kwargs,
         )
+
+    def _lopt_encode_alone(
+        self, text: str, add_special_tokens: bool = True, truncation: Any = None, max_length: int | None = None
+    ) -> list[int]:
+        """`encode` without HF, where `_lopt_direct`. Raises NotPlainError where it takes HF."""
+        limit = max_length_given = None
+        if truncation is not None or max_length is not None:
+            limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
+        ids, _ = self._lopt_ids(text, add_special_tokens, self.split_special_tokens, limit, None)
+        left = self._lopt_left
+        if limit is not None or left is None or left.call is not None:
+            self._lopt_leave(truncation, limit)
+        if max_length_given is None and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
 
     def _lopt_leave(self, truncation: Any, limit: int | None, stride: int = 0, padding: Padding | None = None) -> None:
         """Notes what a call asked for; truncation: the argument of that name, or its value."""

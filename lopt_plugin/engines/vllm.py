@@ -150,10 +150,12 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
             _count_left_alone(tokenizer)
             return load_renderer(self, renderer_mode, config, tokenizer)
         tokenizer.lopt.observer = prometheus.observer()
+        renderer = None
         ours_fits = renderer_mode in (MODE, "hf") and RENDERER_MODE in self.renderers
         if ours_fits and _is_on(RENDERER_VARIABLE, "1") and _renderer_is_known():
-            renderer_mode = RENDERER_MODE
-        renderer = load_renderer(self, renderer_mode, config, tokenizer)
+            renderer = _our_renderer(functools.partial(load_renderer, self, RENDERER_MODE, config, tokenizer))
+        if renderer is None:
+            renderer = load_renderer(self, renderer_mode, config, tokenizer)
         if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
             keep_calls_as_they_are(renderer.tokenizer)
         return renderer
@@ -176,6 +178,20 @@ def _renderer_is_known() -> bool:
         logger.warning("lopt_plugin: vLLM's own renderer is used, which tokenizes one prompt at a time: %s", error)
         return False
     return True
+
+
+def _our_renderer(load: Callable[[], Any]) -> Any:
+    """LoptRenderer; None, with a warning, where this vLLM's own renderer has to be used."""
+    try:
+        renderer = load()
+        if renderer.tokenizes_as_vllm():
+            return renderer
+        renderer.shutdown()
+        reason = "it makes something else of a prompt than ours"
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    logger.warning("lopt_plugin: vLLM's own renderer is used, which tokenizes one prompt at a time: %s", reason)
+    return None
 
 
 def _accelerate_every_mode() -> bool:

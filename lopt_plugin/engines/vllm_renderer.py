@@ -7,12 +7,16 @@ of their turn, and what fails then is done again when it comes up.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 from vllm.renderers.hf import HfRenderer
 from vllm.utils.async_utils import make_async
+
+from ..call_arguments import NotPlainError
 
 try:
     from ..native._core import ids_within
@@ -22,21 +26,36 @@ except ImportError:
 # Key of a prompt's dict, never seen by the engine: the texts that its own is tokenized with, and its place there.
 AHEAD = "_lopt_ahead"
 
+# A text of so many characters takes less time than its way to a thread and back.
+AT_ONCE_CHARS = 2048
+
 # A list is tokenized piece by piece, so that the engine begins with the first prompts while others wait.
 FIRST_PIECE = 16
 LARGEST_PIECE = 512
 LARGEST_PIECE_CHARS = 1 << 21
 
 
-class TextsAhead:
-    """Texts to tokenize together, a piece at a time, as soon as one of the piece comes up."""
+class Piece(NamedTuple):
+    """Texts from the place `first` on, up to `end`, and the ids of those that were tokenized together."""
 
-    def __init__(self, texts: Sequence[str], *, all_at_once: bool = False) -> None:
+    first: int
+    end: int
+    ids: dict[int, list[int]]
+
+
+class TextsAhead:
+    """Texts to tokenize together, a piece at a time, as soon as one of the piece comes up.
+
+    With an `executor`, it tokenizes the next piece while the texts of one are taken.
+    """
+
+    def __init__(self, texts: Sequence[str], executor: Executor | None = None) -> None:
         self._texts = texts
-        self._ready: dict[int, list[int]] = {}
+        self._executor = executor
+        self._piece = Piece(0, 0, {})
+        self._next: Future[Piece] | None = None
         self._kwargs: dict[str, Any] | None = None
-        self._next = 0
-        self._piece = len(texts) if all_at_once else FIRST_PIECE
+        self._size = FIRST_PIECE
         self._lock = threading.Lock()
 
     def take(self, place: int, text: str, tokenizer: Any, kwargs: dict[str, Any]) -> list[int] | None:
@@ -45,35 +64,57 @@ class TextsAhead:
         if self._texts[place] is not text:
             return None
         with self._lock:
-            if place >= self._next:
+            if place >= self._piece.end:
+                self._piece = self._piece_with(place, tokenizer, kwargs)
                 self._kwargs = kwargs
-                self._tokenize_from(place, tokenizer, kwargs)
-            return self._ready.pop(place, None) if kwargs == self._kwargs else None
+                self._begin_next(tokenizer, kwargs)
+            return self._piece.ids.pop(place, None) if kwargs == self._kwargs else None
 
     def prepare(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
-        """Tokenizes the first piece; for who wants that in a thread of its own choice."""
+        """Tokenizes all texts; for who wants that in a thread of its own choice."""
         with self._lock:
-            if self._next == 0:
+            if self._piece.end == 0:
+                ids: dict[int, list[int]] = {}
+                end = 0
+                while end < len(self._texts):
+                    piece = self._tokenized(end, LARGEST_PIECE, tokenizer, kwargs)
+                    ids |= piece.ids
+                    end = piece.end
+                self._piece = Piece(0, end, ids)
                 self._kwargs = kwargs
-                self._tokenize_from(0, tokenizer, kwargs)
 
-    def _tokenize_from(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> None:
+    def _piece_with(self, place: int, tokenizer: Any, kwargs: dict[str, Any]) -> Piece:
+        begun, self._next = self._next, None
+        if begun is not None and kwargs == self._kwargs:
+            piece = begun.result()
+            if piece.first <= place < piece.end:
+                return piece
+        return self._tokenized(place, self._grown(), tokenizer, kwargs)
+
+    def _begin_next(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
+        first = self._piece.end
+        if self._executor is not None and first < len(self._texts):
+            self._next = self._executor.submit(self._tokenized, first, self._grown(), tokenizer, kwargs)
+
+    def _grown(self) -> int:
+        size, self._size = self._size, min(4 * self._size, LARGEST_PIECE)
+        return size
+
+    def _tokenized(self, first: int, most: int, tokenizer: Any, kwargs: dict[str, Any]) -> Piece:
         # Longer ones take all threads by themselves, and one that is too long for the model must not be tokenized.
         longest = tokenizer.lopt.settings.parallel_min_chars
-        self._ready.clear()
         places: list[int] = []
         chars = 0
-        place = first
-        while place < len(self._texts) and len(places) < self._piece and chars < LARGEST_PIECE_CHARS:
-            length = len(self._texts[place])
+        end = first
+        while end < len(self._texts) and len(places) < most and chars < LARGEST_PIECE_CHARS:
+            length = len(self._texts[end])
             if length < longest:
-                places.append(place)
+                places.append(end)
                 chars += length
-            place += 1
-        self._next = max(place, first + 1)
-        self._piece = min(4 * self._piece, LARGEST_PIECE)
-        if len(places) < 2 or tokenizer.lopt.snapshot().native is None:
-            return
+            end += 1
+        piece = Piece(first, end, {})
+        if len(places) < 2 or not tokenizer._lopt_direct or tokenizer.lopt.snapshot().native is None:
+            return piece
         try:
             rows = tokenizer(
                 [self._texts[place] for place in places],
@@ -83,8 +124,9 @@ class TextsAhead:
             )["input_ids"]
         except Exception:
             # One of them is at fault, and is told so when it comes up.
-            return
-        self._ready.update(zip(places, rows, strict=True))
+            return piece
+        piece.ids.update(zip(places, rows, strict=True))
+        return piece
 
 
 class PromptsAhead(Sequence[Any]):
@@ -101,11 +143,17 @@ class PromptsAhead(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         places = [place for place, prompt in enumerate(self._prompts) if type(prompt) is str]
-        ahead = TextsAhead([self._prompts[place] for place in places])
         place_of = {place: number for number, place in enumerate(places)}
-        for place, prompt in enumerate(self._prompts):
-            number = place_of.get(place)
-            yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
+        # Not vLLM's own threads: one of these that waited for another would wait for ever.
+        executor = ThreadPoolExecutor(1, "lopt_ahead") if len(places) > FIRST_PIECE else None
+        try:
+            ahead = TextsAhead([self._prompts[place] for place in places], executor)
+            for place, prompt in enumerate(self._prompts):
+                number = place_of.get(place)
+                yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
+        finally:
+            if executor is not None:
+                executor.shutdown(wait=False)
 
 
 def with_texts_ahead(add_requests: Callable[..., Any]) -> Callable[..., Any]:
@@ -137,16 +185,25 @@ class LoptRenderer(HfRenderer):  # type: ignore[misc]
         self._tokenize_prompt_in_pool: Any = getattr(self, "_tokenize_prompt_async")  # noqa: B009
         self._tokenize_prompt_async = self._tokenize_prompt_ahead_async
 
+    def tokenizes_as_vllm(self) -> bool:
+        """Whether a prompt becomes the same here and by vLLM's own method, which may be a later one."""
+        params = self.default_cmpl_tok_params
+        prompt = {"prompt": "It's 1 text.", "cache_salt": "salt"}
+        return bool(self._tokenize_prompt(dict(prompt), params) == super()._tokenize_prompt(dict(prompt), params))
+
     def _tokenize_prompt(self, prompt: Any, params: Any) -> Any:
         ids = self._ids_ahead(prompt, params)
         if ids is None:
-            if _wants_offsets(params):
+            # A tokenizer class may do something of its own in one of its methods, and which is asked is vLLM's choice.
+            if _wants_offsets(params) or not self.get_tokenizer()._lopt_direct:
                 return super()._tokenize_prompt(prompt, params)
             ids = self.get_tokenizer().encode(prompt["prompt"], **params.get_encode_kwargs())
         return {"prompt_token_ids": ids, **prompt}
 
     async def _tokenize_prompt_ahead_async(self, prompt: Any, params: Any) -> Any:
         ids = self._ids_ahead(prompt, params)
+        if ids is None:
+            ids = self._ids_at_once(prompt["prompt"], params)
         if ids is None:
             return await self._tokenize_prompt_in_pool(prompt, params)
         return {"prompt_token_ids": ids, **prompt}
@@ -158,9 +215,29 @@ class LoptRenderer(HfRenderer):  # type: ignore[misc]
         ids: list[int] | None = ahead.take(place, prompt["prompt"], self.get_tokenizer(), params.get_encode_kwargs())
         return ids
 
+    def _ids_at_once(self, text: str, params: Any) -> list[int] | None:
+        """Ids of a short text that needs no HF call, for which the event loop need not wait for a thread."""
+        tokenizer = self.get_tokenizer()
+        kwargs = params.get_encode_kwargs()
+        if (
+            type(text) is str
+            and len(text) <= AT_ONCE_CHARS
+            and type(kwargs["add_special_tokens"]) is bool
+            and not _wants_offsets(params)
+            and tokenizer._lopt_direct
+            and tokenizer.lopt.snapshot().native is not None
+            and not tokenizer.lopt.settings.verify
+        ):
+            with contextlib.suppress(NotPlainError):
+                ids: list[int] = tokenizer._lopt_encode_alone(text, **kwargs)
+                return ids
+        return None
+
     def tokenize_prompts(self, prompts: Sequence[Any], params: Any) -> list[Any]:
         """As in vLLM; texts are tokenized as one batch."""
-        prompts, _ = _with_texts_ahead(prompts)
+        prompts, ahead = _with_texts_ahead(prompts)
+        if ahead is not None and not _wants_offsets(params):
+            ahead.prepare(self.get_tokenizer(), params.get_encode_kwargs())
         return list(super().tokenize_prompts(prompts, params))
 
     async def tokenize_prompts_async(self, prompts: Sequence[Any], params: Any) -> list[Any]:
@@ -188,7 +265,7 @@ def _with_texts_ahead(prompts: Sequence[Any]) -> tuple[Sequence[Any], TextsAhead
     places = [place for place, prompt in enumerate(prompts) if _is_text(prompt)]
     if len(places) < 2:
         return prompts, None
-    ahead = TextsAhead([prompts[place]["prompt"] for place in places], all_at_once=True)
+    ahead = TextsAhead([prompts[place]["prompt"] for place in places])
     # Copies: the dicts may be the caller's.
     with_texts = [dict(prompt) if _is_text(prompt) else prompt for prompt in prompts]
     for number, place in enumerate(places):

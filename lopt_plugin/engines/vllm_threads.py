@@ -27,6 +27,8 @@ POOLED_METHODS = (
     "decode",
     "encode",
 )
+# What our renderer asks besides.
+RENDERER_METHODS = ("_lopt_encode_alone",)
 
 
 def marked_thread_safe(tokenizer: Any) -> Any:
@@ -73,11 +75,14 @@ def _kept_class(thread_safe: Any) -> Any:
         as_loaded = changed.__dict__.pop("_lopt_as_loaded")
         return _kept, (changed, as_loaded)
 
-    namespace: dict[str, Any] = {name: _asks_the_copy(name) for name in POOLED_METHODS if hasattr(thread_safe, name)}
+    names = [name for name in (*POOLED_METHODS, *RENDERER_METHODS) if hasattr(thread_safe, name)]
+    namespace: dict[str, Any] = {name: _asks_the_copy(name) for name in names}
     namespace |= {
         "__module__": __name__,
         "__doc__": thread_safe.__doc__,
         "__reduce__": reduce,
+        # Its calls are the copy's: they do nothing of their own.
+        "_lopt_is_ours": True,
         "lopt": property(lambda self: self._lopt_as_loaded.lopt),
     }
     return type(thread_safe.__name__, (thread_safe,), namespace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,60 @@ def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any)
     assert ours.tokenizer.lopt.native_calls == before + len(texts)
 
 
+def test_prompts_that_are_given_up_or_come_otherwise(renderers: tuple[Any, Any], oracle: Any) -> None:
+    from lopt_plugin.engines.vllm_renderer import TextsAhead
+
+    ours, _ = renderers
+    tokenizer = ours.tokenizer
+    texts = list(MANY_PROMPTS)
+    expected = oracle(texts)["input_ids"]
+    with ThreadPoolExecutor(1) as executor:
+        ahead = TextsAhead(texts, executor)
+        # Some are left out, then the arguments change, while the next ones are already tokenized.
+        for place in (0, 1, 17, 85):
+            assert ahead.take(place, texts[place], tokenizer, {}) == expected[place]
+        ahead = TextsAhead(texts, executor)
+        assert ahead.take(0, texts[0], tokenizer, {}) == expected[0]
+        cut = {"truncation": True, "max_length": 2}
+        assert ahead.take(1, texts[1], tokenizer, cut) is None
+        assert ahead.take(16, texts[16], tokenizer, cut) == expected[16][-2:]
+
+
+def test_a_short_text_waits_for_no_thread(renderers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, _ = renderers
+    asked: list[str] = []
+    in_pool = ours._tokenize_prompt_in_pool
+
+    def noted(prompt: Any, params: Any) -> Any:
+        asked.append(prompt["prompt"])
+        return in_pool(prompt, params)
+
+    monkeypatch.setattr(ours, "_tokenize_prompt_in_pool", noted)
+    for prompt in (PARAGRAPH, PARAGRAPH * 60, "a\ud800"):
+        for params in PARAMS:
+            found, expected = (rendered(renderer, [prompt], PARAMS[params], "async") for renderer in renderers)
+            assert found == expected
+    # Where offsets are asked for, or no ids at all; the long one; the one that is Hugging Face's to refuse.
+    assert asked.count(PARAGRAPH) == 2
+    assert PARAGRAPH * 60 in asked
+    assert "a\ud800" in asked
+
+
+def test_a_processor_that_adds_tokens_changes_no_short_text(renderers: tuple[Any, Any]) -> None:
+    import copy
+
+    from lopt_plugin.engines.vllm_renderer import LoptRenderer
+    from lopt_plugin.engines.vllm_threads import keep_calls_as_they_are
+
+    ours, theirs = renderers
+    changed = copy.deepcopy(ours.tokenizer)
+    keep_calls_as_they_are(changed)
+    changed.add_tokens(["speaker", "July"])
+    renderer = LoptRenderer(ours.config, changed)
+    assert renderer._ids_at_once(PARAGRAPH, renderer.default_cmpl_tok_params) is not None
+    assert rendered(renderer, [PARAGRAPH], {}, "async") == rendered(theirs, [PARAGRAPH], {}, "async")
+
+
 def test_an_unknown_renderer_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     from lopt_plugin.engines import vllm as engine
 
@@ -159,6 +214,53 @@ def test_an_unknown_renderer_is_left_alone(monkeypatch: pytest.MonkeyPatch, capl
     monkeypatch.setattr(engine.logger, "propagate", True)
     with caplog.at_level("WARNING"):
         assert not engine._renderer_is_known()
+
+
+@pytest.mark.parametrize("fault", ["another prompt", "an error"])
+def test_a_later_renderer_of_vllm_is_used_itself(
+    renderers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    from vllm.renderers.base import BaseRenderer
+    from vllm.renderers.registry import RENDERER_REGISTRY
+
+    from lopt_plugin.engines import vllm as engine
+
+    ours, _ = renderers
+    tokenize = BaseRenderer._tokenize_prompt
+
+    def with_more(self: Any, prompt: Any, params: Any) -> Any:
+        if fault == "an error":
+            raise RuntimeError(fault)
+        return {**tokenize(self, prompt, params), "of a later version": 1}
+
+    monkeypatch.setattr(BaseRenderer, "_tokenize_prompt", with_more)
+    monkeypatch.setattr(engine.logger, "propagate", True)
+    with caplog.at_level("WARNING"):
+        renderer = RENDERER_REGISTRY.load_renderer("lopt", ours.config, ours.tokenizer)
+    assert type(renderer).__name__ == "HfRenderer"
+    assert "vLLM's own renderer is used" in caplog.text
+
+
+def test_a_class_with_a_call_of_its_own(renderers: tuple[Any, Any], model: Path) -> None:
+    from vllm.renderers.hf import HfRenderer
+    from vllm.tokenizers import get_tokenizer
+
+    from lopt_plugin import accelerate
+    from lopt_plugin.engines.vllm_renderer import LoptRenderer
+
+    ours, _ = renderers
+    theirs = get_tokenizer(model, tokenizer_mode="hf")
+
+    class Shouting(type(theirs)):  # type: ignore[misc]
+        def __call__(self, text: Any, **kwargs: Any) -> Any:
+            return super().__call__(text.upper() if isinstance(text, str) else text, **kwargs)
+
+    theirs.__class__ = Shouting
+    both = LoptRenderer(ours.config, accelerate(theirs)), HfRenderer(ours.config, theirs)
+    for way in ("sync", "async"):
+        for prompts in (["a text"], list(PROMPTS)):
+            found, expected = (rendered(renderer, prompts, {}, way) for renderer in both)
+            assert found == expected
 
 
 @pytest.mark.parametrize("value", ["0", "1"])
