@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -44,7 +45,7 @@ def test_a_broken_host_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog:
         monkeypatch.delitem(sys.modules, name)
     with caplog.at_level(logging.ERROR, engine.logger.name):
         engine.register()
-    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["register_hooks"]
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["register_check"]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +86,7 @@ def ours(model: str) -> Any:
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.LogCaptureFixture]:
     """What the plugin logs, whatever SGLang has made of its loggers."""
-    monkeypatch.setattr(engine, "_said", set())
+    monkeypatch.setattr(engine._lines, "_said", set())
     monkeypatch.setattr(engine.logger, "propagate", False)
     engine.logger.addHandler(caplog.handler)
     with caplog.at_level(logging.INFO, engine.logger.name):
@@ -354,8 +355,8 @@ prepare_server_args(["--model-path", "x", "--tokenizer-backend", "lopt"])
     assert "invalid choice: 'lopt'" in done.stderr
 
 
-def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path) -> None:
-    code = f"""
+FAILING = {
+    "not applied": """
 from sglang.srt.plugins.hook_registry import HookRegistry
 apply_target = HookRegistry._apply_target.__func__
 def failing(cls, target, hooks):
@@ -363,6 +364,19 @@ def failing(cls, target, hooks):
         raise RuntimeError("as if it had moved")
     apply_target(cls, target, hooks)
 HookRegistry._apply_target = classmethod(failing)
+""",
+    "not found": """
+import sglang.srt.managers.tokenizer_manager
+from sglang.srt.utils.hf_transformers import processor
+processor.renamed = processor.get_processor
+del processor.get_processor
+""",
+}
+
+
+@pytest.mark.parametrize("failing", FAILING.values(), ids=FAILING)
+def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path, failing: str) -> None:
+    code = f"""{failing}
 from sglang import Engine
 if __name__ == "__main__":
     Engine(model_path={model!r}, tokenizer_backend="lopt", device="cpu", attention_backend="torch_native")
@@ -370,3 +384,44 @@ if __name__ == "__main__":
     done = run_python(code, tmp_path)
     assert done.returncode != 0
     assert "tokenizer_backend 'lopt' is not active" in done.stderr
+
+
+def test_metrics_where_the_server_shows_some(
+    model: str, theirs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from lopt_plugin.engines import prometheus
+
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    assert load(model, "lopt").lopt.observer is None
+    seen = Seen()
+    monkeypatch.setattr(prometheus, "observer", lambda: seen)
+    # As `--enable-metrics` does.
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    observed = load(model, "lopt")
+    assert observed([TEXT])["input_ids"] == theirs([TEXT])["input_ids"]
+    assert seen.routes == ["native"]
+    monkeypatch.setenv("LOPT_ROUTE", "hf")
+    load(model, "lopt")
+    assert [reason for reason in seen.reasons if "route is set" in reason]
+
+
+class Seen:
+    """An observer that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.routes: list[str] = []
+        self.reasons: list[str] = []
+        # Not to be pickled, as that of Prometheus.
+        self.lock = threading.Lock()
+
+    def encoded(self, route: str, seconds: float) -> None:
+        self.routes.append(route)
+
+    def fell_back(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_observed_tokenizers_are_copied(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours.lopt, "observer", Seen())
+    for copied in (copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert copied(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]

@@ -6,8 +6,8 @@ SGLang calls `register` (entry-point group sglang.srt.plugins) in every process 
 
 SGLang does not check the name of the backend except on its command line, and only logs what goes wrong in a plugin: the
 Hugging Face tokenizer would run, and nothing would say so. So a server or an Engine does not start with this backend
-unless the hooks answer (`_refuse_to_start_without_hooks`), and a program that makes an Engine may ask for the name of
-the backend where it is given only if it works (`tokenizer_backend`).
+unless the hooks answer (`_refuse_to_start_without_hooks`, which does not need them), and a program that makes an Engine
+may ask for the name of the backend where it is given only if it works (`tokenizer_backend`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-from .active_line import active_line, show_our_log
+from ..observer import Observer
+from . import prometheus
+from .acceleration import Accelerated, ActiveLines, accelerated_or_reason
+from .active_line import show_our_log
 
 BACKEND = "lopt"
 LOADED_AS = "huggingface"
@@ -40,7 +43,8 @@ logger = logging.getLogger("sglang.lopt_plugin")
 
 def register() -> None:
     """Makes the backend known to this process. May be called any number of times; never raises."""
-    for step in (_register_hooks, _add_choice, _show_our_log):
+    # The check first: it stays when the others fail, and says that they are missing.
+    for step in (_register_check, _register_hooks, _add_choice, _show_our_log):
         try:
             step()
         except Exception:
@@ -68,14 +72,17 @@ def tokenizer_backend() -> str:
 _registered: set[str] = set()
 
 
+def _register_check() -> None:
+    _register_around({CHECK_SERVER_ARGS: _refuse_to_start_without_hooks})
+
+
 def _register_hooks() -> None:
+    _register_around({GET_TOKENIZER: _get_accelerated, GET_PROCESSOR: _get_processor_with_accelerated})
+
+
+def _register_around(hooks: dict[str, Callable[..., Any]]) -> None:
     from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
-    hooks: dict[str, Callable[..., Any]] = {
-        GET_TOKENIZER: _get_accelerated,
-        GET_PROCESSOR: _get_processor_with_accelerated,
-        CHECK_SERVER_ARGS: _refuse_to_start_without_hooks,
-    }
     for target in hooks:
         # SGLang looks the targets up after this, and only logs what it does not find.
         pkgutil.resolve_name(target)
@@ -178,35 +185,36 @@ def _accelerated(tokenizer: Any) -> Any:
     """The very object, accelerated if it can be."""
     if tokenizer is None or hasattr(tokenizer, "lopt"):
         return tokenizer
-    from transformers import PreTrainedTokenizerFast
-
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        reason = f"{type(tokenizer).__name__} does not run on the tokenizers library"
-    else:
-        before = type(tokenizer), dict(tokenizer.__dict__)
-        try:
-            explained = _accelerate(tokenizer)
-        except Exception as error:
-            logger.exception("lopt_plugin: the tokenizer could not be accelerated")
-            reason = f"{type(error).__name__}: {error}"
-        else:
-            if explained["route"] != "hf":
-                _say_what_is_active(tokenizer, f"takes the {explained['route']} route", explained)
-                return tokenizer
-            reason = explained["reason"]
-        _undo(tokenizer, *before)
-    _say_what_is_active(tokenizer, f"stays as SGLang made it: {reason}", None)
+    its_class, attributes = type(tokenizer), dict(getattr(tokenizer, "__dict__", {}))
+    outcome = accelerated_or_reason(tokenizer, _accelerate, logger)
+    # SGLang's log does not tell its processes apart.
+    process = f"in process {os.getpid()}"
+    if isinstance(outcome, Accelerated):
+        explained = outcome.explained
+        tokenizer.lopt.observer = _observer()
+        _lines.say(tokenizer, f"{process} takes the {explained['route']} route", explained)
+        return tokenizer
+    if type(tokenizer) is not its_class:
+        _undo(tokenizer, its_class, attributes)
+    _lines.say(tokenizer, f"{process} stays as SGLang made it: {outcome}", None)
+    observer = _observer()
+    if observer is not None:
+        # Once, when it is loaded: its calls do not come by here.
+        observer.fell_back(outcome)
     return tokenizer
 
 
-def _accelerate(tokenizer: Any) -> dict[str, Any]:
+def _accelerate(tokenizer: Any) -> Any:
     from ..settings import Settings
     from ..tokenizer import accelerate_in_place
 
-    explained: dict[str, Any] = accelerate_in_place(tokenizer, Settings.read()).lopt.explain()
-    if explained["route"] != "hf":
-        _under_its_own_name(tokenizer)
-    return explained
+    return _under_its_own_name(accelerate_in_place(tokenizer, Settings.read()))
+
+
+def _observer() -> Observer | None:
+    # Set by `--enable-metrics`: /metrics adds up what all processes write there. Without it nobody would read them, and
+    # prometheus_client must not be imported before SGLang has set it.
+    return prometheus.observer() if os.environ.get("PROMETHEUS_MULTIPROC_DIR") else None
 
 
 def _undo(tokenizer: Any, its_class: type, attributes: dict[str, Any]) -> None:
@@ -240,18 +248,6 @@ def _class_under_its_own_name(accelerated: Any) -> type:
     return type(original.__name__, (accelerated,), namespace)
 
 
-_said: set[str] = set()
-
-
-def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-    # SGLang's log does not tell its processes apart.
-    what = f"in process {os.getpid()} {what}"
-    message = active_line("SGLang", _sglang_version(), TRIED_VERSIONS, tokenizer, what, explained)
-    if message not in _said:
-        _said.add(message)
-        logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)
-
-
 def _sglang_version() -> str:
     from importlib.metadata import PackageNotFoundError, version
 
@@ -259,3 +255,6 @@ def _sglang_version() -> str:
         return version("sglang")
     except PackageNotFoundError:
         return "of unknown version"
+
+
+_lines = ActiveLines("SGLang", _sglang_version, TRIED_VERSIONS, logger)
