@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from patched_sglang import PATCHES, patched_sglang
+from patched_sglang import PATCHES, patched_sglang, path_with
 from requests_to_sglang import chat, chat_ids, completion, generate
 from texts import CHAT, PARAGRAPH, PROMPTS
 
@@ -48,10 +47,6 @@ def workers(
             assert time.monotonic() < deadline, running.log_lines("")[-40:]
             time.sleep(0.5)
         yield running, request.param
-
-
-def path_with(folder: Path) -> str:
-    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def test_every_worker_uses_lopt(workers: tuple[Any, str]) -> None:
