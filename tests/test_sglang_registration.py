@@ -20,6 +20,7 @@ import pytest
 from required import module_or_skip
 
 from lopt_plugin.engines import sglang as engine
+from lopt_plugin.engines import sglang_tokenizers
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
@@ -86,7 +87,7 @@ def ours(model: str) -> Any:
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.LogCaptureFixture]:
     """What the plugin logs, whatever SGLang has made of its loggers."""
-    monkeypatch.setattr(engine._lines, "_said", set())
+    monkeypatch.setattr(sglang_tokenizers._lines, "_said", set())
     monkeypatch.setattr(engine.logger, "propagate", False)
     engine.logger.addHandler(caplog.handler)
     with caplog.at_level(logging.INFO, engine.logger.name):
@@ -315,21 +316,59 @@ def test_server_starts_only_with_hooks(sglang: Any, monkeypatch: pytest.MonkeyPa
     engine._refuse_to_start_without_hooks(checked.append, arguments)
 
 
-@pytest.mark.parametrize("app", [None, "my_application:app"])
-def test_workers_get_our_application(
-    sglang: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, app: str | None
-) -> None:
+@pytest.fixture
+def two_workers(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Arguments of a server with two tokenizer workers, in a process that has imported the server."""
     from uvicorn.config import LOGGING_CONFIG
 
     monkeypatch.setitem(LOGGING_CONFIG, "loggers", dict(LOGGING_CONFIG["loggers"]))
-    monkeypatch.setenv(engine.APP_VARIABLE, app or "")
-    if app is None:
-        monkeypatch.delenv(engine.APP_VARIABLE)
-    arguments = SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=2, log_level="info")
-    engine._refuse_to_start_without_hooks(lambda _: None, arguments)
+    monkeypatch.setitem(sys.modules, engine.HTTP_SERVER, ModuleType(engine.HTTP_SERVER))
+    # Set, so that it is as it was afterwards.
+    monkeypatch.setenv(engine.APP_VARIABLE, "")
+    monkeypatch.delenv(engine.APP_VARIABLE)
+    return SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=2, log_level="info")
+
+
+@pytest.mark.parametrize("app", [None, "my_application:app"])
+@pytest.mark.parametrize("loads_plugins", [False, True])
+def test_workers_get_our_application(
+    sglang: Any,
+    log: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    two_workers: SimpleNamespace,
+    app: str | None,
+    loads_plugins: bool,
+) -> None:
+    from sglang.srt.environ import Envs
+    from uvicorn.config import LOGGING_CONFIG
+
+    monkeypatch.setattr(Envs, engine.APP_VARIABLE, "known to newer ones", raising=False)
+    if loads_plugins:
+        # As with patches/sglang.
+        monkeypatch.setattr(sys.modules[engine.HTTP_SERVER], "load_plugins", print, raising=False)
+    if app is not None:
+        monkeypatch.setenv(engine.APP_VARIABLE, app)
+    engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
     assert os.environ[engine.APP_VARIABLE] == (app or "lopt_plugin.engines.sglang_app:app")
-    assert [record.levelname for record in log.records] == (["WARNING"] if app else [])
+    assert [record.levelname for record in log.records] == (["WARNING"] if app and not loads_plugins else [])
     assert LOGGING_CONFIG["loggers"]["sglang.lopt_plugin"]["level"] == "INFO"
+
+
+def test_workers_that_cannot_be_reached(
+    sglang: Any, monkeypatch: pytest.MonkeyPatch, two_workers: SimpleNamespace
+) -> None:
+    from sglang.srt.environ import Envs
+
+    # SGLang up to 0.5.22 has its own application in the workers, whatever the environment says.
+    monkeypatch.delattr(Envs, engine.APP_VARIABLE, raising=False)
+    with pytest.raises(RuntimeError, match="load no plugins"):
+        engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
+    two_workers.tokenizer_worker_num = 1
+    engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
+    # An Engine without a server has no workers of its own.
+    two_workers.tokenizer_worker_num = 2
+    monkeypatch.delitem(sys.modules, engine.HTTP_SERVER)
+    engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
 
 
 def test_rust_server_is_named(sglang: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,17 +12,14 @@ may ask for the name of the backend where it is given only if it works (`tokeniz
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 import pkgutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..observer import Observer
-from . import prometheus
-from .acceleration import Accelerated, ActiveLines, accelerated_or_reason
 from .active_line import show_our_log
+from .sglang_tokenizers import accelerated, logger, sglang_version
 
 BACKEND = "lopt"
 LOADED_AS = "huggingface"
@@ -32,13 +29,9 @@ APP = "lopt_plugin.engines.sglang_app:app"
 GET_TOKENIZER = "sglang.srt.utils.hf_transformers.tokenizer:get_tokenizer"
 GET_PROCESSOR = "sglang.srt.utils.hf_transformers.processor:get_processor"
 CHECK_SERVER_ARGS = "sglang.srt.server_args:ServerArgs.check_server_args"
+HTTP_SERVER = "sglang.srt.entrypoints.http_server"
 # The module that tokenizes prompts, with names of its own for the first two.
 TOKENIZER_MANAGER = "sglang.srt.managers.tokenizer_manager"
-
-TRIED_VERSIONS = ("0.5.23",)
-
-# Below "sglang", so that SGLang's own handlers and levels apply.
-logger = logging.getLogger("sglang.lopt_plugin")
 
 
 def register() -> None:
@@ -51,7 +44,7 @@ def register() -> None:
             logger.exception(
                 "lopt_plugin: %s failed with SGLang %s; --tokenizer-backend %s is not available",
                 step.__name__.strip("_"),
-                _sglang_version(),
+                sglang_version(),
                 BACKEND,
             )
             return
@@ -119,7 +112,7 @@ def _get_accelerated(get_tokenizer: Callable[..., Any], *args: Any, **kwargs: An
         return get_tokenizer(*args, **kwargs)
     if args and args[0] is _PROBE:
         return _PROBE
-    return _accelerated(get_tokenizer(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
+    return accelerated(get_tokenizer(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
 
 
 def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -129,7 +122,7 @@ def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: An
         return _PROBE
     processor = get_processor(*args, **kwargs | {"tokenizer_backend": LOADED_AS})
     # What SGLang takes for the tokenizer of a processor. It stays the same object, so whoever else holds it agrees.
-    _accelerated(getattr(processor, "tokenizer", processor))
+    accelerated(getattr(processor, "tokenizer", processor))
     return processor
 
 
@@ -145,11 +138,20 @@ def _refuse_to_start_without_hooks(check: Callable[..., None], server_args: Any,
 
 
 def _reach_tokenizer_workers(log_level: str) -> None:
+    from sglang.srt.environ import envs
     from uvicorn.config import LOGGING_CONFIG
 
-    if os.environ.setdefault(APP_VARIABLE, APP) != APP:
+    # Not there for an Engine without a server: whoever joins that one asks for `tokenizer_backend` first.
+    server = sys.modules.get(HTTP_SERVER)
+    loads_plugins = hasattr(server, "load_plugins")
+    if server is not None and not loads_plugins and not hasattr(envs, APP_VARIABLE):
+        raise RuntimeError(
+            f"lopt_plugin: the tokenizer workers of SGLang {sglang_version()} load no plugins, and Hugging Face would "
+            f"run in them: use one worker, a SGLang that knows {APP_VARIABLE} (0.5.23), or patches/sglang"
+        )
+    if os.environ.setdefault(APP_VARIABLE, APP) != APP and not loads_plugins:
         logger.warning(
-            "lopt_plugin: %s is %s; the tokenizer workers use lopt only if SGLang or that module calls "
+            "lopt_plugin: %s is %s; the tokenizer workers use lopt only if that module calls "
             "sglang.srt.plugins.load_plugins() in them",
             APP_VARIABLE,
             os.environ[APP_VARIABLE],
@@ -169,7 +171,7 @@ def _raise_if_inactive() -> None:
     else:
         reason = "see the log above"
     raise RuntimeError(
-        f"lopt_plugin: tokenizer_backend {BACKEND!r} is not active with SGLang {_sglang_version()} ({reason}); no hook "
+        f"lopt_plugin: tokenizer_backend {BACKEND!r} is not active with SGLang {sglang_version()} ({reason}); no hook "
         f"answers at {', '.join(unhooked)}"
     )
 
@@ -179,82 +181,3 @@ def _answers(target: str) -> bool:
         return pkgutil.resolve_name(target)(_PROBE, tokenizer_backend=BACKEND) is _PROBE
     except Exception:
         return False
-
-
-def _accelerated(tokenizer: Any) -> Any:
-    """The very object, accelerated if it can be."""
-    if tokenizer is None or hasattr(tokenizer, "lopt"):
-        return tokenizer
-    its_class, attributes = type(tokenizer), dict(getattr(tokenizer, "__dict__", {}))
-    outcome = accelerated_or_reason(tokenizer, _accelerate, logger)
-    # SGLang's log does not tell its processes apart.
-    process = f"in process {os.getpid()}"
-    if isinstance(outcome, Accelerated):
-        explained = outcome.explained
-        tokenizer.lopt.observer = _observer()
-        _lines.say(tokenizer, f"{process} takes the {explained['route']} route", explained)
-        return tokenizer
-    if type(tokenizer) is not its_class:
-        _undo(tokenizer, its_class, attributes)
-    _lines.say(tokenizer, f"{process} stays as SGLang made it: {outcome}", None)
-    observer = _observer()
-    if observer is not None:
-        # Once, when it is loaded: its calls do not come by here.
-        observer.fell_back(outcome)
-    return tokenizer
-
-
-def _accelerate(tokenizer: Any) -> Any:
-    from ..settings import Settings
-    from ..tokenizer import accelerate_in_place
-
-    return _under_its_own_name(accelerate_in_place(tokenizer, Settings.read()))
-
-
-def _observer() -> Observer | None:
-    # Set by `--enable-metrics`: /metrics adds up what all processes write there. Without it nobody would read them, and
-    # prometheus_client must not be imported before SGLang has set it.
-    return prometheus.observer() if os.environ.get("PROMETHEUS_MULTIPROC_DIR") else None
-
-
-def _undo(tokenizer: Any, its_class: type, attributes: dict[str, Any]) -> None:
-    tokenizer.__class__ = its_class
-    tokenizer.__dict__.clear()
-    tokenizer.__dict__.update(attributes)
-
-
-def _under_its_own_name(tokenizer: Any) -> Any:
-    """The very object, whose class has the name that it had before: SGLang and its models tell tokenizers by it."""
-    accelerated: Any = type(tokenizer)
-    tokenizer.__class__ = _class_under_its_own_name(accelerated)
-    return tokenizer
-
-
-@functools.cache
-def _class_under_its_own_name(accelerated: Any) -> type:
-    original = accelerated._lopt_original_class
-
-    def reduce(self: Any) -> tuple[Any, ...]:
-        plain: Any = object.__new__(accelerated)
-        plain.__dict__.update(self.__dict__)
-        return _under_its_own_name, (plain,)
-
-    namespace = {
-        "__module__": original.__module__,
-        "__qualname__": original.__qualname__,
-        "__doc__": original.__doc__,
-        "__reduce__": reduce,
-    }
-    return type(original.__name__, (accelerated,), namespace)
-
-
-def _sglang_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sglang")
-    except PackageNotFoundError:
-        return "of unknown version"
-
-
-_lines = ActiveLines("SGLang", _sglang_version, TRIED_VERSIONS, logger)
