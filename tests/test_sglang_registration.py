@@ -31,7 +31,7 @@ def run_python(code: str, folder: Path, **environment: str) -> subprocess.Comple
     # In a folder of its own: the working directory is on the path, and this one has the source tree.
     return subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, timeout=300, cwd=folder, env=os.environ | ON_CPU | environment,
+        capture_output=True, text=True, timeout=900, cwd=folder, env=os.environ | ON_CPU | environment,
     )  # fmt: skip
 
 
@@ -177,8 +177,8 @@ def test_other_processes(ours: Any, theirs: Any, method: str) -> None:
     queue = context.Queue()
     child = context.Process(target=_encode_in_child, args=(queue, ours, text))
     child.start()
-    assert queue.get(timeout=120) == expected
-    child.join(60)
+    assert queue.get(timeout=600) == expected
+    child.join(300)
     assert child.exitcode == 0
 
 

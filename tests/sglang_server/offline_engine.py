@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "engines"))
 
 from texts import PROMPTS
 
-JOINED_WITHIN_S = 500.0
+JOINED_WITHIN_S = 900.0
 
 
 def main() -> None:

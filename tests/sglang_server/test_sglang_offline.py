@@ -23,7 +23,7 @@ def run_engine(model: Path, folder: Path, *arguments: str, **environment: str) -
     done = subprocess.run(
         [sys.executable, str(script), str(model), *arguments],
         env=os.environ | ENVIRONMENT_ON_CPU | {"HF_HUB_OFFLINE": "1"} | environment,
-        capture_output=True, text=True, timeout=900, cwd=folder,
+        capture_output=True, text=True, timeout=1800, cwd=folder,
     )  # fmt: skip
     lines = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
     assert lines, done.stdout[-3000:] + done.stderr[-3000:]

@@ -16,7 +16,7 @@ from texts import CHAT, PARAGRAPH, PROMPTS
 
 pytestmark = pytest.mark.engine
 
-STARTED_WITHIN_S = 300.0
+STARTED_WITHIN_S = 900.0
 SGLANG_APP = "sglang.srt.entrypoints.http_server:app"
 
 
