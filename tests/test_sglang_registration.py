@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -19,6 +20,7 @@ import pytest
 from required import module_or_skip
 
 from lopt_plugin.engines import sglang as engine
+from lopt_plugin.engines import sglang_tokenizers
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
@@ -29,7 +31,7 @@ def run_python(code: str, folder: Path, **environment: str) -> subprocess.Comple
     # In a folder of its own: the working directory is on the path, and this one has the source tree.
     return subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, timeout=300, cwd=folder, env=os.environ | ON_CPU | environment,
+        capture_output=True, text=True, timeout=900, cwd=folder, env=os.environ | ON_CPU | environment,
     )  # fmt: skip
 
 
@@ -44,7 +46,7 @@ def test_a_broken_host_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch, caplog:
         monkeypatch.delitem(sys.modules, name)
     with caplog.at_level(logging.ERROR, engine.logger.name):
         engine.register()
-    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["register_hooks"]
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == ["register_check"]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def ours(model: str) -> Any:
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.LogCaptureFixture]:
     """What the plugin logs, whatever SGLang has made of its loggers."""
-    monkeypatch.setattr(engine, "_said", set())
+    monkeypatch.setattr(sglang_tokenizers._lines, "_said", set())
     monkeypatch.setattr(engine.logger, "propagate", False)
     engine.logger.addHandler(caplog.handler)
     with caplog.at_level(logging.INFO, engine.logger.name):
@@ -175,8 +177,8 @@ def test_other_processes(ours: Any, theirs: Any, method: str) -> None:
     queue = context.Queue()
     child = context.Process(target=_encode_in_child, args=(queue, ours, text))
     child.start()
-    assert queue.get(timeout=120) == expected
-    child.join(60)
+    assert queue.get(timeout=600) == expected
+    child.join(300)
     assert child.exitcode == 0
 
 
@@ -314,21 +316,59 @@ def test_server_starts_only_with_hooks(sglang: Any, monkeypatch: pytest.MonkeyPa
     engine._refuse_to_start_without_hooks(checked.append, arguments)
 
 
-@pytest.mark.parametrize("app", [None, "my_application:app"])
-def test_workers_get_our_application(
-    sglang: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, app: str | None
-) -> None:
+@pytest.fixture
+def two_workers(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Arguments of a server with two tokenizer workers, in a process that has imported the server."""
     from uvicorn.config import LOGGING_CONFIG
 
     monkeypatch.setitem(LOGGING_CONFIG, "loggers", dict(LOGGING_CONFIG["loggers"]))
-    monkeypatch.setenv(engine.APP_VARIABLE, app or "")
-    if app is None:
-        monkeypatch.delenv(engine.APP_VARIABLE)
-    arguments = SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=2, log_level="info")
-    engine._refuse_to_start_without_hooks(lambda _: None, arguments)
+    monkeypatch.setitem(sys.modules, engine.HTTP_SERVER, ModuleType(engine.HTTP_SERVER))
+    # Set, so that it is as it was afterwards.
+    monkeypatch.setenv(engine.APP_VARIABLE, "")
+    monkeypatch.delenv(engine.APP_VARIABLE)
+    return SimpleNamespace(tokenizer_backend="lopt", tokenizer_worker_num=2, log_level="info")
+
+
+@pytest.mark.parametrize("app", [None, "my_application:app"])
+@pytest.mark.parametrize("loads_plugins", [False, True])
+def test_workers_get_our_application(
+    sglang: Any,
+    log: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    two_workers: SimpleNamespace,
+    app: str | None,
+    loads_plugins: bool,
+) -> None:
+    from sglang.srt.environ import Envs
+    from uvicorn.config import LOGGING_CONFIG
+
+    monkeypatch.setattr(Envs, engine.APP_VARIABLE, "known to newer ones", raising=False)
+    if loads_plugins:
+        # As with patches/sglang.
+        monkeypatch.setattr(sys.modules[engine.HTTP_SERVER], "load_plugins", print, raising=False)
+    if app is not None:
+        monkeypatch.setenv(engine.APP_VARIABLE, app)
+    engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
     assert os.environ[engine.APP_VARIABLE] == (app or "lopt_plugin.engines.sglang_app:app")
-    assert [record.levelname for record in log.records] == (["WARNING"] if app else [])
+    assert [record.levelname for record in log.records] == (["WARNING"] if app and not loads_plugins else [])
     assert LOGGING_CONFIG["loggers"]["sglang.lopt_plugin"]["level"] == "INFO"
+
+
+def test_workers_that_cannot_be_reached(
+    sglang: Any, monkeypatch: pytest.MonkeyPatch, two_workers: SimpleNamespace
+) -> None:
+    from sglang.srt.environ import Envs
+
+    # SGLang up to 0.5.22 has its own application in the workers, whatever the environment says.
+    monkeypatch.delattr(Envs, engine.APP_VARIABLE, raising=False)
+    with pytest.raises(RuntimeError, match="load no plugins"):
+        engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
+    two_workers.tokenizer_worker_num = 1
+    engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
+    # An Engine without a server has no workers of its own.
+    two_workers.tokenizer_worker_num = 2
+    monkeypatch.delitem(sys.modules, engine.HTTP_SERVER)
+    engine._refuse_to_start_without_hooks(lambda _: None, two_workers)
 
 
 def test_rust_server_is_named(sglang: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,8 +394,8 @@ prepare_server_args(["--model-path", "x", "--tokenizer-backend", "lopt"])
     assert "invalid choice: 'lopt'" in done.stderr
 
 
-def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path) -> None:
-    code = f"""
+FAILING = {
+    "not applied": """
 from sglang.srt.plugins.hook_registry import HookRegistry
 apply_target = HookRegistry._apply_target.__func__
 def failing(cls, target, hooks):
@@ -363,6 +403,19 @@ def failing(cls, target, hooks):
         raise RuntimeError("as if it had moved")
     apply_target(cls, target, hooks)
 HookRegistry._apply_target = classmethod(failing)
+""",
+    "not found": """
+import sglang.srt.managers.tokenizer_manager
+from sglang.srt.utils.hf_transformers import processor
+processor.renamed = processor.get_processor
+del processor.get_processor
+""",
+}
+
+
+@pytest.mark.parametrize("failing", FAILING.values(), ids=FAILING)
+def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path, failing: str) -> None:
+    code = f"""{failing}
 from sglang import Engine
 if __name__ == "__main__":
     Engine(model_path={model!r}, tokenizer_backend="lopt", device="cpu", attention_backend="torch_native")
@@ -370,3 +423,44 @@ if __name__ == "__main__":
     done = run_python(code, tmp_path)
     assert done.returncode != 0
     assert "tokenizer_backend 'lopt' is not active" in done.stderr
+
+
+def test_metrics_where_the_server_shows_some(
+    model: str, theirs: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from lopt_plugin.engines import prometheus
+
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    assert load(model, "lopt").lopt.observer is None
+    seen = Seen()
+    monkeypatch.setattr(prometheus, "observer", lambda: seen)
+    # As `--enable-metrics` does.
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    observed = load(model, "lopt")
+    assert observed([TEXT])["input_ids"] == theirs([TEXT])["input_ids"]
+    assert seen.routes == ["native"]
+    monkeypatch.setenv("LOPT_ROUTE", "hf")
+    load(model, "lopt")
+    assert [reason for reason in seen.reasons if "route is set" in reason]
+
+
+class Seen:
+    """An observer that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.routes: list[str] = []
+        self.reasons: list[str] = []
+        # Not to be pickled, as that of Prometheus.
+        self.lock = threading.Lock()
+
+    def encoded(self, route: str, seconds: float) -> None:
+        self.routes.append(route)
+
+    def fell_back(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_observed_tokenizers_are_copied(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours.lopt, "observer", Seen())
+    for copied in (copy.copy(ours), copy.deepcopy(ours), pickle.loads(pickle.dumps(ours))):
+        assert copied(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]

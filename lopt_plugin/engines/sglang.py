@@ -6,20 +6,20 @@ SGLang calls `register` (entry-point group sglang.srt.plugins) in every process 
 
 SGLang does not check the name of the backend except on its command line, and only logs what goes wrong in a plugin: the
 Hugging Face tokenizer would run, and nothing would say so. So a server or an Engine does not start with this backend
-unless the hooks answer (`_refuse_to_start_without_hooks`), and a program that makes an Engine may ask for the name of
-the backend where it is given only if it works (`tokenizer_backend`).
+unless the hooks answer (`_refuse_to_start_without_hooks`, which does not need them), and a program that makes an Engine
+may ask for the name of the backend where it is given only if it works (`tokenizer_backend`).
 """
 
 from __future__ import annotations
 
-import functools
-import logging
 import os
 import pkgutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from .active_line import active_line, show_our_log
+from .active_line import show_our_log
+from .sglang_tokenizers import accelerated, logger, sglang_version
 
 BACKEND = "lopt"
 LOADED_AS = "huggingface"
@@ -29,25 +29,22 @@ APP = "lopt_plugin.engines.sglang_app:app"
 GET_TOKENIZER = "sglang.srt.utils.hf_transformers.tokenizer:get_tokenizer"
 GET_PROCESSOR = "sglang.srt.utils.hf_transformers.processor:get_processor"
 CHECK_SERVER_ARGS = "sglang.srt.server_args:ServerArgs.check_server_args"
+HTTP_SERVER = "sglang.srt.entrypoints.http_server"
 # The module that tokenizes prompts, with names of its own for the first two.
 TOKENIZER_MANAGER = "sglang.srt.managers.tokenizer_manager"
-
-TRIED_VERSIONS = ("0.5.23",)
-
-# Below "sglang", so that SGLang's own handlers and levels apply.
-logger = logging.getLogger("sglang.lopt_plugin")
 
 
 def register() -> None:
     """Makes the backend known to this process. May be called any number of times; never raises."""
-    for step in (_register_hooks, _add_choice, _show_our_log):
+    # The check first: it stays when the others fail, and says that they are missing.
+    for step in (_register_check, _register_hooks, _add_choice, _show_our_log):
         try:
             step()
         except Exception:
             logger.exception(
                 "lopt_plugin: %s failed with SGLang %s; --tokenizer-backend %s is not available",
                 step.__name__.strip("_"),
-                _sglang_version(),
+                sglang_version(),
                 BACKEND,
             )
             return
@@ -68,14 +65,17 @@ def tokenizer_backend() -> str:
 _registered: set[str] = set()
 
 
+def _register_check() -> None:
+    _register_around({CHECK_SERVER_ARGS: _refuse_to_start_without_hooks})
+
+
 def _register_hooks() -> None:
+    _register_around({GET_TOKENIZER: _get_accelerated, GET_PROCESSOR: _get_processor_with_accelerated})
+
+
+def _register_around(hooks: dict[str, Callable[..., Any]]) -> None:
     from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
-    hooks: dict[str, Callable[..., Any]] = {
-        GET_TOKENIZER: _get_accelerated,
-        GET_PROCESSOR: _get_processor_with_accelerated,
-        CHECK_SERVER_ARGS: _refuse_to_start_without_hooks,
-    }
     for target in hooks:
         # SGLang looks the targets up after this, and only logs what it does not find.
         pkgutil.resolve_name(target)
@@ -112,7 +112,7 @@ def _get_accelerated(get_tokenizer: Callable[..., Any], *args: Any, **kwargs: An
         return get_tokenizer(*args, **kwargs)
     if args and args[0] is _PROBE:
         return _PROBE
-    return _accelerated(get_tokenizer(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
+    return accelerated(get_tokenizer(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
 
 
 def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -122,7 +122,7 @@ def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: An
         return _PROBE
     processor = get_processor(*args, **kwargs | {"tokenizer_backend": LOADED_AS})
     # What SGLang takes for the tokenizer of a processor. It stays the same object, so whoever else holds it agrees.
-    _accelerated(getattr(processor, "tokenizer", processor))
+    accelerated(getattr(processor, "tokenizer", processor))
     return processor
 
 
@@ -138,11 +138,20 @@ def _refuse_to_start_without_hooks(check: Callable[..., None], server_args: Any,
 
 
 def _reach_tokenizer_workers(log_level: str) -> None:
+    from sglang.srt.environ import envs
     from uvicorn.config import LOGGING_CONFIG
 
-    if os.environ.setdefault(APP_VARIABLE, APP) != APP:
+    # Not there for an Engine without a server: whoever joins that one asks for `tokenizer_backend` first.
+    server = sys.modules.get(HTTP_SERVER)
+    loads_plugins = hasattr(server, "load_plugins")
+    if server is not None and not loads_plugins and not hasattr(envs, APP_VARIABLE):
+        raise RuntimeError(
+            f"lopt_plugin: the tokenizer workers of SGLang {sglang_version()} load no plugins, and Hugging Face would "
+            f"run in them: use one worker, a SGLang that knows {APP_VARIABLE} (0.5.23), or patches/sglang"
+        )
+    if os.environ.setdefault(APP_VARIABLE, APP) != APP and not loads_plugins:
         logger.warning(
-            "lopt_plugin: %s is %s; the tokenizer workers use lopt only if SGLang or that module calls "
+            "lopt_plugin: %s is %s; the tokenizer workers use lopt only if that module calls "
             "sglang.srt.plugins.load_plugins() in them",
             APP_VARIABLE,
             os.environ[APP_VARIABLE],
@@ -162,7 +171,7 @@ def _raise_if_inactive() -> None:
     else:
         reason = "see the log above"
     raise RuntimeError(
-        f"lopt_plugin: tokenizer_backend {BACKEND!r} is not active with SGLang {_sglang_version()} ({reason}); no hook "
+        f"lopt_plugin: tokenizer_backend {BACKEND!r} is not active with SGLang {sglang_version()} ({reason}); no hook "
         f"answers at {', '.join(unhooked)}"
     )
 
@@ -172,90 +181,3 @@ def _answers(target: str) -> bool:
         return pkgutil.resolve_name(target)(_PROBE, tokenizer_backend=BACKEND) is _PROBE
     except Exception:
         return False
-
-
-def _accelerated(tokenizer: Any) -> Any:
-    """The very object, accelerated if it can be."""
-    if tokenizer is None or hasattr(tokenizer, "lopt"):
-        return tokenizer
-    from transformers import PreTrainedTokenizerFast
-
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        reason = f"{type(tokenizer).__name__} does not run on the tokenizers library"
-    else:
-        before = type(tokenizer), dict(tokenizer.__dict__)
-        try:
-            explained = _accelerate(tokenizer)
-        except Exception as error:
-            logger.exception("lopt_plugin: the tokenizer could not be accelerated")
-            reason = f"{type(error).__name__}: {error}"
-        else:
-            if explained["route"] != "hf":
-                _say_what_is_active(tokenizer, f"takes the {explained['route']} route", explained)
-                return tokenizer
-            reason = explained["reason"]
-        _undo(tokenizer, *before)
-    _say_what_is_active(tokenizer, f"stays as SGLang made it: {reason}", None)
-    return tokenizer
-
-
-def _accelerate(tokenizer: Any) -> dict[str, Any]:
-    from ..settings import Settings
-    from ..tokenizer import accelerate_in_place
-
-    explained: dict[str, Any] = accelerate_in_place(tokenizer, Settings.read()).lopt.explain()
-    if explained["route"] != "hf":
-        _under_its_own_name(tokenizer)
-    return explained
-
-
-def _undo(tokenizer: Any, its_class: type, attributes: dict[str, Any]) -> None:
-    tokenizer.__class__ = its_class
-    tokenizer.__dict__.clear()
-    tokenizer.__dict__.update(attributes)
-
-
-def _under_its_own_name(tokenizer: Any) -> Any:
-    """The very object, whose class has the name that it had before: SGLang and its models tell tokenizers by it."""
-    accelerated: Any = type(tokenizer)
-    tokenizer.__class__ = _class_under_its_own_name(accelerated)
-    return tokenizer
-
-
-@functools.cache
-def _class_under_its_own_name(accelerated: Any) -> type:
-    original = accelerated._lopt_original_class
-
-    def reduce(self: Any) -> tuple[Any, ...]:
-        plain: Any = object.__new__(accelerated)
-        plain.__dict__.update(self.__dict__)
-        return _under_its_own_name, (plain,)
-
-    namespace = {
-        "__module__": original.__module__,
-        "__qualname__": original.__qualname__,
-        "__doc__": original.__doc__,
-        "__reduce__": reduce,
-    }
-    return type(original.__name__, (accelerated,), namespace)
-
-
-_said: set[str] = set()
-
-
-def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-    # SGLang's log does not tell its processes apart.
-    what = f"in process {os.getpid()} {what}"
-    message = active_line("SGLang", _sglang_version(), TRIED_VERSIONS, tokenizer, what, explained)
-    if message not in _said:
-        _said.add(message)
-        logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)
-
-
-def _sglang_version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("sglang")
-    except PackageNotFoundError:
-        return "of unknown version"

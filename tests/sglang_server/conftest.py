@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_fixtures import EXAMPLES, model, oracle  # noqa: F401
 from required import skip_without
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-for folder in ("examples/vllm_demo", "examples/sglang_demo", "tests/engines"):
-    sys.path.insert(0, str(REPOSITORY / folder))
+for folder in (EXAMPLES / "sglang_demo", Path(__file__).resolve().parents[1] / "engines"):
+    sys.path.insert(0, str(folder))
 
 CONTEXT_LENGTH = 32_768
 
@@ -24,24 +24,8 @@ def sglang_is_installed() -> None:
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tiny model."""
-    from tiny_model import build
-
-    return build(tmp_path_factory.mktemp("tiny") / "model")
-
-
-@pytest.fixture(scope="session")
-def oracle(model: Path) -> Any:
-    """The Hugging Face tokenizer itself."""
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(model)
-
-
-@pytest.fixture(scope="session")
-def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A running server with one tokenizer, that tokenizes lists of prompts as batches."""
+def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # noqa: F811
+    """A running server with one tokenizer and metrics, that tokenizes lists of prompts as batches."""
     from lopt_plugin.demo.sglang_server import SglangServer
 
     with SglangServer(
@@ -49,6 +33,6 @@ def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
         tmp_path_factory.mktemp("lopt") / "server.log",
         tokenizer_backend="lopt",
         context_length=CONTEXT_LENGTH,
-        arguments=("--enable-tokenizer-batch-encode",),
+        arguments=("--enable-tokenizer-batch-encode", "--enable-metrics"),
     ) as running:
         yield running

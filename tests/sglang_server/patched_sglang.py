@@ -41,3 +41,8 @@ def patched_sglang(folder: Path, *patches: Path) -> Path:
             ["git", "apply", "-p2", str(patch)], cwd=folder, env=environment, check=True, capture_output=True, text=True
         )
     return folder
+
+
+def path_with(folder: Path) -> str:
+    """PYTHONPATH with the folder before what is on it, and so before what is installed."""
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -85,3 +85,12 @@ def test_requests_at_the_same_time(server: Any, oracle: Any) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda text: generate(server, text)["prompt_token_ids"], texts))
     assert answers == [oracle(text)["input_ids"] for text in texts]
+
+
+def test_metrics(server: Any) -> None:
+    before = server.metric("lopt_tokenization_seconds_count")
+    for _ in range(3):
+        generate(server, PARAGRAPH)
+    assert server.metric("lopt_tokenization_seconds_count") >= before + 3
+    assert 'lopt_tokenization_seconds_bucket{le="0.0002",route="native"}' in server.get("/metrics")
+    assert server.metric("lopt_fallbacks_total") == 0

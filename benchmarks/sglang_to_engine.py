@@ -1,0 +1,213 @@
+"""Milliseconds from sending prompts over HTTP until SGLang's scheduler gets them: with lopt, without, and for free.
+
+Run where SGLang is installed; written for 0.5.23. SGLang's own HTTP application and TokenizerManager run in this
+process. Where the scheduler's socket would be, the benchmark takes the requests as the scheduler does, which ends the
+time, and nothing is computed. "free" is SGLang's own way with a tokenizer that looks up ids that it knows before. Every
+document is new to all but that one; every id is compared with the Hugging Face tokenizer's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import socket
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ |= {"SGLANG_USE_CPU_ENGINE": "1", "HF_HUB_OFFLINE": "1"}
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"))
+
+from corpora import prompts, whole_text
+from tiny_model import build
+
+from lopt_plugin.benchmarking.machine import machine_line
+from lopt_plugin.benchmarking.prompts import spread
+from lopt_plugin.demo.server import free_port
+from lopt_plugin.demo.tiny_model import MAX_MODEL_LEN
+
+WARM_UP = 3
+WAITS_S = 300.0
+
+Ids = list[list[int]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--long", type=int, default=450_000, help="characters of a long prompt")
+    parser.add_argument("--many", type=int, default=256, help="prompts of a list")
+    parser.add_argument("--short", type=int, default=2_048, help="characters of each of these")
+    parser.add_argument("--repetitions", type=int, default=10)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        Server(build(Path(folder) / "model")).run(lambda server: measure_all(server, arguments))
+
+
+class Server:
+    """SGLang's HTTP server, whose scheduler is the queue `arrivals`: when requests came, and these."""
+
+    def __init__(self, model: Path) -> None:
+        import uvicorn
+        import zmq
+        from sglang.srt.entrypoints import http_server
+        from sglang.srt.entrypoints.engine import init_tokenizer_manager
+        from sglang.srt.runtime_context import publish
+        from sglang.srt.server_args import PortArgs, ServerArgs
+        from sglang.srt.utils.network import get_zmq_socket
+
+        from lopt_plugin.engines.sglang import tokenizer_backend
+
+        self.model = str(model)
+        arguments = ServerArgs(
+            model_path=self.model,
+            tokenizer_backend=tokenizer_backend(),
+            device="cpu",
+            attention_backend="torch_native",
+            context_length=MAX_MODEL_LEN,
+            log_level="error",
+        )
+        arguments.resolve_once()
+        arguments.check_server_args()
+        publish(arguments, role="tokenizer")
+        ports = PortArgs.init_new(arguments)
+        self.manager, templates = init_tokenizer_manager(arguments, ports)
+        self.manager.max_req_input_len = MAX_MODEL_LEN
+        self.manager._wait_one_response = self._made_up_answer
+        http_server.set_global_state(http_server._GlobalState(self.manager, templates, {}))
+        self.port = free_port()
+        config = uvicorn.Config(http_server.app, port=self.port, lifespan="off", log_level="error", loop="uvloop")
+        self._http = uvicorn.Server(config)
+        self.arrivals: queue.SimpleQueue[tuple[float, list[Any]]] = queue.SimpleQueue()
+        self._scheduler_end = get_zmq_socket(zmq.Context(1), zmq.PULL, ports.scheduler_input_ipc_name, False)
+
+    def run(self, work: Callable[[Server], None]) -> None:
+        """Serves in the main thread, where SGLang expects to be, as long as `work` goes on in another one."""
+        failed: list[BaseException] = []
+
+        def working() -> None:
+            try:
+                while not self._http.started:
+                    time.sleep(0.05)
+                work(self)
+            except BaseException as error:
+                failed.append(error)
+            self._http.should_exit = True
+
+        threading.Thread(target=self._receive, daemon=True).start()
+        worker = threading.Thread(target=working, daemon=True)
+        worker.start()
+        self._http.run()
+        worker.join(WAITS_S)
+        if failed:
+            raise failed[0]
+
+    def _receive(self) -> None:
+        from sglang.srt.managers.io_struct import sock_recv
+
+        while True:
+            received = sock_recv(self._scheduler_end)
+            now = time.perf_counter()
+            self.arrivals.put((now, getattr(received, "batch", None) or [received]))
+
+    async def _made_up_answer(self, request: Any, _: Any) -> AsyncIterator[dict[str, Any]]:
+        self.manager.rid_to_state.pop(request.rid, None)
+        yield {"text": "", "meta_info": {"id": request.rid}}
+
+    def send(self, texts: list[str]) -> tuple[float, float, Ids]:
+        """Seconds until the scheduler has the last of the texts, which come in one request; of the CPU too; all ids."""
+        text = texts[0] if len(texts) == 1 else texts
+        body = json.dumps({"text": text, "sampling_params": {"max_new_tokens": 1}}).encode()
+        lines = (
+            "POST /generate HTTP/1.1", "Host: local", "Connection: close", "Content-Type: application/json",
+            f"Content-Length: {len(body)}", "", "",
+        )  # fmt: skip
+        message = "\r\n".join(lines).encode() + body
+        with socket.create_connection(("127.0.0.1", self.port), timeout=WAITS_S) as connection:
+            start, cpu = time.perf_counter(), time.process_time()
+            connection.sendall(message)
+            requests: list[Any] = []
+            while len(requests) < len(texts):
+                arrived, more = self.arrivals.get(timeout=WAITS_S)
+                requests += more
+            cpu = time.process_time() - cpu
+            answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+        if not answer.startswith(b"HTTP/1.1 200"):
+            raise SystemExit(answer[:1000].decode(errors="replace"))
+        return arrived - start, cpu, [list(request.input_ids) for request in requests]
+
+
+def measure_all(server: Server, arguments: argparse.Namespace) -> None:
+    """Prints the times of one long prompt, and of a list of short ones."""
+    count = arguments.repetitions + WARM_UP
+    long = prompts("books_en", count, arguments.long)
+    # These may overlap: their words come again and again in any case.
+    short = spread(whole_text("books_en")[0], arguments.many * count, arguments.short)
+    print(machine_line())
+    print(long.remark)
+    memory: dict[str, list[int]] = {}
+    tokenizers = variants(server.model, memory)
+    print(f"\none long prompt: {len(long.texts[0]):,} characters")
+    measure(server, tokenizers, memory, [[text] for text in long.texts])
+    lists = [short[k::count] for k in range(count)]
+    for in_one_call in (False, True):
+        # As `--enable-tokenizer-batch-encode` says.
+        server.manager._should_use_batch_tokenization = lambda *_, answer=in_one_call: answer
+        how = "as one batch" if in_one_call else "one by one"
+        print(f"\n{arguments.many} prompts of {arguments.short:,} characters in one request, tokenized {how}")
+        measure(server, tokenizers, memory, lists)
+
+
+def measure(server: Server, tokenizers: dict[str, Any], memory: dict[str, list[int]], lists: list[list[str]]) -> None:
+    """Each tokenizer gets each list once, in alternating order; the first lists warm up."""
+    times: dict[str, list[list[float]]] = {name: [] for name in tokenizers}
+    for turn, texts in enumerate(lists):
+        expected: Ids = tokenizers["hf"](texts)["input_ids"]
+        memory |= dict(zip(texts, expected, strict=True))
+        for name in sorted(tokenizers, reverse=turn % 2 == 1):
+            server.manager.tokenizer = tokenizers[name]
+            *seconds, ids = server.send(texts)
+            if ids != expected:
+                raise SystemExit(f"{name}: other ids than Hugging Face's")
+            if turn >= WARM_UP:
+                times[name].append(seconds)
+        memory.clear()
+    for name, pairs in times.items():
+        (wall, cpu), (free_wall, free_cpu) = (list(zip(*seconds, strict=True)) for seconds in (pairs, times["free"]))
+        middle = statistics.median(wall)
+        print(
+            f"  {name:5} median {1000 * middle:8.1f} ms, {median_ratio(wall, free_wall):5.2f} times free; "
+            f"least {1000 * min(wall):8.1f} ms, {min(wall) / min(free_wall):5.2f} times free; "
+            f"CPU {median_ratio(cpu, free_cpu):5.2f} times free"
+        )
+
+
+def median_ratio(ours: Sequence[float], others: Sequence[float]) -> float:
+    return statistics.median(one / other for one, other in zip(ours, others, strict=True))
+
+
+def variants(model: str, memory: dict[str, list[int]]) -> dict[str, Any]:
+    """Tokenizers by name, as SGLang loads them."""
+    from sglang.srt.utils.hf_transformers.tokenizer import get_tokenizer
+
+    hugging_face, free = (get_tokenizer(model, tokenizer_backend="huggingface") for _ in range(2))
+    kind = type(free)
+
+    def call(self: Any, texts: list[str], **kwargs: Any) -> dict[str, Ids]:
+        return {"input_ids": [memory[text] for text in texts]}
+
+    free.__class__ = type(kind.__name__, (kind,), {"__call__": call})
+    lopt = get_tokenizer(model, tokenizer_backend="lopt")
+    if lopt.lopt.explain()["route"] != "native":
+        raise SystemExit(lopt.lopt.explain()["reason"])
+    return {"hf": hugging_face, "free": free, "lopt": lopt}
+
+
+if __name__ == "__main__":
+    main()
