@@ -242,7 +242,7 @@ def test_chunks_that_the_kernels_cannot_count(reference: Tokenizer) -> None:
             made(reference, chunk_bytes=size)
 
 
-@pytest.mark.skipif(DEVICE != "cpu", reason="a forked process must not use the GPU's context; it would not, but hold it")
+@pytest.mark.skipif(DEVICE != "cpu", reason="a process that computes on CUDA is not forked in a test")
 def test_fork_while_the_locks_are_held(reference: Tokenizer) -> None:
     """The child's batch is done by the native route, and waits for no lock of a thread that is not there."""
     encoder = Encoder(reference, Settings.read({}, threads=1, route="gpu"))

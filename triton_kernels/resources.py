@@ -2,7 +2,7 @@
 
     python -m lopt_plugin.triton_kernels.resources [80 90 ...]
 
-Compiled as they are launched: with pointers to multiples of 16 bytes, as torch allocates them, and numbers of any value.
+Compiled as they are launched: pointers to multiples of 16 bytes, as torch allocates them, and numbers of any value.
 The exit code is 1 where a kernel spills, that is, keeps in memory what it has no registers for.
 """
 

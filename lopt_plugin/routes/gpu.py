@@ -47,8 +47,9 @@ class GpuRoute:
     are longer than `chunk_bytes`; and everything once the device fails, which is said once in the log. One batch is
     computed at a time; threads wait for each other. After a fork, the native route does all the work.
 
-    Raises ValueError for a `chunk_bytes` that the kernels cannot count, GpuUnavailableError where there is no device, where the kernels cannot do the pipeline, and where they give
-    other ids than `native` for the hard texts of the self-check.
+    Raises ValueError for a `chunk_bytes` that the kernels cannot count; GpuUnavailableError where there is no device,
+    where the kernels cannot do the pipeline, and where they give other ids than `native` for the hard texts of the
+    self-check.
     """
 
     name = "gpu"
