@@ -19,16 +19,9 @@ def compare(name: str, texts: list[str]) -> int:
     return found.characters
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
 def test_documents_and_hard_texts(name: str) -> None:
-    texts = [text for kind in corpus.corpora() for text in gpu_reference.documents(kind, 4000, PIECE)]
+    """Some of each corpus; `python tests/gpu_reference.py` compares all of it."""
+    texts = [text for kind in corpus.corpora() for text in gpu_reference.documents(kind, 8000, PIECE)]
     assert compare(name, texts) > sum(map(len, texts)) // 2
     assert compare(name, list(gpu_reference.hard(name, [0], 150))) > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*SMALL, *LARGE])
-def test_more_documents(name: str) -> None:
-    """About half a minute in all; `python tests/gpu_reference.py` compares whole corpora."""
-    texts = [text for kind in corpus.corpora() for text in gpu_reference.documents(kind, 60_000, PIECE)]
-    assert compare(name, texts) > sum(map(len, texts)) // 2

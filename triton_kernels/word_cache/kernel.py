@@ -43,6 +43,9 @@ KEY_BYTES = 32
 PROBES = 8
 FIRST_SLOT = -3
 TILE = 256
+# One word a lane: with two, sm_80 spills. More lanes than words would swap twice for a word, and before Triton 3.4 only
+# one of them learns what was there.
+WARPS = 8
 # Words whose ids one program of `keep` copies.
 KEEP_TILE = 32
 
@@ -214,6 +217,7 @@ def claim(
             lists.shape[1],
             PROBES,
             tile,
+            num_warps=WARPS,
         )
 
 
@@ -253,6 +257,6 @@ def variants() -> list[Variant]:
     arrays = dict.fromkeys((*words, "states", "key_counts", "key_ids"), "*i32")
     types = {**arrays, "text_words": "*i64", "keys": "*i64", "count": "i32", "last_slot": "i32", "list_size": "i32"}
     return [
-        Variant(_claim_kernel, types, {"PROBES": PROBES, "TILE": TILE}),
+        Variant(_claim_kernel, types, {"PROBES": PROBES, "TILE": TILE}, WARPS),
         Variant(_keep_kernel, types, {"KEY_BYTES": KEY_BYTES, "TILE": KEEP_TILE}),
     ]
