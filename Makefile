@@ -15,8 +15,8 @@ PYTHON ?= python3
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: test test-core test-engines test-examples test-sglang test-sanitize gpu-test demo demo-sglang bench lint clean \
-	environment wheel
+.PHONY: test test-core test-engines test-examples test-sglang test-sanitize gpu-test core-for-gpu-test demo demo-sglang bench lint \
+	clean environment wheel
 
 test: lint test-core test-examples test-engines
 
@@ -58,12 +58,19 @@ test-sanitize: environment
 		tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py tests/test_sentencepiece.py \
 		tests/test_wordpiece*.py tests/test_offsets.py
 
-# Needs pytest, tokenizers, transformers, torch and triton, and the native core in the checkout or installed; no network.
-# With a GPU, and compute-sanitizer on PATH, a small batch runs under memcheck and racecheck; else the summary says why not.
-gpu-test:
+# Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
+# the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
+# racecheck and synccheck; else the summary says why not.
+gpu-test: core-for-gpu-test
 	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
 		tests/test_gpu_*.py tests/test_padding.py
+
+core-for-gpu-test:
+	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) -c "import lopt_plugin.native._core" || { \
+		cmake -S . -B build/gpu-test -Wno-dev -Dnanobind_DIR="$$($(PYTHON) -m nanobind --cmake_dir)" \
+			-DPython_EXECUTABLE="$$($(PYTHON) -c 'import sys; print(sys.executable)')" \
+		&& cmake --build build/gpu-test --parallel && cmake --install build/gpu-test --prefix .; }
 
 demo:
 	examples/vllm_demo/environment.sh .venv-demo

@@ -18,7 +18,7 @@ from tokenizers import Encoding, Tokenizer
 
 from . import growing
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
-from .gpu_use import GpuUse, check_device, on_device
+from .gpu_use import GpuUse, check_device
 from .observer import Observer
 from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
@@ -175,9 +175,9 @@ class Encoder:
                 else:
                     self._count(route, start)
                     verified = self._verified_batch(texts, batch, add_special_tokens, split)
-                    return batch if verified is batch else on_device(verified, cuda)
+                    return batch if verified is batch else self._gpu.moved(verified, cuda)
         on_host = self.encode_batch_ids(texts, add_special_tokens, split_special_tokens=split)
-        return on_device(on_host, cuda)
+        return self._gpu.moved(on_host, cuda)
 
     def encode_with_offsets(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None

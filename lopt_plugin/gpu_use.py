@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +13,7 @@ from tokenizers import Tokenizer
 
 from .pipeline import Unsupported, read_pipeline
 from .route_choice import Snapshot
-from .routes.device.availability import device_in_use, interpreted
+from .routes.device.availability import DeviceUnavailableError, device_in_use, interpreted, numbered
 from .routes.gpu import GpuRoute, GpuUnavailableError
 from .routes.native import NativeRoute
 from .settings import Settings
@@ -34,6 +36,8 @@ class GpuUse:
         self._lock = threading.Lock()
         self._native: NativeRoute | None = None
         self._routes: dict[str, GpuRoute | str] = {}
+        self._said_on_host = False
+        _alive.add(self)
 
     def copy_for(self, backend: Tokenizer) -> GpuUse:
         """The same for a copy of the backend; tables and memory on the device are shared."""
@@ -57,6 +61,7 @@ class GpuUse:
         """The route on a device; None where it cannot be had or has failed, which is said once in the log."""
         if snapshot.native is None:
             return None
+        device = numbered(device)
         with self._lock:
             if self._native is not snapshot.native:
                 self._native, self._routes = snapshot.native, {}
@@ -72,6 +77,24 @@ class GpuUse:
             return None
         return {device: {"unavailable": r} if isinstance(r, str) else r.info() for device, r in routes.items()}
 
+    def moved(self, batch: TokenBatch, device: str) -> TokenBatch:
+        """The batch as torch tensors on the device; on the CPU where it cannot be had, which is said once in the log.
+
+        Raises ImportError without torch.
+        """
+        import torch
+
+        on_host = TokenBatch(torch.as_tensor(batch.ids), torch.as_tensor(batch.row_offsets))
+        try:
+            if interpreted() or not torch.cuda.is_available():
+                raise DeviceUnavailableError("there is no such device")
+            return TokenBatch(on_host.ids.to(device), on_host.row_offsets.to(device))
+        except Exception as error:  # no memory there, a device that is lost, a forked process
+            if not self._said_on_host:
+                self._said_on_host = True
+                logger.warning("lopt_plugin: not on %s, but on the CPU: the ids of a batch: %s", device, error)
+            return on_host
+
     def _make(self, snapshot: Snapshot, device: str) -> GpuRoute | str:
         assert snapshot.native is not None
         try:
@@ -86,6 +109,19 @@ class GpuUse:
         return route
 
 
+_alive: weakref.WeakSet[GpuUse] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    # A lock that another thread held at the fork has no owner in the child that could ever release it.
+    for use in list(_alive):
+        use._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
 def check_device(device: Any) -> str:
     """The name of a CUDA device, given as that or as torch.device. Raises ValueError for others."""
     name = str(device)
@@ -93,14 +129,3 @@ def check_device(device: Any) -> str:
     if kind != "cuda" or not (index.isdecimal() or name == "cuda"):
         raise ValueError(f"device={device!r}: batches are made on the host (None or 'cpu') or on a CUDA device")
     return name
-
-
-def on_device(batch: TokenBatch, device: str) -> TokenBatch:
-    """The batch as torch tensors on the device, or on the CPU where there is none. Raises ImportError without torch."""
-    import torch
-
-    ids, row_offsets = torch.as_tensor(batch.ids), torch.as_tensor(batch.row_offsets)
-    if interpreted() or not torch.cuda.is_available():
-        logger.warning("lopt_plugin: there is no device %s; the batch is on the CPU", device)
-        return TokenBatch(ids, row_offsets)
-    return TokenBatch(ids.to(device), row_offsets.to(device))

@@ -14,6 +14,8 @@ from lopt_plugin.routes.device.tables import host_tables
 from lopt_plugin.token_batch import TokenBatch
 from lopt_plugin.triton_kernels.device_words import padded
 from lopt_plugin.triton_kernels.emit import kernel, naive
+from lopt_plugin.triton_kernels.lookup.naive import MISSED, SEPARATOR
+from lopt_plugin.triton_kernels.word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
 from lopt_plugin.triton_kernels.words_to_ids import Separators, Tables, WordsToIds
 from lopt_plugin.triton_kernels.workspace import Workspace
 
@@ -51,6 +53,55 @@ def test_padding_of_a_batch(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
 def test_padding_of_nothing() -> None:
     none = TokenBatch(to_device(np.empty(0, np.int32)), to_device(np.zeros(1, np.int64))).padded(0)
     assert none.input_ids.shape == none.attention_mask.shape == (0, 0)
+
+
+@pytest.mark.parametrize("tile", [16, 64, 512])
+def test_packing_over_tiles(tile: int) -> None:
+    """Words of every sort, whose ids cross the tiles' ends: entries, cached ones, merged ones, separators, tokens."""
+    rng = random.Random(tile)
+    words, cache = 300, WordCache.empty(64, torch.device(DEVICE))
+    key_counts = np.array([rng.randint(1, KEY_BYTES) for _ in range(64)], np.int32)
+    key_ids = np.array([rng.choices(range(1000), k=KEY_BYTES) for _ in range(64)], np.int32)
+    cache.key_counts.copy_(to_device(key_counts))
+    cache.key_ids.copy_(to_device(key_ids))
+    lengths = rng.choices([1, 2, 7, 40, 150], k=words)
+    starts = np.cumsum([0, *lengths]).astype(np.int32)
+    merged = np.full(starts[-1], -7, np.int32)
+    word_ids, counts = np.full(words, -7, np.int32), np.full(words, -7, np.int32)
+    expected: list[list[int]] = []
+    separators = []
+    for number, length in enumerate(lengths):
+        sort = rng.choice(["entry", "cached", "merged", "separator", "token"])
+        if sort == "merged":
+            ids = rng.choices(range(1000), k=rng.randint(1, length))
+            merged[starts[number] : starts[number] + len(ids)], counts[number] = ids, len(ids)
+            word_ids[number] = MISSED
+        elif sort == "cached":
+            slot = rng.randrange(64)
+            ids, word_ids[number] = key_ids[slot, : key_counts[slot]].tolist(), FIRST_SLOT - slot
+        else:
+            ids = [] if sort == "separator" else [rng.randrange(1000)]
+            word_ids[number] = SEPARATOR if sort == "separator" else ids[0]
+            separators += [number] if sort in ("separator", "token") else []
+        expected.append(ids)
+    wanted, wanted_offsets = naive.emit(expected, [number + 1 for number in separators])
+
+    device_ids, device_starts, device_counts = map(to_device, (word_ids, starts, counts))
+    device_ids[separators] = SEPARATOR
+    numbers = kernel.place_separators(
+        device_starts, device_ids, to_device(starts[separators]), to_device(word_ids[separators])
+    )
+    assert numbers.tolist() == separators
+    assert device_ids.tolist() == word_ids.tolist()
+    id_offsets = torch.full((words + 1,), -7, dtype=torch.int64, device=DEVICE)
+    kernel.offsets(device_ids, device_counts, id_offsets, cache, tile=tile)
+    assert id_offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+    assert id_offsets[numbers + 1].tolist() == wanted_offsets[1:].tolist()
+    around = torch.full((len(wanted) + 128,), -7, dtype=torch.int32, device=DEVICE)
+    ids = around[64:-64]
+    kernel.emit(device_ids, device_starts, to_device(merged), device_counts, id_offsets, cache, ids, tile=tile)
+    assert np.array_equal(ids.cpu().numpy(), wanted)
+    assert bool((around[:64] == -7).all() and (around[-64:] == -7).all())
 
 
 @pytest.mark.parametrize(("slots", "factor"), [(1, 1), (32, 4), (4096, 16)])

@@ -157,10 +157,11 @@ def test_few_characters(pattern: str) -> None:
     assert _cut_elsewhere(pattern, texts()) == []
 
 
-@pytest.mark.parametrize("characters", [30_000, pytest.param(300_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("characters", [30_000, pytest.param(120_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", corpus.corpora())
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_documents(pattern: str, kind: str, characters: int) -> None:
+    """`python tests/gpu_reference.py` compares whole corpora."""
     names = {gpu_texts.PATTERNS[pattern], *(name for name in LARGE[pattern] if name in corpus.tokenizer_names())}
     for name in sorted(names):
         assert _cut_elsewhere(pattern, corpus.texts(kind, characters), name) == []

@@ -6,7 +6,6 @@ import functools
 import itertools
 import logging
 import os
-import threading
 from typing import Any
 
 import corpus
@@ -188,19 +187,16 @@ def test_half_done_batch_leaves_no_claims(monkeypatch: pytest.MonkeyPatch) -> No
     assert route.texts_on_device == 2
 
 
-def test_threads_share_a_route() -> None:
-    route, reference = route_and_reference("tiny_tekken")
-    texts = [[f"thread {n} says hello to zzx{n}q", "x" * n, "<s>"] for n in range(4)]
-    found: dict[int, Any] = {}
-    threads = [
-        threading.Thread(target=lambda n=n: found.__setitem__(n, rows(route.encode_batch(texts[n], True, False))))
-        for n in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [found[n] for n in range(4)] == [expected(reference, texts[n]) for n in range(4)]
+@pytest.mark.parametrize("name", ["tiny_cl100k", "tiny_o200k"])
+def test_tiles_inside_of_documents(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tiles of a GPU, smaller than those that the interpreter gets elsewhere: each kernel has several."""
+    monkeypatch.setattr(gpu, "_TILE_FACTOR", 1)
+    reference = corpus.load_tokenizer(name)
+    route = made(reference)
+    texts = [*documents(700), "7" * 1100 + "a" * 1100 + " " * 1000 + "\n\n!" * 100 + "x's" * 20]
+    assert rows(route.encode_batch(texts, True, False)) == expected(reference, texts)
+    assert route.failure is None
+    assert route.texts_on_device >= len(texts) - 1
 
 
 def test_after_a_fork_the_native_route_does_the_work() -> None:

@@ -26,7 +26,7 @@ def ids_of(word: bytes) -> list[int]:
 class Batch:
     """One batch of missed words through `claim` and `keep`."""
 
-    def __init__(self, words: list[bytes], cache: kernel.WordCache, tile: int) -> None:
+    def __init__(self, words: list[bytes], cache: kernel.WordCache, tile: int, keep_tile: int = 16) -> None:
         text = b"".join(words)
         starts = np.cumsum([0, *map(len, words)]).astype(np.int32)
         text_words, word_starts = to_device(padded(np.frombuffer(text, np.uint8))), to_device(starts)
@@ -47,7 +47,7 @@ class Batch:
             merged[starts[number] : starts[number] + len(ids)] = torch.tensor(ids, dtype=torch.int32)
         for chosen in self.lists[:2]:
             numbers = to_device(np.array(chosen, dtype=np.int32))
-            kernel.keep(text_words, word_starts, word_ids, merged, id_counts, numbers, cache, tile=16)
+            kernel.keep(text_words, word_starts, word_ids, merged, id_counts, numbers, cache, tile=keep_tile)
 
 
 def random_words(rng: random.Random, count: int) -> list[bytes]:
@@ -55,14 +55,14 @@ def random_words(rng: random.Random, count: int) -> list[bytes]:
     return rng.choices(words, k=count)
 
 
-@pytest.mark.parametrize(("slots", "tile"), [(1, 64), (16, 16), (64, 256), (1024, 32)])
-def test_batches_one_after_the_other(slots: int, tile: int) -> None:
+@pytest.mark.parametrize(("slots", "tile", "keep_tile"), [(1, 64, 4), (16, 16, 16), (64, 256, 64), (1024, 32, 8)])
+def test_batches_one_after_the_other(slots: int, tile: int, keep_tile: int) -> None:
     rng = random.Random(slots)
     cache = kernel.WordCache.empty(slots, torch.device(DEVICE))
     held: dict[int, bytes] = {}
     for _ in range(3):
         words = random_words(rng, 80)
-        batch = Batch(words, cache, tile)
+        batch = Batch(words, cache, tile, keep_tile)
         assert naive.violations(words, batch.slots, [*itertools.chain(*batch.lists)], held) == []
         for which, (least, most) in enumerate(((0, 16), (17, 32), (33, 64), (65, 1000))):
             assert all(least <= len(words[number]) <= most for number in batch.lists[which])

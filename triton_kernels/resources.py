@@ -2,6 +2,7 @@
 
     python -m lopt_plugin.triton_kernels.resources [80 90 ...]
 
+Compiled as they are launched: pointers to multiples of 16 bytes, as torch allocates them, and numbers of any value.
 The exit code is 1 where a kernel spills, that is, keeps in memory what it has no registers for.
 """
 
@@ -54,7 +55,8 @@ def measure(variant: Variant, architecture: int, reader: Path) -> Resources:
     names = variant.kernel.arg_names
     signature = {name: "constexpr" if name in variant.constants else variant.types[name] for name in names}
     constants = {(names.index(name),): value for name, value in variant.constants.items()}
-    source = ASTSource(fn=variant.kernel, signature=signature, constexprs=constants)
+    aligned = {(names.index(n),): [["tt.divisibility", 16]] for n in names if signature[n].startswith("*")}
+    source = ASTSource(fn=variant.kernel, signature=signature, constexprs=constants, attrs=aligned)
     target = GPUTarget("cuda", architecture, 32)
     built = triton.compile(source, target=target, options={"num_warps": variant.warps})
     with tempfile.TemporaryDirectory() as folder:

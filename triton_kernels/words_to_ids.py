@@ -123,7 +123,9 @@ class WordsToIds:
             return
         if self.cached_words > _FULL * self.cache.slots:
             self.empty_cache()
-        lists = self.workspace.take("lists", 4 * len(missed), torch.int32).view(4, -1)
+        # Each list begins at a multiple of 16 bytes: for others Triton would compile the kernels anew.
+        list_size = -(-len(missed) // 4) * 4
+        lists = self.workspace.take("lists", 4 * list_size, torch.int32).view(4, list_size)
         list_counts = self.workspace.take("list_counts", 5, torch.int32).zero_()
         cache, factor = self.cache, self.tile_factor
         tile = factor * word_cache.TILE

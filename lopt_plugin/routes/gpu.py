@@ -5,6 +5,7 @@ Nothing of it has run on a GPU yet: it was tested in Triton's interpreter, and i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -17,6 +18,7 @@ import numpy as np
 from ..pipeline import Pipeline
 from ..pipeline.normalizers import MapCharacters
 from ..self_check import hard_texts
+from ..triton_kernels.limits import MAX_BYTES
 from . import CannotEncodeError, Ids, RowOffsets
 from .device.availability import DeviceUnavailableError, find_device, interpreted
 from .device.packing import lay_out
@@ -45,8 +47,9 @@ class GpuRoute:
     are longer than `chunk_bytes`; and everything once the device fails, which is said once in the log. One batch is
     computed at a time; threads wait for each other. After a fork, the native route does all the work.
 
-    Raises GpuUnavailableError where there is no device, where the kernels cannot do the pipeline, and where they give
-    other ids than `native` for the hard texts of the self-check.
+    Raises ValueError for a `chunk_bytes` that the kernels cannot count; GpuUnavailableError where there is no device,
+    where the kernels cannot do the pipeline, and where they give other ids than `native` for the hard texts of the
+    self-check.
     """
 
     name = "gpu"
@@ -61,6 +64,8 @@ class GpuRoute:
         cache_slots: int = CACHE_SLOTS,
         check: bool = True,
     ) -> None:
+        if not 0 < chunk_bytes <= MAX_BYTES:
+            raise ValueError(f"chunk_bytes={chunk_bytes}: 1 to {MAX_BYTES}")
         reason = unsupported(pipeline)
         if reason is not None:
             raise GpuUnavailableError(reason)
@@ -106,7 +111,7 @@ class GpuRoute:
     def encode_on_device(
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
     ) -> tuple[Any, Any]:
-        """The same as torch tensors on the device; on the host where the device has failed."""
+        """The same as torch tensors on the device; on the host where the device has failed or has no room for them."""
         return self._encode(texts, add_special_tokens, split_special_tokens, on_host=False)
 
     def text_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
@@ -127,23 +132,42 @@ class GpuRoute:
     def _encode(
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool, *, on_host: bool
     ) -> tuple[Any, Any]:
+        everything = range(len(texts))
+        if not self.usable:  # nor is the lock, after a fork
+            self.texts_on_host += len(texts)
+            return self._on_host(texts, everything, add_special_tokens, split_special_tokens)[1:]
         parts: list[Part] = []
-        host = list(range(len(texts)))
-        if self.usable:
-            host = []
-            for numbers in self._chunks(texts, host):
-                part = self._on_device([texts[n] for n in numbers], numbers, add_special_tokens, split_special_tokens)
-                if part is None:
-                    host += numbers
-                else:
-                    parts.append(Part(numbers, part.ids.cpu(), part.row_offsets.cpu()) if on_host else part)
-        self.texts_on_device += len(texts) - len(host)
-        self.texts_on_host += len(host)
+        host: list[int] = []
+        for numbers in self._chunks(texts, host):
+            part = self._on_device(texts, numbers, add_special_tokens, split_special_tokens, on_host)
+            if part is None:
+                host += numbers
+            else:
+                parts.append(part)
         if host or not texts:
             host.sort()
-            asked = [texts[n] for n in host]
-            parts.append(from_host(host, *self.native.encode_batch(asked, add_special_tokens, split_special_tokens)))
-        return in_order(parts, len(texts), "cpu" if on_host or not self.usable else self.device)
+            parts.append(self._on_host(texts, host, add_special_tokens, split_special_tokens))
+        device = "cpu" if on_host or not self.usable else self.device
+        try:
+            result = in_order(parts, len(texts), device)
+        except Exception as error:
+            # The device has no memory left for all rows at once, or was lost with what lay there.
+            if on_host:
+                raise
+            with self._lock:
+                self._failed(error)
+            host = list(everything)
+            result = self._on_host(texts, host, add_special_tokens, split_special_tokens)[1:]
+        with self._lock:
+            self.texts_on_device += len(texts) - len(host)
+            self.texts_on_host += len(host)
+        return result
+
+    def _on_host(
+        self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
+    ) -> Part:
+        asked = [texts[n] for n in numbers]
+        return from_host(numbers, *self.native.encode_batch(asked, add_special_tokens, split_special_tokens))
 
     @property
     def usable(self) -> bool:
@@ -178,16 +202,22 @@ class GpuRoute:
             raise CannotEncodeError(str(error)) from error
 
     def _on_device(
-        self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
+        self,
+        texts: Sequence[str],
+        numbers: Sequence[int],
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        fetch: bool,
     ) -> Part | None:
-        """None where the device has failed."""
+        """Some of the texts; None where the device has failed. fetch: the result is wanted on the host."""
         around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
-        layout = lay_out((self._finder.stretches(text, split_special_tokens) for text in texts), *around)
+        layout = lay_out((self._finder.stretches(texts[n], split_special_tokens) for n in numbers), *around)
         with self._lock:
             if not self.usable:
                 return None
             try:
-                return Part(numbers, *self._batch.encode(layout))
+                ids, row_offsets = self._batch.encode(layout)
+                return Part(numbers, ids.cpu(), row_offsets.cpu()) if fetch else Part(numbers, ids, row_offsets)
             except CannotEncodeError:
                 raise
             except Exception as error:
@@ -202,16 +232,22 @@ class GpuRoute:
         if isinstance(error, UnfinishedMergesError):
             logger.info("lopt_plugin: the native route does a batch that the GPU route gave up: %s", error)
             return
-        out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError))
+        # Pinned memory, and what Triton loads its kernels into, are refused with errors of other kinds.
+        out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or (
+            isinstance(error, RuntimeError) and "out of memory" in str(error)
+        )
         if not out_of_memory:
-            self.failure = f"{type(error).__name__}: {error}"
-            logger.error(
-                "lopt_plugin: the GPU route failed; the native route does its work from now on", exc_info=error
-            )
+            if self.failure is None:
+                self.failure = f"{type(error).__name__}: {error}"
+                logger.error(
+                    "lopt_plugin: the GPU route failed; the native route does its work from now on", exc_info=error
+                )
         elif not self._said_out_of_memory:
             self._said_out_of_memory = True
             logger.warning("lopt_plugin: the native route does batches for which the device has no memory: %s", error)
-        self._batch.release()
+        # A device that is lost refuses this too.
+        with contextlib.suppress(Exception):
+            self._batch.release()
 
     def _check(self, added_tokens: Sequence[str]) -> None:
         texts = hard_texts(added_tokens)

@@ -62,7 +62,12 @@ def variants() -> list[Variant]:
 
 def scratch_size(count: int, tile: int = TILE) -> int:
     """Elements, int32, of the scratch that `compact` needs for `count` bytes."""
-    return 2 * tiles_of(count, tile)
+    return 2 * _aligned(tiles_of(count, tile))
+
+
+def _aligned(tiles: int) -> int:
+    # Triton compiles a kernel anew for pointers that are no multiples of 16 bytes, in the middle of a batch.
+    return -(-tiles // 4) * 4
 
 
 def compact(
@@ -85,7 +90,7 @@ def compact(
         word_starts[:1] = 0
         word_count[:1] = 0
         return
-    bases = scratch[tiles:]
+    bases = scratch[_aligned(tiles) :]
     count_kernel[(tiles,)](starts, scratch, count, TILE=tile)
     base_kernel[(1,)](scratch, bases, word_count, tiles, CHUNK=CHUNK)
     compact_kernel[(tiles,)](starts, bases, word_count, word_starts, count, TILE=tile)

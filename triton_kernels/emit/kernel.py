@@ -17,7 +17,7 @@ A separator may stand for an added or special token: its word id is then that to
 | id_offsets  | int64 | [words + 1] |                                                                      |
 | ids         | int32 | [id_offsets[words]] |                                                              |
 
-Limits: fewer than 2**31 words; padded tables of any size that fits into memory.
+Limits: fewer than 2**31 words; padded tables of fewer than 2**31 tiles.
 """
 
 from __future__ import annotations
@@ -73,10 +73,11 @@ def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, id_offsets, ids
         k += 1
 
 
-@triton.jit(do_not_specialize=["width", "pad_id"])
-def _pad_kernel(ids, row_offsets, padded, mask, width, pad_id, LEFT: tl.constexpr, TILE: tl.constexpr):
-    row = tl.program_id(0).to(tl.int64)
-    column = tl.program_id(1) * TILE + tl.arange(0, TILE)
+@triton.jit(do_not_specialize=["tiles", "width", "pad_id"])
+def _pad_kernel(ids, row_offsets, padded, mask, tiles, width, pad_id, LEFT: tl.constexpr, TILE: tl.constexpr):
+    # One dimension of programs: the others end at 65,535.
+    row = (tl.program_id(0) // tiles).to(tl.int64)
+    column = (tl.program_id(0) % tiles) * TILE + tl.arange(0, TILE)
     live = column < width
     begin = tl.load(row_offsets + row)
     length = tl.load(row_offsets + row + 1) - begin
@@ -138,7 +139,8 @@ def pad(
     padded = torch.empty((rows, width), dtype=torch.int32, device=ids.device)
     mask = torch.empty_like(padded)
     if rows and width:
-        _pad_kernel[(rows, triton.cdiv(width, tile))](ids, row_offsets, padded, mask, width, pad_id, left, tile)
+        tiles = triton.cdiv(width, tile)
+        _pad_kernel[(rows * tiles,)](ids, row_offsets, padded, mask, tiles, width, pad_id, left, tile)
     return padded, mask
 
 
@@ -146,7 +148,7 @@ def variants() -> list[Variant]:
     """What `offsets`, `emit` and `pad` compile with their usual tiles."""
     words = ("word_ids", "word_starts", "merged", "counts", "key_counts", "key_ids", "ids", "padded", "mask")
     offsets = dict.fromkeys(("id_offsets", "row_offsets"), "*i64")
-    numbers = dict.fromkeys(("words", "width", "pad_id"), "i32")
+    numbers = dict.fromkeys(("words", "tiles", "width", "pad_id"), "i32")
     types = {**dict.fromkeys(words, "*i32"), **offsets, **numbers}
     return [
         Variant(_count_kernel, types, {"TILE": TILE}),

@@ -45,10 +45,11 @@ def _pairs_kernel(tokens, words, pairs, pair_of, least, count, last_slot, TILE: 
     right = tl.load(tokens + place + 1, mask=paired, other=0)
     value, result, left_shield, right_shield = load_pairs(pairs, last_slot, left, right, paired)
     value = tl.where(paired, value, 2 * _NO_MERGE)
-    tl.store(pair_of + place * 4, value, mask=live)
-    tl.store(pair_of + place * 4 + 1, result, mask=live)
-    tl.store(pair_of + place * 4 + 2, left_shield, mask=live)
-    tl.store(pair_of + place * 4 + 3, right_shield, mask=live)
+    row = pair_of + place.to(tl.int64) * 4
+    tl.store(row, value, mask=live)
+    tl.store(row + 1, result, mask=live)
+    tl.store(row + 2, left_shield, mask=live)
+    tl.store(row + 3, right_shield, mask=live)
     rank = value >> 1
     mergeable = rank < _NO_MERGE
     key = (rank.to(tl.int64) << 32) | place.to(tl.int64)
@@ -65,14 +66,15 @@ def _qualify_kernel(words, pair_of, least, flags, any_of, count, TILE: tl.conste
     place = tl.program_id(0) * TILE + tl.arange(0, TILE)
     live = place < count
     word = tl.load(words + place, mask=live, other=-1)
-    value = tl.load(pair_of + place * 4, mask=live, other=2 * _NO_MERGE)
+    row = pair_of + place.to(tl.int64) * 4
+    value = tl.load(row, mask=live, other=2 * _NO_MERGE)
     rank = value >> 1
     gated = live & (rank < _NO_MERGE) & ((value & 1) > 0)
     behind = live & (place > 0)
     behind = behind & (tl.load(words + place - 1, mask=behind, other=-1) == word)
-    left_before = tl.load(pair_of + (place - 1) * 4 + 2, mask=behind, other=_NO_MERGE)
-    # The last token of a word has no pair behind it, and no shield.
-    right_after = tl.load(pair_of + (place + 1) * 4 + 3, mask=gated, other=_NO_MERGE)
+    left_before = tl.load(row - 2, mask=behind, other=_NO_MERGE)
+    # In the rows before and behind. The last token of a word has no pair behind it, and no shield.
+    right_after = tl.load(row + 7, mask=gated, other=_NO_MERGE)
     least_rank = (tl.load(least + word, mask=gated, other=0) >> 32).to(tl.int32)
     qualifies = gated & (rank < left_before) & (rank <= right_after)
     is_least = gated & (rank == least_rank)
@@ -104,7 +106,7 @@ def _move_kernel(tokens, words, pair_of, merging, moved_to, new_tokens, new_word
     gone = tl.load(merging + place - 1, mask=live & (place > 0), other=0) > 0
     kept = live & (gone == 0)
     merges = tl.load(merging + place, mask=kept, other=0) > 0
-    result = tl.load(pair_of + place * 4 + 1, mask=merges, other=0)
+    result = tl.load(pair_of + place.to(tl.int64) * 4 + 1, mask=merges, other=0)
     token = tl.where(merges, result, tl.load(tokens + place, mask=kept, other=0))
     target = tl.load(moved_to + place, mask=kept, other=0)
     tl.store(new_tokens + target, token, mask=kept)

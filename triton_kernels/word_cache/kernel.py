@@ -23,7 +23,8 @@ order.
 | key_ids     | int32 | [slots, 32]      |                                                                       |
 | missed      | int32 | [m]              | the numbers of the words to look up                                   |
 | word_ids    | int32 | [words]          | FIRST_SLOT - slot for a word with a slot; others are left as they are |
-| lists       | int32 | [4, m]           | words to merge, of up to 16, 32, 64 and more bytes, in any order      |
+| lists       | int32 | [4, l]           | words to merge, of up to 16, 32, 64 and more bytes, in any order;     |
+|             |       |                  | l: m or more                                                          |
 | list_counts | int32 | [5]              | how many; and how many slots were claimed; 0 before                   |
 """
 
@@ -42,6 +43,9 @@ KEY_BYTES = 32
 PROBES = 8
 FIRST_SLOT = -3
 TILE = 256
+# One word a lane: with two, sm_80 spills. More lanes than words would swap twice for a word, and before Triton 3.4 only
+# one of them learns what was there.
+WARPS = 8
 # Words whose ids one program of `keep` copies.
 KEEP_TILE = 32
 
@@ -81,7 +85,7 @@ class WordCache:
         self.states.zero_()
 
 
-@triton.jit(do_not_specialize=["count", "last_slot"])
+@triton.jit(do_not_specialize=["count", "last_slot", "list_size"])
 def _claim_kernel(
     text_words,
     word_starts,
@@ -93,6 +97,7 @@ def _claim_kernel(
     list_counts,
     count,
     last_slot,
+    list_size,
     PROBES: tl.constexpr,
     TILE: tl.constexpr,
 ):
@@ -149,7 +154,7 @@ def _claim_kernel(
         how_many = tl.sum(listed, 0)
         if how_many > 0:
             place = tl.atomic_add(list_counts + which, how_many) + tl.cumsum(listed, 0) - 1
-            tl.store(lists + which * count.to(tl.int64) + place, word, mask=listed > 0)
+            tl.store(lists + which * list_size.to(tl.int64) + place, word, mask=listed > 0)
     claims = tl.sum(claimed.to(tl.int32), 0)
     if claims > 0:
         tl.atomic_add(list_counts + 4, claims)
@@ -209,8 +214,10 @@ def claim(
             list_counts,
             len(missed),
             cache.slots - 1,
+            lists.shape[1],
             PROBES,
             tile,
+            num_warps=WARPS,
         )
 
 
@@ -248,8 +255,8 @@ def variants() -> list[Variant]:
     """What `claim` and `keep` compile with their usual tiles."""
     words = ("word_starts", "missed", "word_ids", "lists", "list_counts", "merged", "counts", "chosen")
     arrays = dict.fromkeys((*words, "states", "key_counts", "key_ids"), "*i32")
-    types = {**arrays, "text_words": "*i64", "keys": "*i64", "count": "i32", "last_slot": "i32"}
+    types = {**arrays, "text_words": "*i64", "keys": "*i64", "count": "i32", "last_slot": "i32", "list_size": "i32"}
     return [
-        Variant(_claim_kernel, types, {"PROBES": PROBES, "TILE": TILE}),
+        Variant(_claim_kernel, types, {"PROBES": PROBES, "TILE": TILE}, WARPS),
         Variant(_keep_kernel, types, {"KEY_BYTES": KEY_BYTES, "TILE": KEEP_TILE}),
     ]

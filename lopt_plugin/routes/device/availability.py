@@ -46,3 +46,11 @@ def find_device(wanted: Any = None) -> Any:
     if torch.cuda.get_device_capability(device) < (7, 5):
         raise DeviceUnavailableError(f"{device} is older than compute capability 7.5")
     return device
+
+
+def numbered(device: str) -> str:
+    """A CUDA device's name with its number: "cuda" is the one that is current now, in this thread."""
+    torch = sys.modules.get("torch")
+    if device != "cuda" or interpreted() or torch is None or not torch.cuda.is_initialized():
+        return device
+    return f"cuda:{torch.cuda.current_device()}"

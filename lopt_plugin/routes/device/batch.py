@@ -52,18 +52,23 @@ class DeviceBatch:
         Raises CannotEncodeError for a lone surrogate, before anything is done on the device.
         """
         with torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext():
-            text_words, ends = self._upload(layout)
-            text_bytes = int(ends[-1]) if len(ends) else 0
-            text = text_words.view(torch.uint8)[:text_bytes]
-            self.observe("copy")
-            word_starts = self._word_starts(text)
-            positions = (ends - 1).astype(np.int32)
-            separators = Separators(*(self._sent(a) for a in (positions, layout.token_ids, layout.row_ends)))
-            ids, row_offsets = self._words_to_ids(text_words, text_bytes, word_starts, separators, self.observe)
-            if self.device.type == "cuda":
-                # The next batch, on whatever stream, uses the same buffers.
-                torch.cuda.current_stream().synchronize()
-            return ids, row_offsets
+            try:
+                return self._encode(layout)
+            finally:
+                # The next batch, on whatever stream, uses the same buffers; so does whoever gets them when a batch
+                # that has failed half-way gives them back.
+                if self.device.type == "cuda":
+                    torch.cuda.current_stream().synchronize()
+
+    def _encode(self, layout: Layout) -> tuple[torch.Tensor, torch.Tensor]:
+        text_words, ends = self._upload(layout)
+        text_bytes = int(ends[-1]) if len(ends) else 0
+        text = text_words.view(torch.uint8)[:text_bytes]
+        self.observe("copy")
+        word_starts = self._word_starts(text)
+        positions = (ends - 1).astype(np.int32)
+        separators = Separators(*(self._sent(a) for a in (positions, layout.token_ids, layout.row_ends)))
+        return self._words_to_ids(text_words, text_bytes, word_starts, separators, self.observe)
 
     def _word_starts(self, text: torch.Tensor) -> torch.Tensor:
         count, take = len(text), self._workspace.take
