@@ -1,70 +1,62 @@
-// Tells memory that has decayed: a sum of words in lanes, found at the speed of memory. Any single wrong bit changes it.
+// Tells memory that has decayed: sums that add up, so that those of parts are those of the whole, found at the speed of
+// memory. Any single wrong bit changes one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 
-#include "hash.hpp"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace lopt {
 
-// Of memory that comes in blocks; the last one may be filled up with zeros.
-class Checksum {
+// The sum of all bytes. What is added to it lies in blocks, or is less than one.
+class ByteSum {
   public:
-    using Words = uint64_t __attribute__((vector_size(16)));
-    static constexpr size_t BLOCK = 4 * sizeof(Words);
+#if defined(__SSE2__)
+    static constexpr size_t BLOCK = 16;
 
-    void add(const uint8_t* block) {
-        a_ += words(block);
-        b_ += words(block + sizeof(Words));
-        c_ += words(block + 2 * sizeof(Words));
-        d_ += words(block + 3 * sizeof(Words));
+    void add_block(const uint8_t* p) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+        sums_ = _mm_add_epi64(sums_, _mm_sad_epu8(bytes, _mm_setzero_si128()));
     }
-    uint64_t value() const {
-        uint64_t all = 0;
-        for (const Words& sum : {a_, b_, c_, d_}) all = mix(mix(all ^ sum[0]) ^ sum[1]);
-        return all;
+    uint64_t value() const { return rest_ + static_cast<uint64_t>(_mm_cvtsi128_si64(_mm_add_epi64(sums_, _mm_unpackhi_epi64(sums_, sums_)))); }
+#else
+    static constexpr size_t BLOCK = 16;
+
+    void add_block(const uint8_t* p) { add_rest(p, BLOCK); }
+    uint64_t value() const { return rest_; }
+#endif
+    void add_rest(const uint8_t* p, size_t bytes) {
+        for (size_t i = 0; i < bytes; i++) rest_ += p[i];
     }
 
   private:
-    static Words words(const uint8_t* at) {
-        Words read;
-        std::memcpy(&read, at, sizeof read);
-        return read;
-    }
-    // Spelled out: compilers keep an array of sums in memory, which takes three times as long.
-    Words a_{1, 2}, b_{3, 4}, c_{5, 6}, d_{7, 8};
+#if defined(__SSE2__)
+    __m128i sums_ = _mm_setzero_si128();
+#endif
+    uint64_t rest_ = 0;
 };
 
-// Of memory that is copied at the same time, if `to` is not null.
-inline uint64_t checksum(const void* from, size_t bytes, void* to = nullptr) {
-    constexpr size_t BLOCK = Checksum::BLOCK;
-    Checksum sum;
-    const auto* p = static_cast<const uint8_t*>(from);
-    auto* out = static_cast<uint8_t*>(to);
+inline uint64_t byte_sum(const uint8_t* p, size_t bytes) {
+    ByteSum sum;
     size_t i = 0;
-    if (out) {
-        for (; i + BLOCK <= bytes; i += BLOCK) {
-            sum.add(p + i);
-            std::memcpy(out + i, p + i, BLOCK);
-        }
-    } else {
-        for (; i + BLOCK <= bytes; i += BLOCK) sum.add(p + i);
-    }
-    if (i < bytes) {
-        uint8_t rest[BLOCK] = {};
-        std::memcpy(rest, p + i, bytes - i);
-        sum.add(rest);
-        if (out) std::memcpy(out + i, p + i, bytes - i);
-    }
+    for (; i + ByteSum::BLOCK <= bytes; i += ByteSum::BLOCK) sum.add_block(p + i);
+    sum.add_rest(p + i, bytes - i);
     return sum.value();
 }
 
-// Copies memory of a known checksum; whether it was intact.
-inline bool copy_checked(void* to, const void* from, size_t bytes, uint64_t expected) {
-    return checksum(from, bytes, to) == expected;
+// The sum of numbers, which are copied at the same time if `to` is not null.
+inline uint64_t number_sum(const uint32_t* from, size_t count, uint32_t* __restrict to = nullptr) {
+    uint64_t sum = 0;
+    if (to) {
+        for (size_t i = 0; i < count; i++) sum += to[i] = from[i];
+    } else {
+        for (size_t i = 0; i < count; i++) sum += from[i];
+    }
+    return sum;
 }
 
 }  // namespace lopt

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "checksum.hpp"
 #include "hash.hpp"
@@ -32,29 +31,27 @@ uint64_t content_hash(const Unit* s, size_t n) {
     return hash_bytes(bytes.data(), bytes.size()) ^ mix(n);
 }
 
-// Whether two texts are the same, and the second one has that checksum: in one pass, which takes the time of reading them.
+// Whether two texts are the same; then the sum of the bytes of the second one is added to `sum`: in one pass, which takes the
+// time of reading them.
 template <class A, class B>
-bool same_units(const A* a, const B* b, size_t n, uint64_t checksum_of_b) {
-    using Wider = std::conditional_t<(sizeof(A) > sizeof(B)), A, B>;
-    constexpr size_t BLOCK = Checksum::BLOCK / sizeof(B);
-    Checksum sum;
+bool same_units(const A* a, const B* b, size_t n, uint64_t& sum) {
+    static_assert(sizeof(A) >= sizeof(B));
+    constexpr size_t TOGETHER = 64, UNITS = ByteSum::BLOCK / sizeof(B);
     const auto differences = [&](size_t i, size_t count) {
-        Wider all = 0;
-        for (size_t j = 0; j < count; j++) all = static_cast<Wider>(all | (static_cast<Wider>(a[i + j]) ^ static_cast<Wider>(b[i + j])));
+        A all = 0;
+        for (size_t j = i; j < i + count; j++) all = static_cast<A>(all | (a[j] ^ b[j]));
         return all;
     };
+    ByteSum sum_of_b;
     size_t i = 0;
-    for (; i + BLOCK <= n; i += BLOCK) {
-        if (differences(i, BLOCK)) return false;
-        sum.add(reinterpret_cast<const uint8_t*>(b + i));
+    for (; i + TOGETHER <= n; i += TOGETHER) {
+        for (size_t j = i; j < i + TOGETHER; j += UNITS) sum_of_b.add_block(reinterpret_cast<const uint8_t*>(b + j));
+        if (differences(i, TOGETHER)) return false;
     }
-    if (i < n) {
-        if (differences(i, n - i)) return false;
-        uint8_t rest[Checksum::BLOCK] = {};
-        std::memcpy(rest, b + i, (n - i) * sizeof(B));
-        sum.add(rest);
-    }
-    return sum.value() == checksum_of_b;
+    if (i < n && differences(i, n - i)) return false;
+    sum_of_b.add_rest(reinterpret_cast<const uint8_t*>(b + i), (n - i) * sizeof(B));
+    sum += sum_of_b.value();
+    return true;
 }
 
 }  // namespace lopt

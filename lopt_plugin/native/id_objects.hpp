@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <optional>
 
 #include "id_buffer.hpp"
 #include "id_tally.hpp"
+#include "object_places.hpp"
 #include "table.hpp"
 
 namespace lopt {
@@ -21,6 +23,7 @@ class IdObjects {
             objects_[id] = PyLong_FromSize_t(id);
             if (!objects_[id]) throw std::bad_alloc();
         }
+        places_.emplace(addresses(), objects_.size());
     }
     ~IdObjects() {
         for (size_t id = 0; id < objects_.size(); id++) Py_XDECREF(objects_[id]);
@@ -52,23 +55,14 @@ class IdObjects {
             size_ += count;
         }
 #ifndef Py_GIL_DISABLED
-        // Room for the addresses of `count` objects, which are in the list after `take`.
-        const void** room(size_t count) {
+        // Appends what `write(addresses)` writes, `count` addresses of objects, if it returns true. For the list to own them,
+        // a reference to each has to be counted: see `refer`.
+        template <class Write>
+        bool append_written(size_t count, Write&& write) {
             reserve(count);
-            return const_cast<const void**>(reinterpret_cast<void**>(items_ + size_));
-        }
-        // tally: how often each id is among them.
-        void take(size_t count, const IdTally& tally) {
-            constexpr size_t AHEAD = 48;
-            for (size_t i = 0; i < tally.size(); i++) {
-                if (i + AHEAD < tally.size()) __builtin_prefetch(objects_[tally.id(i + AHEAD)], 1);
-                PyObject* object = objects_[tally.id(i)];
-#if PY_VERSION_HEX >= 0x030C0000
-                if (_Py_IsImmortal(object)) continue;
-#endif
-                Py_SET_REFCNT(object, Py_REFCNT(object) + tally.count(i));
-            }
+            if (!write(const_cast<const void**>(reinterpret_cast<void**>(items_ + size_)))) return false;
             size_ += count;
+            return true;
         }
 #endif
         // The first call reserves what it brings: mostly it is the only one.
@@ -109,6 +103,21 @@ class IdObjects {
         PyObject** items_ = nullptr;
         size_t size_ = 0, capacity_ = 0;
     };
+#ifndef Py_GIL_DISABLED
+    // Counts the references of that many lists with these ids, or, if negative, takes them back.
+    void refer(const IdTally& tally, Py_ssize_t lists) const {
+        constexpr size_t AHEAD = 48;
+        for (size_t i = 0; i < tally.size(); i++) {
+            if (i + AHEAD < tally.size()) __builtin_prefetch(objects_[tally.id(i + AHEAD)], 1);
+            PyObject* object = objects_[tally.id(i)];
+#if PY_VERSION_HEX >= 0x030C0000
+            if (_Py_IsImmortal(object)) continue;
+#endif
+            Py_SET_REFCNT(object, Py_REFCNT(object) + lists * static_cast<Py_ssize_t>(tally.count(i)));
+        }
+    }
+#endif
+    const ObjectPlaces& places() const { return *places_; }
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     // The integers from 0 to `largest`.
@@ -117,6 +126,7 @@ class IdObjects {
 
   private:
     Table<PyObject*> objects_;
+    std::optional<ObjectPlaces> places_;
 };
 
 }  // namespace lopt

@@ -42,7 +42,9 @@ class IdTally {
     uint32_t count(size_t i) const { return entries_[i] & MOST; }
     size_t bytes() const { return entries_.capacity() * sizeof(uint32_t); }
     // Whether the memory is still what it was: from a wrong number of references a process does not recover.
-    bool intact() const { return checksum(entries_.data(), entries_.size() * sizeof(uint32_t)) == checksum_; }
+    bool intact() const { return number_sum(entries_.data(), entries_.size()) == sum_; }
+    // See PrefixStore.
+    void spoil() { sum_ ^= 1; }
 
   private:
     static constexpr uint32_t COUNT_BITS = 12, MOST = (1u << COUNT_BITS) - 1;  // more are several entries
@@ -68,10 +70,10 @@ class IdTally {
     }
     void finish() {
         entries_.shrink_to_fit();
-        checksum_ = checksum(entries_.data(), entries_.size() * sizeof(uint32_t));
+        sum_ = number_sum(entries_.data(), entries_.size());
     }
     std::vector<uint32_t> entries_;
-    uint64_t checksum_ = 0;
+    uint64_t sum_ = 0;
 };
 
 }  // namespace lopt

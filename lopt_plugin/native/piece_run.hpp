@@ -1,10 +1,12 @@
 // Pieces of text that follow one another, with their ids. What is public never changes while anyone can see it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "characters.hpp"
@@ -14,39 +16,44 @@
 
 namespace lopt {
 
-// Where a piece of a run ends, counted from the beginning of the run.
+// Where a piece of a run ends, counted from the beginning of the run; and the sums of all up to there.
 struct Piece {
     size_t characters, utf8_bytes, ids;
     uint64_t name = 0;  // given by the store
     size_t text_at = 0;  // where the run has its text
     int unit_bytes = 1;  // as narrow as it can be: one odd character widens its piece and no other one
-    uint64_t text_checksum = 0, ids_checksum = 0;
+    uint64_t text_sum = 0, ids_sum = 0;
 };
 
 class Run {
   public:
     // text, ids: of these pieces, of which there is at least one. first_hash: of the first one.
     Run(uint64_t first_hash, const Characters& text, const uint32_t* ids, std::vector<Piece> pieces)
-        : pieces_(laid_out(std::move(pieces), text)), first_hash_(first_hash), text_bytes_(end_of_text(pieces_.back(), pieces_.size() > 1 ? pieces_[pieces_.size() - 2].characters : 0)),
-          data_(allocate()) {
+        : pieces_(narrowed(std::move(pieces), text)), first_hash_(first_hash), text_bytes_(lay_out()), data_(allocate()) {
         if (count()) std::memcpy(data_.get(), ids, count() * sizeof *ids);
-        for (size_t i = 0; i < size(); i++) {
-            copy_text(text.part(begin(i).characters, pieces_[i].characters), pieces_[i]);
-            pieces_[i].text_checksum = text_checksum(i);
-            pieces_[i].ids_checksum = ids_checksum(i);
+        Piece before = NOTHING;
+        for (Piece& piece : pieces_) {
+            copy_text(text.part(before.characters, piece.characters), piece);
+            const size_t bytes = (piece.characters - before.characters) * static_cast<size_t>(piece.unit_bytes);
+            piece.text_sum = before.text_sum + byte_sum(text_data() + piece.text_at, bytes);
+            piece.ids_sum = before.ids_sum + number_sum(ids + before.ids, piece.ids - before.ids);
+            before = piece;
         }
     }
-    // Of several runs, one behind the other, each of which is intact.
+    // Of several runs, one behind the other. What has decayed of them will still be known by the sums.
     explicit Run(const std::vector<std::shared_ptr<Run>>& parts)
-        : pieces_(pieces_of(parts)), first_hash_(parts.front()->first_hash_), text_bytes_(text_bytes_of(parts)), data_(allocate()) {
-        uint8_t *ids = data_.get(), *texts = text_data();
+        : pieces_(pieces_of(parts)), first_hash_(parts.front()->first_hash_), text_bytes_(lay_out()), data_(allocate()) {
+        uint8_t* ids = data_.get();
+        size_t next = 0;
         for (const auto& part : parts) {
             if (part->count()) std::memcpy(ids, part->ids(), part->count() * sizeof(uint32_t));
-            std::memcpy(texts, part->text_data(), part->text_bytes_);
             ids += part->count() * sizeof(uint32_t);
-            texts += part->text_bytes_;
+            for (size_t i = 0; i < part->size(); i++, next++) {
+                const Characters from = part->text(i);
+                std::memcpy(text_data() + pieces_[next].text_at, from.data, from.length * static_cast<size_t>(from.unit_bytes));
+            }
         }
-        merge_forms(parts);
+        join_forms(parts);
     }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
@@ -64,31 +71,31 @@ class Run {
     // With how many of these pieces the text begins. A text that has decayed is like no other: it might have become this
     // one, but its ids have not.
     size_t matching(const Characters& text) const {
+        const auto is_longer = [](size_t length, const Piece& piece) { return length < piece.characters; };
+        const auto fitting = static_cast<size_t>(std::upper_bound(pieces_.begin(), pieces_.end(), text.length, is_longer) - pieces_.begin());
         size_t i = 0;
-        while (i < size() && pieces_[i].characters <= text.length && same_text(text.part(begin(i).characters, pieces_[i].characters), i)) i++;
-        return i;
+        uint64_t sum = 0;
+        for (const size_t end_of_section : sections_) {
+            const size_t end = std::min(end_of_section, fitting);
+            if (i < end && same_text(text, i, end, sum)) i = end;
+            while (i < end && same_text(text, i, i + 1, sum)) i++;
+            if (i < end_of_section) break;
+        }
+        return i && sum == pieces_[i - 1].text_sum ? i : 0;
+    }
+    // Whether these runs begin with the same piece, which is what it was.
+    bool begins_like(const Run& other) const {
+        uint64_t sum = 0;
+        return characters(1) == other.characters(1) && same_text(other.text(0), 0, 1, sum) && sum == pieces_[0].text_sum;
     }
     // Writes the ids of the first `pieces` to `out`; false if they are not what they were.
-    bool copy_ids(size_t pieces, uint32_t* out) const {
-        for (size_t i = 0; i < pieces; i++)
-            if (!copy_checked(out + begin(i).ids, ids() + begin(i).ids, (pieces_[i].ids - begin(i).ids) * sizeof(uint32_t), pieces_[i].ids_checksum)) return false;
-        return true;
-    }
-    bool ids_intact(size_t pieces) const {
-        for (size_t i = 0; i < pieces; i++)
-            if (ids_checksum(i) != pieces_[i].ids_checksum) return false;
-        return true;
-    }
-    bool intact() const {
-        for (size_t i = 0; i < size(); i++)
-            if (text_checksum(i) != pieces_[i].text_checksum) return false;
-        return ids_intact(size());
-    }
+    bool copy_ids(size_t pieces, uint32_t* out) const { return number_sum(ids(), count(pieces), out) == pieces_[pieces - 1].ids_sum; }
+    bool ids_intact(size_t pieces) const { return number_sum(ids(), count(pieces)) == pieces_[pieces - 1].ids_sum; }
     // Made when it is first asked for; its bytes are then added to `made`. See ListForm. The ids are intact.
-    const ListForm& list_form(const void* const* addresses, size_t& made) {
+    ListForm& list_form(const ListMaterial& material, size_t& made) {
         ListForm* known = form_.load(std::memory_order_acquire);
         if (known) return *known;
-        auto fresh = std::make_unique<ListForm>(ids(), count(), addresses);
+        auto fresh = std::make_unique<ListForm>(ids(), count(), material);
         if (form_.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) {
             known = fresh.release();
             made += known->bytes();
@@ -99,7 +106,7 @@ class Run {
     // All memory, what the store keeps for it included.
     size_t bytes() const {
         const ListForm* form = form_.load(std::memory_order_acquire);
-        return data_bytes() + pieces_.capacity() * sizeof(Piece) + sizeof(Run) + OVERHEAD + (form ? form->bytes() : 0);
+        return data_bytes() + pieces_.capacity() * sizeof(Piece) + sections_.capacity() * sizeof(size_t) + sizeof(Run) + OVERHEAD + (form ? form->bytes() : 0);
     }
 
   private:
@@ -120,52 +127,56 @@ class Run {
             return all < 0x100 ? 1 : all < 0x10000 ? 2 : 4;
         });
     }
-    // The text of a piece begins where units of any width may.
-    static size_t end_of_text(const Piece& piece, size_t begin) {
-        return piece.text_at + ((piece.characters - begin) * static_cast<size_t>(piece.unit_bytes) + 3) / 4 * 4;
-    }
-    static std::vector<Piece> laid_out(std::vector<Piece> pieces, const Characters& text) {
-        size_t begin = 0, at = 0;
+    static std::vector<Piece> narrowed(std::vector<Piece> pieces, const Characters& text) {
+        size_t begin = 0;
         for (Piece& piece : pieces) {
             piece.unit_bytes = narrowest(text.part(begin, piece.characters));
-            piece.text_at = at;
-            at = end_of_text(piece, begin);
             begin = piece.characters;
         }
         return pieces;
     }
-    static size_t text_bytes_of(const std::vector<std::shared_ptr<Run>>& parts) {
-        size_t bytes = 0;
-        for (const auto& part : parts) bytes += part->text_bytes_;
-        return bytes;
-    }
     static std::vector<Piece> pieces_of(const std::vector<std::shared_ptr<Run>>& parts) {
         std::vector<Piece> pieces;
         Piece before = NOTHING;
-        size_t text_at = 0;
         for (const auto& part : parts) {
             for (Piece piece : part->pieces_) {
                 piece.characters += before.characters;
                 piece.utf8_bytes += before.utf8_bytes;
                 piece.ids += before.ids;
-                piece.text_at += text_at;
+                piece.text_sum += before.text_sum;
+                piece.ids_sum += before.ids_sum;
                 pieces.push_back(piece);
             }
             before = pieces.back();
-            text_at += part->text_bytes_;
         }
         return pieces;
     }
-    // Sorting all ids anew would cost more than the rest. Where the first part has never been asked for, none is made.
-    void merge_forms(const std::vector<std::shared_ptr<Run>>& parts) {
+    // Says where the text of each piece stands, and returns the bytes of all. Pieces of units of one width are a section:
+    // their text has no gaps. A section begins where units of any width may.
+    size_t lay_out() {
+        size_t at = 0, begin = 0;
+        for (size_t i = 0; i < size(); i++) {
+            if (i && pieces_[i].unit_bytes != pieces_[i - 1].unit_bytes) {
+                sections_.push_back(i);
+                at = (at + 3) / 4 * 4;
+            }
+            pieces_[i].text_at = at;
+            at += (pieces_[i].characters - begin) * static_cast<size_t>(pieces_[i].unit_bytes);
+            begin = pieces_[i].characters;
+        }
+        sections_.push_back(size());
+        return at;
+    }
+    // The first part, if it is long, has mostly been asked for.
+    void join_forms(const std::vector<std::shared_ptr<Run>>& parts) {
         const ListForm* first = parts.front()->form_.load(std::memory_order_acquire);
         if (!first) return;
         std::vector<std::unique_ptr<ListForm>> made;
         std::vector<const ListForm*> forms;
         for (const auto& part : parts) {
             const ListForm* form = part->form_.load(std::memory_order_acquire);
-            if (form && !form->intact()) return;
-            if (!form) form = made.emplace_back(std::make_unique<ListForm>(part->ids(), part->count(), first->addresses())).get();
+            if (form ? !form->tally().intact() : !part->ids_intact(part->size())) return;
+            if (!form) form = made.emplace_back(std::make_unique<ListForm>(part->ids(), part->count(), first->material())).get();
             forms.push_back(form);
         }
         form_.store(new ListForm(forms));
@@ -189,20 +200,24 @@ class Run {
             else std::copy(s, s + text.length, reinterpret_cast<uint16_t*>(out));
         });
     }
-    // A text of the length of that piece.
-    bool same_text(const Characters& other, size_t piece) const {
-        return visit_units(other, [&](const auto* s) {
-            return visit_units(text(piece), [&](const auto* own) { return same_units(s, own, other.length, pieces_[piece].text_checksum); });
+    // Whether text[first, last), pieces of one section, is the same; then the sum of it is added to `sum`.
+    bool same_text(const Characters& text, size_t first, size_t last, uint64_t& sum) const {
+        const size_t from = begin(first).characters, length = pieces_[last - 1].characters - from;
+        const uint8_t* const own = text_data() + pieces_[first].text_at;
+        const int unit_bytes = pieces_[first].unit_bytes;
+        return visit_units(text, [&](const auto* s) {
+            using Unit = std::remove_cvref_t<decltype(*s)>;
+            if (unit_bytes == 1) return same_units(s + from, own, length, sum);
+            if constexpr (sizeof(Unit) >= 2)
+                if (unit_bytes == 2) return same_units(s + from, reinterpret_cast<const uint16_t*>(own), length, sum);
+            if constexpr (sizeof(Unit) == 4)
+                if (unit_bytes == 4) return same_units(s + from, reinterpret_cast<const uint32_t*>(own), length, sum);
+            return false;  // a piece that holds wider characters than the text has
         });
-    }
-    uint64_t text_checksum(size_t piece) const {
-        return checksum(text_data() + pieces_[piece].text_at, length(piece) * static_cast<size_t>(pieces_[piece].unit_bytes));
-    }
-    uint64_t ids_checksum(size_t piece) const {
-        return checksum(ids() + begin(piece).ids, (pieces_[piece].ids - begin(piece).ids) * sizeof(uint32_t));
     }
 
     std::vector<Piece> pieces_;
+    std::vector<size_t> sections_;  // pieces up to the end of each
     const uint64_t first_hash_;
     const size_t text_bytes_;
     const Data data_;

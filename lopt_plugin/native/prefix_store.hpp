@@ -167,10 +167,7 @@ class PrefixStore {
         }
         if (left == known.size()) return left;
         Runs parts;
-        for (size_t i = left; i < known.size(); i++) {
-            if (!known[i].run->intact()) return known.size();
-            parts.push_back(known[i].run);
-        }
+        for (size_t i = left; i < known.size(); i++) parts.push_back(known[i].run);
         parts.push_back(std::move(fresh.front()));
         fresh.front() = std::make_shared<Run>(parts);
         fresh.front()->before_ = parts.front()->before_;
@@ -198,9 +195,7 @@ class PrefixStore {
             size_t alike = 0;
             for (auto i = from; i != to; i++, alike++) {
                 const Run& other = *i->second;
-                if (other.before_ == run->before_ && other.first_hash_ == run->first_hash_ && other.characters(1) == run->characters(1) &&
-                    other.same_text(run->text(0), 0))
-                    return;
+                if (other.before_ == run->before_ && other.first_hash_ == run->first_hash_ && other.begins_like(*run)) return;
             }
             if (alike >= MOST_ALIKE) evict(*from->second);
             table.emplace(name, run);

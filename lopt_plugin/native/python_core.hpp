@@ -16,6 +16,10 @@ template <class Core>
 class PythonCore {
   public:
     PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id), offset_objects_(objects_.integers()) {}
+    ~PythonCore() {
+        core_.reset();
+        take_back_references();
+    }
     PythonCore(const PythonCore&) = delete;
     PythonCore& operator=(const PythonCore&) = delete;
 
@@ -224,6 +228,7 @@ class PythonCore {
 
     // The list; null if what was recalled of the text has decayed, which is then forgotten.
     nb::object encode_list(nb::str text, const EncodeOptions& options) const {
+        take_back_references();
         typename Core::Borrowed space(*core_);
         IdObjects::List list(objects_);
         bool intact = true;
@@ -246,6 +251,13 @@ class PythonCore {
         forget_decayed(*space);
         return {};
     }
+    // Those that forms handed in; under the interpreter lock.
+    void take_back_references() const {
+#ifndef Py_GIL_DISABLED
+        for (const auto& unused : unused_->take())
+            if (unused.tally.intact()) objects_.refer(unused.tally, -static_cast<Py_ssize_t>(unused.lists));
+#endif
+    }
     static size_t recalled_ids(const typename Core::Workspace& space) {
         size_t count = 0;
         for (const auto& known : space.recalled) count += known.count();
@@ -267,12 +279,18 @@ class PythonCore {
 #ifdef Py_GIL_DISABLED
         return static_cast<void>(known), static_cast<void>(list), false;
 #else
-        if (!known.whole() || (!known.run->has_list_form() && !known.run->ids_intact(known.pieces))) return false;
+        if (!known.whole() || known.count() < ListForm::LEAST || !objects_.places().known()) return false;
+        if (!known.run->has_list_form() && !known.run->ids_intact(known.pieces)) return false;
         size_t made = 0;
-        const ListForm& form = known.run->list_form(objects_.addresses(), made);
+        ListForm& form = known.run->list_form({objects_.places(), *unused_}, made);
         if (made) core_->prefixes()->charge(*known.run, made);
-        if (!form.copy(list.room(known.count()))) return false;
-        list.take(known.count(), form.tally());
+        if (!form.counted_for() && !form.tally().intact()) return false;
+        if (!list.append_written(known.count(), [&form](const void** out) { return form.write(out); })) return false;
+        if (!form.counted_for()) {
+            objects_.refer(form.tally(), ListForm::LISTS_AT_ONCE);
+            form.counted_for() = ListForm::LISTS_AT_ONCE;
+        }
+        form.counted_for()--;
         return true;
 #endif
     }
@@ -331,6 +349,7 @@ class PythonCore {
         return ids;
     }
     std::unique_ptr<Core> core_;
+    const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();
     IdObjects objects_;
     OffsetObjects offset_objects_;
 };
