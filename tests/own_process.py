@@ -35,5 +35,5 @@ def run(script: str, seconds: float = 120) -> str:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         raise
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, errors) == (0, ""), errors
     return output
