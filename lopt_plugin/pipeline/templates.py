@@ -69,11 +69,15 @@ def _with_overflow(probe: tokenizers.Tokenizer, template: Template, texts: int, 
 
 
 def _telling_texts(probe: tokenizers.Tokenizer, template: Template, texts: int, special: bool) -> Template:
-    """The template, with whether padding leaves `sequence_ids` as they were."""
+    """The template, with whether an encoding knows where its texts lie, so that padding is in none of them.
+
+    One that knows loses them to a second one that is put behind it. (Padding itself would tell as well, but before
+    tokenizers 0.22.2 it counts as parallel work, and every later fork says that this is over.)
+    """
     encoding = _encoded(probe, ["first", "second"][:texts], special)
-    encoding.pad(len(template.pieces) + 1, direction="left")
-    encoding.pad(len(template.pieces) + 2)
-    return replace(template, tells_texts=encoding.sequence_ids == [None, *(p.text for p in template.pieces), None])
+    both = tokenizers.Encoding.merge([encoding, encoding]).sequence_ids
+    pieces = template.pieces
+    return replace(template, tells_texts=both == [*([None] * len(pieces)), *(piece.text for piece in pieces)])
 
 
 def _encoded(probe: tokenizers.Tokenizer, texts: list[str], special: bool) -> tokenizers.Encoding:
