@@ -12,10 +12,11 @@ from kernel_device import DEVICE, make_interpreter_faster, to_device, torch
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.device.tables import host_tables
 from lopt_plugin.token_batch import TokenBatch
+from lopt_plugin.triton_kernels.batch import ASIDE, ID_COUNT, LEAST_BUCKET, WORD_COUNT, Batch, Scratch, clear
 from lopt_plugin.triton_kernels.device_words import padded
 from lopt_plugin.triton_kernels.emit import kernel, naive
-from lopt_plugin.triton_kernels.words_to_ids import Separators, Tables, WordsToIds
-from lopt_plugin.triton_kernels.workspace import Workspace
+from lopt_plugin.triton_kernels.limits import TILE
+from lopt_plugin.triton_kernels.words_to_ids import Tables, WordsToIds
 
 
 @pytest.fixture(autouse=True)
@@ -60,9 +61,10 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
     assert isinstance(pipeline, Pipeline)
     tables = host_tables(pipeline, core)
     device = torch.device(DEVICE)
-    convert = WordsToIds(Tables.on(device, tables.entries, tables.pairs), Workspace(device), slots, factor)
+    convert = WordsToIds(Tables.on(device, tables.entries, tables.pairs), device, slots, factor)
+    batch, scratch = Batch.empty(LEAST_BUCKET, device), Scratch.empty(LEAST_BUCKET, device, factor * TILE)
     rng = random.Random(slots)
-    stems = ["internationalization", "zzxq", "é中文", "Straßenbahnhaltestelle", "x" * 40, "=" * 100, "the", "Ω"]
+    stems = ["internationalization", "zzxq", "é中文", "Straßenbahnhaltestelle", "x" * 40, "=" * 100, "the", "Ω", "zqx" * 100, "xyz" * 50]
     for _ in range(2):
         words: list[bytes] = []
         token_ids: list[int] = []
@@ -76,21 +78,35 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
                 if rng.random() < 0.5:
                     row_ends.append(len(token_ids) - 1)
             else:
-                words.append((rng.choice(stems)[: rng.randint(1, 100)] + rng.choice(["", "q"])).encode())
+                words.append((rng.choice(stems)[: rng.choice([rng.randint(1, 100), 300])] + rng.choice(["", "q"])).encode())
                 expected.append(core.encode_word(words[-1], True))
+        words.append(b"\xff")
+        token_ids.append(-2)
+        expected.append([])
         text = np.frombuffer(b"".join(words), np.uint8)
         starts = np.cumsum([0, *map(len, words)]).astype(np.int32)
         separators = [number for number, word in enumerate(words) if word == b"\xff"]
-        found_ids, found_offsets = convert(
-            to_device(padded(text)),
-            len(text),
-            to_device(starts),
-            Separators(
-                to_device(starts[separators]),
-                to_device(np.array(token_ids, np.int32)),
-                to_device(np.array(row_ends, np.int64)),
-            ),
-        )
+        text_words = padded(text)
+        batch.text_words[: len(text_words)] = to_device(text_words)
+        # Behind the text, the buffer is full of words that are none.
+        starts = np.concatenate([starts, np.arange(len(text) + 1, LEAST_BUCKET + 1, dtype=np.int32)])
+        scratch.word_starts[: len(starts)] = to_device(starts)
+        for target, values in (
+            (batch.sizes, [len(text), len(separators), len(row_ends)]),
+            (batch.positions, starts[separators]),
+            (batch.token_ids, token_ids),
+            (batch.row_ends, row_ends),
+        ):
+            target[: len(values)] = to_device(np.array(values, np.int32))
+        clear(batch)
+        batch.counters[WORD_COUNT] = len(starts) - 1
+        convert.launch(batch, scratch)
+        aside = int(batch.counters[ASIDE])
+        assert aside == sum(len(word) > 256 for word in words)
+        if aside:
+            convert.merge_aside(batch, scratch, aside)
+        found_ids = batch.ids[: int(batch.counters[ID_COUNT])]
+        found_offsets = batch.row_offsets[: len(row_ends) + 1]
         ids, offsets = naive.emit(expected, [separators[number] + 1 for number in row_ends])
         assert np.array_equal(found_ids.cpu().numpy(), ids)
         assert np.array_equal(found_offsets.cpu().numpy(), offsets)

@@ -5,12 +5,13 @@ Nothing of it has run on a GPU yet: it was tested in Triton's interpreter, and i
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,16 +20,21 @@ from ..pipeline.normalizers import MapCharacters
 from ..self_check import hard_texts
 from . import CannotEncodeError, Ids, RowOffsets
 from .device.availability import DeviceUnavailableError, find_device, interpreted
-from .device.packing import lay_out
+from .device.packing import Layout, lay_out
 from .device.rows import Part, from_host, in_order
 from .device.stretches import AddedTokenFinder
 from .device.tables import host_tables, unsupported
 from .native import NativeRoute
 
+if TYPE_CHECKING:
+    from .device.batch import Sent
+
 logger = logging.getLogger("lopt_plugin")
 
-# Bytes of text that are on the device at a time; the buffers take about 40 times as much where every byte is a word.
-CHUNK_BYTES = 1 << 26
+# Bytes of text that are computed at a time: while one such chunk is, the next one is packed and copied. The buffers take
+# about 40 times as much. A text is never cut; one that is longer is a chunk of its own, up to LONGEST_BYTES.
+CHUNK_BYTES = 1 << 24
+LONGEST_BYTES = 1 << 26
 CACHE_SLOTS = 1 << 17
 # The interpreter takes as long for a small tile as for a large one.
 _TILE_FACTOR = 16
@@ -42,7 +48,7 @@ class GpuRoute:
     """Ids of batches of texts, those of `native`, which does what the kernels cannot do.
 
     That is: texts that the normalizer may change, that hold an added token with lstrip, rstrip or single_word, or that
-    are longer than `chunk_bytes`; and everything once the device fails, which is said once in the log. One batch is
+    are longer than `longest_bytes`; and everything once the device fails, which is said once in the log. One batch is
     computed at a time; threads wait for each other. After a fork, the native route does all the work.
 
     Raises GpuUnavailableError where there is no device, where the kernels cannot do the pipeline, and where they give
@@ -58,6 +64,7 @@ class GpuRoute:
         *,
         device: Any = None,
         chunk_bytes: int = CHUNK_BYTES,
+        longest_bytes: int = LONGEST_BYTES,
         cache_slots: int = CACHE_SLOTS,
         check: bool = True,
     ) -> None:
@@ -66,6 +73,7 @@ class GpuRoute:
             raise GpuUnavailableError(reason)
         self.native = native
         self.chunk_bytes = chunk_bytes
+        self.longest_bytes = longest_bytes
         self.failure: str | None = None
         self.texts_on_device = 0
         self.texts_on_host = 0
@@ -131,12 +139,13 @@ class GpuRoute:
         host = list(range(len(texts)))
         if self.usable:
             host = []
-            for numbers in self._chunks(texts, host):
-                part = self._on_device([texts[n] for n in numbers], numbers, add_special_tokens, split_special_tokens)
-                if part is None:
-                    host += numbers
-                else:
-                    parts.append(Part(numbers, part.ids.cpu(), part.row_offsets.cpu()) if on_host else part)
+            around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
+
+            def laid_out(numbers: list[int]) -> Layout:
+                return lay_out((self._finder.stretches(texts[n], split_special_tokens) for n in numbers), *around)
+
+            with self._lock:
+                self._on_device(self._chunks(texts, host), laid_out, parts, host, on_host)
         self.texts_on_device += len(texts) - len(host)
         self.texts_on_host += len(host)
         if host or not texts:
@@ -156,10 +165,10 @@ class GpuRoute:
         room = self.chunk_bytes
         for number, text in enumerate(texts):
             most_bytes = (len(text) if text.isascii() else 4 * len(text)) + len(self._prefix) + len(self._suffix) + 1
-            if most_bytes > self.chunk_bytes or not self._takes(text):
+            if most_bytes > self.longest_bytes or not self._takes(text):
                 host.append(number)
                 continue
-            if most_bytes > room:
+            if most_bytes > room and chunk:
                 yield chunk
                 chunk, room = [], self.chunk_bytes
             chunk.append(number)
@@ -178,21 +187,63 @@ class GpuRoute:
             raise CannotEncodeError(str(error)) from error
 
     def _on_device(
-        self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
-    ) -> Part | None:
-        """None where the device has failed."""
-        around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
-        layout = lay_out((self._finder.stretches(text, split_special_tokens) for text in texts), *around)
-        with self._lock:
-            if not self.usable:
-                return None
+        self,
+        chunks: Iterable[list[int]],
+        laid_out: Callable[[list[int]], Layout],
+        parts: list[Part],
+        host: list[int],
+        on_host: bool,
+    ) -> None:
+        """Puts the results of chunks into `parts`, and the numbers of texts that the device failed at into `host`.
+
+        A chunk is packed and copied while the one before is computed.
+        """
+        batch = self._batch
+        under_way: tuple[list[int], Sent] | None = None
+
+        def finish() -> bool:
+            nonlocal under_way
+            if under_way is None:
+                return True
+            (numbers, sent), under_way = under_way, None
+            return self._or_else(
+                host, numbers, lambda: parts.append(Part(numbers, *batch.finish(sent, on_host=on_host)))
+            )
+
+        with batch.entered():
             try:
-                return Part(numbers, *self._batch.encode(layout))
-            except CannotEncodeError:
+                for numbers in chunks:
+                    if not self.usable:
+                        host += numbers
+                        continue
+                    try:
+                        sent = batch.send(laid_out(numbers))
+                    except CannotEncodeError:
+                        raise
+                    except Exception as error:
+                        finish()  # before its memory is given back
+                        host += numbers
+                        self._failed(error)
+                        continue
+                    if not finish():
+                        host += numbers  # nothing that was sent is kept behind a failure
+                    elif self._or_else(host, numbers, functools.partial(batch.launch, sent, on_host=on_host)):
+                        under_way = numbers, sent
+                finish()
+            except BaseException:
+                batch.discard()
                 raise
+
+    def _or_else(self, host: list[int], numbers: list[int], work: Callable[[], None]) -> bool:
+        """Does `work`, unless the device has failed; where it fails, the texts are the host's."""
+        if self.usable:
+            try:
+                work()
+                return True
             except Exception as error:
                 self._failed(error)
-                return None
+        host += numbers
+        return False
 
     def _failed(self, error: Exception) -> None:
         import torch
@@ -201,6 +252,7 @@ class GpuRoute:
 
         if isinstance(error, UnfinishedMergesError):
             logger.info("lopt_plugin: the native route does a batch that the GPU route gave up: %s", error)
+            self._batch.discard()
             return
         out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError))
         if not out_of_memory:
@@ -211,7 +263,10 @@ class GpuRoute:
         elif not self._said_out_of_memory:
             self._said_out_of_memory = True
             logger.warning("lopt_plugin: the native route does batches for which the device has no memory: %s", error)
-        self._batch.release()
+        try:
+            self._batch.release()
+        except Exception as again:  # a device in such a state does not even give memory back
+            self.failure = self.failure or f"{type(again).__name__}: {again}"
 
     def _check(self, added_tokens: Sequence[str]) -> None:
         texts = hard_texts(added_tokens)
