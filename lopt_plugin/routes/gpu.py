@@ -6,6 +6,7 @@ Nothing of it has run on a GPU yet: it was tested in Triton's interpreter, and i
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import os
 import threading
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pipeline import Pipeline
+from ..pipeline import BytePairModel, Pipeline
 from ..pipeline.normalizers import MapCharacters
 from ..self_check import hard_texts
 from . import CannotEncodeError, Ids, RowOffsets
-from .device.availability import DeviceUnavailableError, find_device, interpreted
+from .device.availability import DeviceUnavailableError, device_name, find_device, interpreted
+from .device.crossover import Crossover, crossover_of
 from .device.packing import Layout, lay_out
 from .device.rows import Part, from_host, in_order
 from .device.stretches import AddedTokenFinder
@@ -72,6 +74,7 @@ class GpuRoute:
         if reason is not None:
             raise GpuUnavailableError(reason)
         self.native = native
+        self.pattern = pipeline.scanner
         self.chunk_bytes = chunk_bytes
         self.longest_bytes = longest_bytes
         self.failure: str | None = None
@@ -83,6 +86,9 @@ class GpuRoute:
         self._normalizes = bool(pipeline.normalizer)
         steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
         self._ascii_stays = not any(isinstance(step, MapCharacters) for step in steps)
+        self.crossover: Crossover | None = None
+        self._crossover_lock = threading.Lock()
+        self._words = _words(pipeline)
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._said_out_of_memory = False
@@ -120,8 +126,30 @@ class GpuRoute:
     def text_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text, without those of the post-processor."""
         ids, row_offsets = self.encode_batch(texts, False, split_special_tokens)
-        numbers, offsets = ids.tolist(), row_offsets.tolist()
-        return [numbers[begin:end] for begin, end in pairwise(offsets)]
+        list_of = self.native.core.list_of
+        return [list_of(ids[begin:end]) for begin, end in pairwise(row_offsets.tolist())]
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+        """Ids of one text, int32 [n]; it is not cut, so all of the device works on it."""
+        return self.encode_batch([text], add_special_tokens, split_special_tokens)[0]
+
+    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
+
+    def encode_limited(
+        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+    ) -> list[int]:
+        """As AcceleratedRoute has it; all of the text is encoded."""
+        ids: list[int] = self.native.core.list_of(self.encode_array(text, False, split_special_tokens))
+        return self.native.finished(ids, add_special_tokens, limit, keep_end)
+
+    def measured_crossover(self) -> Crossover:
+        """From how many bytes on this route is sooner than `native`; measured, or read, at the first call."""
+        with self._crossover_lock:
+            if self.crossover is None:
+                key = f"{device_name(self.device)}; {self.pattern}; {self.native.settings.threads} threads"
+                self.crossover = crossover_of(self, self.native, self._words, key)
+            return self.crossover
 
     def info(self) -> dict[str, Any]:
         return {
@@ -129,6 +157,7 @@ class GpuRoute:
             "failure": self.failure,
             "texts_on_device": self.texts_on_device,
             "texts_on_host": self.texts_on_host,
+            "crossover": None if self.crossover is None else self.crossover.info(),
             **self._batch.info(),
         }
 
@@ -281,3 +310,9 @@ class GpuRoute:
                 raise GpuUnavailableError(reason)
         if not self.texts_on_device:
             raise GpuUnavailableError("nothing of the self-check was done on the device")
+
+
+def _words(pipeline: Pipeline) -> list[str]:
+    """Some of the vocabulary, to make texts of."""
+    assert isinstance(pipeline.model, BytePairModel)
+    return [*itertools.islice((name for name in pipeline.model.vocabulary if name.isascii() and name.isalpha()), 4096)]

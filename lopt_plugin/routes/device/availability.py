@@ -46,3 +46,15 @@ def find_device(wanted: Any = None) -> Any:
     if torch.cuda.get_device_capability(device) < (7, 5):
         raise DeviceUnavailableError(f"{device} is older than compute capability 7.5")
     return device
+
+
+def device_name(device: Any) -> str:
+    """What is computed on, with the processors beside it and the versions, for what was measured on both."""
+    import torch
+    import triton
+
+    from ... import __version__
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "Triton's interpreter"
+    versions = f"lopt_plugin {__version__}, torch {torch.__version__}, triton {triton.__version__}"
+    return f"{name}; {os.cpu_count()} processors; {versions}"
