@@ -5,6 +5,11 @@ from __future__ import annotations
 # Positions are int32, also in the last tile, which reaches beyond the text, and a few bytes behind it.
 MAX_BYTES = 2**31 - 2**17
 
+# Texts are computed in buckets (see `batch`): of the largest one that MAX_BYTES has room for, no byte more.
+MOST_CHUNK_BYTES = 7 << 28
+# Bytes of a bucket for each separator that it has room for.
+SEPARATOR_SHARE = 16
+
 TILE = 1024
 
 

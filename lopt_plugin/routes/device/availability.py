@@ -48,6 +48,18 @@ def find_device(wanted: Any = None) -> Any:
     return device
 
 
+def device_name(device: Any) -> str:
+    """What is computed on, with the processors beside it and the versions, for what was measured on both."""
+    import torch
+    import triton
+
+    from ... import __version__
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "Triton's interpreter"
+    versions = f"lopt_plugin {__version__}, torch {torch.__version__}, triton {triton.__version__}"
+    return f"{name}; {os.cpu_count()} processors; {versions}"
+
+
 def numbered(device: str) -> str:
     """A CUDA device's name with its number: "cuda" is the one that is current now, in this thread."""
     torch = sys.modules.get("torch")
