@@ -69,7 +69,9 @@ def table_of_stages(routes: Routes, corpus: str, device: Device, given: argparse
             ]
         )
     columns = ["stage", "ms", "GB/s", "floor by bytes, ms", "by instructions, ms", "times the floor"]
-    title = f"{routes.name}, {corpus}: stages, {amounts.text:,} bytes, {amounts.words:,} words, {amounts.missed:,} missed"
+    title = (
+        f"{routes.name}, {corpus}: stages, {amounts.text:,} bytes, {amounts.words:,} words, {amounts.missed:,} missed"
+    )
     return Table(columns, rows, title, remarks=["launched one by one and waited for each; recorded, gaps fall away"])
 
 
@@ -115,14 +117,22 @@ def table_of_ways(routes: Routes, corpus: str, given: argparse.Namespace) -> Tab
 
     with routes.resident(chunk) as work:
         add("gpu: text and ids on the device", chunk, work)
-    add("gpu: strings to ids on the device", texts, lambda: _synchronized(routes.gpu.encode_on_device(texts, False, False)))
+    add(
+        "gpu: strings to ids on the device",
+        texts,
+        lambda: _synchronized(routes.gpu.encode_on_device(texts, False, False)),
+    )
     add("gpu: strings to an array", texts, lambda: routes.gpu.encode_batch(texts, False, False))
     add("gpu: strings to lists", texts, lambda: routes.gpu.text_lists(texts, False))
     add("native: strings to an array", texts, lambda: routes.native.encode_batch(texts, False, False))
     add("native: strings to lists", texts, lambda: routes.native.text_lists(texts, False))
     for name, engine in routes.peers.items():
         as_strings = list(texts)
-        add(f"{name} ({engine.kind})", texts, lambda engine=engine, as_strings=as_strings: engine.encode_batch(as_strings))
+        add(
+            f"{name} ({engine.kind})",
+            texts,
+            lambda engine=engine, as_strings=as_strings: engine.encode_batch(as_strings),
+        )
     remarks = [f"{name}: {problem}" for name, problem in routes.problems.items()]
     title = f"{routes.name}, {corpus}: ways, CPU engines with {routes.threads} threads"
     return Table(["way", "bytes", "ms", "GB/s"], rows, title, remarks=remarks)
@@ -145,7 +155,9 @@ def table_of_crossover(routes: Routes, corpus: str, given: argparse.Namespace) -
         native = seconds(lambda texts=texts: routes.native.encode_batch(texts, False, False), given.repeat)
         crossover = (crossover or size) if gpu < native else None
         rows.append([f"{size:,}", f"{1e3 * gpu:.3f}", f"{1e3 * native:.3f}", f"{native / gpu:.2f}"])
-    remarks = ["the GPU is never sooner" if crossover is None else f"the GPU is sooner from {crossover:,} characters on"]
+    remarks = [
+        "the GPU is never sooner" if crossover is None else f"the GPU is sooner from {crossover:,} characters on"
+    ]
     if not interpreted():
         remarks.append(f"what the route itself measured: {routes.gpu.measured_crossover().info()}")
     columns = ["characters", "gpu ms", f"native ms ({routes.threads} threads)", "times as fast"]
@@ -292,7 +304,9 @@ def _arguments() -> argparse.Namespace:
     made.add_argument("--tokenizers", type=names, default=names(FAMILIES))
     corpora = [known_corpus("books_en"), known_corpus("code"), known_corpus("zh"), MIXED]
     made.add_argument("--corpora", type=names, default=corpora, help='known names; "mixed" is all of them')
-    made.add_argument("--peers", type=names, default=names(PEERS), help="engines for batches; those that are not here are left out")
+    made.add_argument(
+        "--peers", type=names, default=names(PEERS), help="engines for batches; those that are not here are left out"
+    )
     made.add_argument("--megabytes", type=int, default=64, help="characters of a batch, 2**20")
     made.add_argument("--bytes", type=int, help="the same as a number of characters")
     made.add_argument("--repeat", type=int, default=7, help="timed runs (default %(default)s)")

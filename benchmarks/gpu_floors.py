@@ -113,7 +113,9 @@ def least_instructions(stage: str, of: Amounts, pattern: str, count: Callable[[A
     }.get(stage, (None, 0))
     if module is None:
         return None
-    of_stage = [v for v in module.variants() if "TILE" in v.constants and v.constants.get("PATTERN", pattern) == pattern]
+    of_stage = [
+        v for v in module.variants() if "TILE" in v.constants and v.constants.get("PATTERN", pattern) == pattern
+    ]
     counts = [(count(variant), variant) for variant in of_stage]
     if any(found is None for found, _ in counts):
         return None

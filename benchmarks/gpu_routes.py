@@ -61,12 +61,16 @@ class Routes:
         expected = self.hf.encode_batch(texts, False, False)
         found = {
             "gpu": self.gpu.encode_batch(texts, False, False),
-            "gpu, ids on the device": tuple(part.cpu().numpy() for part in self.gpu.encode_on_device(texts, False, False)),
+            "gpu, ids on the device": tuple(
+                part.cpu().numpy() for part in self.gpu.encode_on_device(texts, False, False)
+            ),
             "native": self.native.encode_batch(texts, False, False),
         }
         for route, ids in found.items():
             if not (np.array_equal(ids[0], expected[0]) and np.array_equal(ids[1], expected[1])):
-                raise WrongIdsError(f"{self.name}: the {route} route gives other ids than HF: no figure is worth showing")
+                raise WrongIdsError(
+                    f"{self.name}: the {route} route gives other ids than HF: no figure is worth showing"
+                )
         if self.gpu.failure is not None:
             raise WrongIdsError(f"{self.name}: the GPU route failed: {self.gpu.failure}")
         for peer in list(self.peers):

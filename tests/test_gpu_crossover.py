@@ -124,7 +124,9 @@ def test_one_text(tokenizer: PreTrainedTokenizerFast) -> None:
     assert goes(lambda: encoder.encode_list(next(texts)[:200_000]))
     assert goes(lambda: ours(next(texts)[:300_000]))
     text = next(texts)[:300_000]
-    assert ours(text, truncation=True, max_length=10_000).data == tokenizer(text, truncation=True, max_length=10_000).data
+    assert (
+        ours(text, truncation=True, max_length=10_000).data == tokenizer(text, truncation=True, max_length=10_000).data
+    )
     # A text that is cut early is not read to its end, and one that begins like the one before has a beginning kept.
     assert not goes(lambda: ours(next(texts)[:300_000], truncation=True, max_length=100))
     text = next(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 from typing import Any
 
@@ -189,7 +190,7 @@ def test_route_with_recordings_and_growing_buffers(monkeypatch: pytest.MonkeyPat
     for texts in (small, small, large, small, small, ["b" + text for text in small]):
         ids, offsets = route.encode_batch(texts, False, False)
         expected = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
-        assert [ids[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)] == expected
+        assert [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)] == expected
     # Larger buffers made the first recording worthless.
     assert (route._batch.graphs.plain, route._batch.graphs.replayed) == (3, 3)
     assert route.texts_on_host == 0
