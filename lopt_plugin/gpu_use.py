@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from .pipeline import Unsupported, read_pipeline
 from .route_choice import Snapshot
 from .routes.device.availability import DeviceUnavailableError, device_in_use, interpreted, numbered
+from .routes.device.crossover import SIZES
 from .routes.gpu import GpuRoute, GpuUnavailableError
 from .routes.native import NativeRoute
 from .settings import Settings
@@ -24,8 +25,8 @@ logger = logging.getLogger("lopt_plugin")
 
 # Kernels are compiled and memory is taken for a batch or a text of that size; smaller ones follow if they are worth it.
 MAKE_FROM_BYTES = 1 << 20
-# Nothing is asked about shorter texts: the call of one takes less time than a kernel's launch.
-LEAST_TEXT_CHARS = 1 << 16
+# Shorter texts are never for the GPU by themselves: no crossover is measured below.
+LEAST_TEXT_CHARS = SIZES[0]
 _BEGINNING_CHARS = 4096
 _MOST_BEGINNINGS = 1024
 
@@ -56,7 +57,7 @@ class GpuUse:
         return copied
 
     def route_for(self, snapshot: Snapshot, texts: Sequence[str], *, lists: bool = False) -> GpuRoute | None:
-        """The route for a batch whose ids end on the host, as `lists` or as an array; None where the GPU has no part."""
+        """The route for a batch whose ids end on the host, as `lists` or as an array; None if another is sooner."""
         if snapshot.native is None or self._settings.route not in ("auto", "gpu"):
             return None
         if self._settings.route == "gpu":

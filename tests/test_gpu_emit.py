@@ -139,7 +139,18 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
     convert = WordsToIds(Tables.on(device, tables.entries, tables.pairs), device, slots, factor)
     batch, scratch = Batch.empty(LEAST_BUCKET, device), Scratch.empty(LEAST_BUCKET, device, factor * TILE)
     rng = random.Random(slots)
-    stems = ["internationalization", "zzxq", "é中文", "Straßenbahnhaltestelle", "x" * 40, "=" * 100, "the", "Ω", "zqx" * 100, "xyz" * 50]
+    stems = [
+        "internationalization",
+        "zzxq",
+        "é中文",
+        "Straßenbahnhaltestelle",
+        "x" * 40,
+        "=" * 100,
+        "the",
+        "Ω",
+        "zqx" * 100,
+        "xyz" * 50,
+    ]
     for _ in range(2):
         words: list[bytes] = []
         token_ids: list[int] = []
@@ -153,7 +164,9 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
                 if rng.random() < 0.5:
                     row_ends.append(len(token_ids) - 1)
             else:
-                words.append((rng.choice(stems)[: rng.choice([rng.randint(1, 100), 300])] + rng.choice(["", "q"])).encode())
+                words.append(
+                    (rng.choice(stems)[: rng.choice([rng.randint(1, 100), 300])] + rng.choice(["", "q"])).encode()
+                )
                 expected.append(core.encode_word(words[-1], True))
         words.append(b"\xff")
         token_ids.append(-2)

@@ -26,6 +26,7 @@ from .variant import Variant
 MODULES = (
     *(f"{family}.kernel" for family in ("classify", "boundaries", "compact", "lookup", "word_cache", "merge", "emit")),
     "merge.kernel_long",
+    "batch",
 )
 ARCHITECTURES = (80, 90)
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lopt_plugin")
 
-# Bytes of text that are computed at a time: while one such chunk is, the next one is packed and copied. The buffers take
-# about 40 times as much. A text is never cut; one that is longer is a chunk of its own, up to LONGEST_BYTES.
+# Bytes of text that are computed at a time: while one such chunk is, the next one is packed and copied. The buffers
+# take about 40 times as much. A text is never cut; one that is longer is a chunk of its own, up to LONGEST_BYTES.
 CHUNK_BYTES = 1 << 24
 LONGEST_BYTES = 1 << 26
 CACHE_SLOTS = 1 << 17

@@ -54,7 +54,7 @@ class Crossover:
 
 
 def crossover_of(gpu: Ways, native: Ways, words: list[str], key: str) -> Crossover:
-    """What is noted under `key`, or else what is measured now, and noted. words: of the vocabulary, to make texts of."""
+    """What is noted under `key`, or else what is measured now, and noted. words: of the vocabulary, for the texts."""
     noted = read(key)
     if noted is not None:
         return noted
@@ -93,7 +93,8 @@ def measure(
                     seconds.append(clock() - begin)
                 medians.append(statistics.median(seconds))
             found.append(medians[0] < medians[1])
-    return Crossover(*(_from(sizes, found) for found in sooner.values()), "measured")
+    arrays, lists = (_from(sizes, found) for found in sooner.values())
+    return Crossover(arrays, lists, "measured")
 
 
 def texts(words: list[str]) -> Callable[[int], str]:
@@ -119,10 +120,8 @@ def read(key: str) -> Crossover | None:
     found = _notes().get(key)
     if not isinstance(found, dict):
         return None
-    values = [found.get(name) for name in ("arrays", "lists")]
-    if any(value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0) for value in values):
-        return None
-    return Crossover(*(math.inf if value is None else value for value in values), "noted")
+    arrays, lists = (_bytes(found.get(name)) for name in ("arrays", "lists"))
+    return None if arrays is None or lists is None else Crossover(arrays, lists, "noted")
 
 
 def note(key: str, crossover: Crossover) -> None:
@@ -171,6 +170,13 @@ def _from(sizes: tuple[int, ...], sooner: list[bool]) -> float:
         return sizes[0]
     last = len(sooner) - 1 - sooner[::-1].index(False)
     return sizes[last + 1] if last + 1 < len(sizes) else math.inf
+
+
+def _bytes(noted: Any) -> float | None:
+    """What a note says; None where that is no number of bytes."""
+    if noted is None:
+        return math.inf
+    return noted if isinstance(noted, int) and not isinstance(noted, bool) and noted >= 0 else None
 
 
 def _or_none(value: float) -> int | None:

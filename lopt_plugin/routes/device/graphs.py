@@ -7,6 +7,7 @@ stream, which is the current one. Only this thread is held to that while it reco
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -75,6 +76,14 @@ class Graphs:
 def record(work: Callable[[], None]) -> Any:
     """The launches of `work`, which are not done, as a torch.cuda.CUDAGraph."""
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
+    # Not torch.cuda.graph: that waits for all the device does, the model's kernels too, and gives the whole process's
+    # unused memory back, to make room for a recording that allocates; ours does not.
+    graph.capture_begin(capture_error_mode="thread_local")
+    try:
         work()
+    except BaseException:
+        with contextlib.suppress(Exception):  # a stream must not stay behind that still records
+            graph.capture_end()
+        raise
+    graph.capture_end()
     return graph
