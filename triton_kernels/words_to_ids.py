@@ -90,6 +90,9 @@ class WordsToIds:
             scratch.counts, tile=self.tile_factor * merge_long.TILE,
         )  # fmt: skip
         self._emit(batch, scratch)
+        emit.emit_long(
+            scratch.aside[:count], scratch.word_starts, scratch.merged, scratch.counts, scratch.ends, batch.ids
+        )
 
     def claimed(self, slots: int) -> None:
         """Takes note of slots that a batch has claimed, counters[CLAIMED]."""

@@ -43,11 +43,14 @@ from ..word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
 
 TILE = 512
 PAD_TILE = 1024
+# A lane writes the ids of a word one after the other, up to so many; `emit_long` those of longer words.
+LOOPED = 256
 # Tiles that `bases` adds up at a time, and separators and places that `find_separators` looks at.
 CHUNK = 4096
 SEPARATOR_TILE = 64
 FAN = 16
 
+_LOOPED = tl.constexpr(LOOPED)
 _MISSED = tl.constexpr(MISSED)
 _SEPARATOR = tl.constexpr(SEPARATOR)
 _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
@@ -130,7 +133,7 @@ def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, tile_ids, ends,
         tl.store(ids + place, word_id, mask=word_id >= 0)
         cached = live & (word_id <= _FIRST_SLOT)
         missed = live & (word_id == _MISSED)
-        several = cached | missed
+        several = (cached | missed) & (count <= _LOOPED)
         begin = tl.load(word_starts + word, mask=missed, other=0)
         slot = tl.where(cached, -word_id + _FIRST_SLOT, 0).to(tl.int64)
         most = tl.max(tl.where(several, count, 0), 0)
@@ -213,11 +216,33 @@ def emit(
     *,
     tile: int = TILE,
 ) -> None:
-    """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: room for as many as `word_ids` has tiles."""
+    """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: room for as many as `word_ids` has tiles.
+
+    Words of more than LOOPED ids are left out: a word may be a whole document, and one lane would be all that works.
+    """
     grid = grid_of(len(word_ids), tile)
     _count_kernel[grid](word_ids, cache.key_counts, counts, tile_ids, words, tile)
     _bases_kernel[(1,)](tile_ids, words, id_count, tile, CHUNK, num_warps=8)
     _emit_kernel[grid](word_ids, word_starts, merged, cache.key_ids, counts, tile_ids, ends, ids, words, tile)
+
+
+def emit_long(
+    chosen: torch.Tensor,
+    word_starts: torch.Tensor,
+    merged: torch.Tensor,
+    counts: torch.Tensor,
+    ends: torch.Tensor,
+    ids: torch.Tensor,
+) -> None:
+    """Behind `emit`, the ids of those of the chosen words that it leaves out. Waits for the device."""
+    chosen = chosen[counts[chosen] > LOOPED]
+    if len(chosen):
+        lengths = counts[chosen].long()
+        places = torch.arange(int(lengths.sum()), device=ids.device)
+        places -= torch.repeat_interleave(torch.cumsum(lengths, 0) - lengths, lengths)
+        sources = torch.repeat_interleave(word_starts[chosen].long(), lengths)
+        targets = torch.repeat_interleave(ends[chosen] - lengths, lengths)
+        ids[targets + places] = merged[sources + places]
 
 
 def row_offsets(
