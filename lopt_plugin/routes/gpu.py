@@ -213,13 +213,14 @@ class GpuRoute:
         """Numbers of the texts for the device, in batches that fit there; those for the host are put into `host`."""
         chunk: list[int] = []
         room = self.chunk_bytes
-        # A separator takes a byte of the text, and as much room as this many in other buffers.
-        around = SEPARATOR_SHARE * (len(self._prefix) + len(self._suffix) + 1)
+        separators = len(self._prefix) + len(self._suffix) + 1
         for number, text in enumerate(texts):
-            most_bytes = around + (len(text) if text.isascii() else 4 * len(text))
-            if most_bytes > self.longest_bytes or not self._takes(text):
+            most_bytes = len(text) if text.isascii() else 4 * len(text)
+            if most_bytes + separators > self.longest_bytes or not self._takes(text):
                 host.append(number)
                 continue
+            # A separator takes a byte of the text, and as much room as this many in other buffers.
+            most_bytes += SEPARATOR_SHARE * separators
             if most_bytes > room and chunk:
                 yield chunk
                 chunk, room = [], self.chunk_bytes
