@@ -20,7 +20,7 @@ def plane_at(planes, words, word, PLANE: tl.constexpr):
 
 @triton.jit
 def kinds_at(planes, words, word):
-    """Letters, capitals (also letters), digits, newlines, other white space, blanks (also white space), others, separators."""
+    """Letters, their capitals, digits, newlines, other white space, its blanks, other characters, separators."""
     a, b, c = plane_at(planes, words, word, 0), plane_at(planes, words, word, 1), plane_at(planes, words, word, 2)
     letter, plain = a & ~c, b & c
     return letter, letter & b, ~a & b & ~c, ~a & ~b & c, plain, plain & a, ~(a | b | c), a & ~b & c

@@ -118,17 +118,17 @@ def bit_summary_kernel(
     tile = tl.program_id(0)
     if tl.load(byte_tiles + tile) != 0:
         return
-    LANES: tl.constexpr = TILE // 64
-    lane = tl.arange(0, LANES)
-    word = tile * LANES + lane
+    lanes: tl.constexpr = TILE // 64
+    lane = tl.arange(0, lanes)
+    word = tile * lanes + lane
     letter, capital, digit, newline, plain, _, _, _ = kinds_at(planes, words, word)
     zero = letter & 0
     bit_0, state_0 = _behind_words(planes, words, word, zero, PATTERN)
     bit_1, state_1 = _behind_words(planes, words, word, zero + 1, PATTERN)
     newline_ahead = _first_beyond(plain, newline)
     code = bit_0 | bit_1 << 1 | newline_ahead << 5
-    function = tl.where(lane == LANES - 1, state_0 | state_1 << 3, (bit_0 | bit_1 << 3) * 7)
-    function = at_last(tl.associative_scan(function, 0, _compose_3), LANES)
+    function = tl.where(lane == lanes - 1, state_0 | state_1 << 3, (bit_0 | bit_1 << 3) * 7)
+    function = at_last(tl.associative_scan(function, 0, _compose_3), lanes)
     carried = tl.full((), CARRIED, tl.int32)
     if (PATTERN == "o200k") | (PATTERN == "tekken"):
         without_state = asks_without_state(planes, words, word, PATTERN == "o200k").to(tl.int32)
@@ -142,16 +142,16 @@ def bit_summary_kernel(
         code |= phase << 2
         # Behind the last word whose phase does not depend on the one before it, each word of digits adds one.
         latest = tl.max(tl.where(phase == GOES_THROUGH, -1, 4 * lane + phase), 0)
-        phase = ((latest & 3) + LANES - 1 - (latest >> 2)) % 3
+        phase = ((latest & 3) + lanes - 1 - (latest >> 2)) % 3
         in_group = tl.where(phase == 0, 0, PHASE + phase) * ANY_STATE
         in_group = tl.where(latest < 0, ALL_DIGITS, in_group)
-        ends_in_digit = at_last((digit >> 63).to(tl.int32), LANES) != 0
+        ends_in_digit = at_last((digit >> 63).to(tl.int32), lanes) != 0
         function = tl.where(ends_in_digit, in_group, function)
     tl.store(codes + word, code)
     tl.store(scratch + FUNCTION * tiles + tile, function)
-    tl.store(scratch + NEWLINE_AHEAD * tiles + tile, _first_of_tile(newline_ahead, lane, LANES))
+    tl.store(scratch + NEWLINE_AHEAD * tiles + tile, _first_of_tile(newline_ahead, lane, lanes))
     if (PATTERN == "o200k") | (PATTERN == "tekken"):
-        word_ahead = _first_of_tile(_first_beyond(capital, letter), lane, LANES)
+        word_ahead = _first_of_tile(_first_beyond(capital, letter), lane, lanes)
         tl.store(scratch + WORD_AHEAD * tiles + tile, word_ahead)
 
 
@@ -180,9 +180,9 @@ def bits_kernel(
     tile = tl.program_id(0)
     if tl.load(byte_tiles + tile) != 0:
         return
-    LANES: tl.constexpr = TILE // 64
-    lane = tl.arange(0, LANES)
-    word = tile * LANES + lane
+    lanes: tl.constexpr = TILE // 64
+    lane = tl.arange(0, lanes)
+    word = tile * lanes + lane
     if PATTERN == "gpt2":
         starts = gpt2_bits(planes, words, word)
     else:
@@ -202,10 +202,10 @@ def bits_kernel(
             phase = ((latest & 3) + lane - (latest >> 2)) % 3
         else:
             phase = lane
-        code = tl.load(codes + word + 1, mask=lane < LANES - 1, other=0)
+        code = tl.load(codes + word + 1, mask=lane < lanes - 1, other=0)
         of_tile = tl.load(scratch + (CARRIES + NEWLINE_AHEAD) * tiles + tile)
-        answer = tl.where(lane == LANES - 1, of_tile, code >> 5)
-        first = tl.where(answer == NONE, 2 * LANES, 2 * lane + answer)
+        answer = tl.where(lane == lanes - 1, of_tile, code >> 5)
+        first = tl.where(answer == NONE, 2 * lanes, 2 * lane + answer)
         ahead = (tl.associative_scan(first, 0, lesser, reverse=True) & 1).to(tl.uint64)
         if (PATTERN == "o200k") | (PATTERN == "tekken"):
             starts = o200k_bits(planes, words, word, carry, phase, ahead, PATTERN == "o200k")

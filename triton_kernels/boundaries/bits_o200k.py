@@ -60,7 +60,7 @@ def _real_contractions(two, three, reached, carried):
 
 @triton.jit
 def _others(other, other_1, slash_1, blank, blank_1, letter, letter_2, trailing, trailed, carry):
-    """Others in ` ?[^\\s\\p{L}\\p{N}]+`, and whether the one before the word is.
+    r"""Others in ` ?[^\s\p{L}\p{N}]+`, and whether the one before the word is.
 
     trailed: the bit whether the character before the word is in TRAILING.
     """
@@ -147,8 +147,10 @@ def o200k_behind(planes, words, word, carry, CONTRACTIONS: tl.constexpr):
 
 @triton.jit
 def asks_without_state(planes, words, word, CONTRACTIONS: tl.constexpr):
-    """Whether the carried bit before each word is 1 where the state is 0: behind letters, and behind a lone other
-    character that a slash stands before."""
+    """Whether the carried bit before each word is 1 where the state is 0.
+
+    That is behind letters, and behind an other character, no slash, that a slash stands before.
+    """
     letter_1, _, _, _, _, _, other_1, _ = kinds_at(planes, words, word - 1)
     slash_1, _, _ = _slashes_and_contractions(planes, words, word - 1, CONTRACTIONS)
     behind_slash = (other_1 & ~slash_1) & (slash_1 << 1)

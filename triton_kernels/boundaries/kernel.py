@@ -7,12 +7,14 @@ pattern looks at neighbours only and needs the last one alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
 
 from ..device_kinds import DISTANCE_SHIFT, NEWLINE, SEPARATOR, UPPER
-from ..limits import PATTERNS, TILE, tiles_of
+from ..limits import MASK_TILE, PATTERNS, TILE, byte_warps_of, tiles_of
 from ..variant import Variant
 from .characters import class_at, is_plain_space, is_word, kind_at
 from .cl100k import cl100k_starts, cl100k_symbols
@@ -54,9 +56,8 @@ def summary_kernel(
     CHOSEN: only in tiles where `chosen`, int32 [tiles], is not 0.
     """
     tile = tl.program_id(0)
-    if CHOSEN:
-        if tl.load(chosen + tile) == 0:
-            return
+    if CHOSEN and tl.load(chosen + tile) == 0:
+        return
     place = tile * TILE + tl.arange(0, TILE)
     functions = tl.associative_scan(_symbols(text, classes, place, count, PATTERN), 0, compose)
     tl.store(scratch + FUNCTION * tiles + tile, at_last(functions, TILE))
@@ -106,7 +107,16 @@ def _states_before(text, classes, place, count, state, PATTERN: tl.constexpr, TI
 
 @triton.jit(do_not_specialize=["count", "tiles"])
 def boundaries_kernel(
-    text, classes, chosen, scratch, starts, count, tiles, PATTERN: tl.constexpr, CHOSEN: tl.constexpr, TILE: tl.constexpr
+    text,
+    classes,
+    chosen,
+    scratch,
+    starts,
+    count,
+    tiles,
+    PATTERN: tl.constexpr,
+    CHOSEN: tl.constexpr,
+    TILE: tl.constexpr,
 ):
     """starts[p] = 1 where byte p begins a pre-token or is a separator, else 0.
 
@@ -116,9 +126,8 @@ def boundaries_kernel(
     A tile reads four bytes before it, and four bytes behind it.
     """
     tile = tl.program_id(0)
-    if CHOSEN:
-        if tl.load(chosen + tile) == 0:
-            return
+    if CHOSEN and tl.load(chosen + tile) == 0:
+        return
     place = tile * TILE + tl.arange(0, TILE)
     if PATTERN == "gpt2":
         flags = gpt2_starts(text, classes, place, count)
@@ -149,11 +158,15 @@ def boundaries_kernel(
 
 def variants() -> list[Variant]:
     """What `boundaries` compiles."""
-    types = {"text": "*u8", "classes": "*u8", "scratch": "*i32", "starts": "*u8", "count": "i32", "tiles": "i32"}
+    types = {"text": "*u8", "classes": "*u8", "chosen": "*i32", "scratch": "*i32", "count": "i32", "tiles": "i32"}
     found = [Variant(carry_kernel, types, {"CHUNK": CARRY_CHUNK})]
+    alone: dict[str, Any] = {"chosen": None, "CHOSEN": False, "TILE": TILE}
+    beside: dict[str, Any] = {"CHOSEN": True, "TILE": MASK_TILE}
     for pattern in PATTERNS:
-        kernels = [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]
-        found += [Variant(kernel, types, {"PATTERN": pattern, "TILE": TILE}) for kernel in kernels]
+        for kernel in [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]:
+            found.append(Variant(kernel, {**types, "starts": "*u8"}, {"PATTERN": pattern, **alone}))
+            as_bits = {**types, "starts": "*i64"}
+            found.append(Variant(kernel, as_bits, {"PATTERN": pattern, **beside}, warps=byte_warps_of(MASK_TILE)))
     return found
 
 

@@ -10,15 +10,21 @@ import torch
 
 from ..classify.kernel import classify_kernel
 from ..classify.masks import PLANES, masks, words_of
-from ..limits import MASK_TILE, PATTERNS, tiles_of, warps_of
+from ..limits import MASK_TILE, PATTERNS, byte_warps_of, tiles_of, warps_of
 from .bits import bit_summary_kernel, bits_kernel, constants
 from .kernel import CARRY_CHUNK, ROWS, boundaries_kernel, carry_kernel, summary_kernel
 
 
 def scratch_size(count: int, tile: int = MASK_TILE) -> int:
     """Elements, int64, of the scratch that `start_bits` needs for `count` bytes."""
+    return sum(_sizes(count, tile))
+
+
+def _sizes(count: int, tile: int) -> list[int]:
+    # Planes, codes, which tiles are not ASCII, and the rows of `kernel`. Triton compiles a kernel anew for pointers
+    # that are no multiples of 16 bytes.
     words, tiles = words_of(count, tile), tiles_of(count, tile)
-    return (PLANES * words) + -(-(words + (1 + 2 * ROWS) * tiles) // 2)
+    return [-(-size // 2) * 2 for size in (PLANES * words, -(-words // 2), -(-tiles // 2), ROWS * tiles)]
 
 
 def start_bits(
@@ -55,25 +61,18 @@ def start_bits(
         return
     words = words_of(count, tile)
     text = text_words.view(torch.uint8)[:count]
-    planes = scratch[: PLANES * words]
-    numbers = scratch[PLANES * words :].view(torch.int32)
-    codes, byte_tiles, rows = numbers[:words], numbers[words : words + tiles], numbers[words + tiles :]
-    known = constants(pattern, tile)
-    byte_warps = max(4, min(tile // 256, 32))
+    planes, codes, byte_tiles, rows = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
+    codes, byte_tiles, rows = codes.view(torch.int32), byte_tiles.view(torch.int32), rows.view(torch.int32)
+    ascii_tiles = {**constants(pattern, tile), "num_warps": warps_of(tile)}
+    other_tiles = {"CHOSEN": True, "TILE": tile, "num_warps": byte_warps_of(tile)}
 
+    grid = (tiles,)
     masks(text_words, count, pattern, planes, byte_tiles, tile)
-    classify_kernel[(tiles,)](text, pages, cells, classes, byte_tiles, count, tiles, CHOSEN=True, TILE=tile)
+    classify_kernel[grid](text, pages, cells, classes, byte_tiles, count, tiles, **other_tiles)
+    other_tiles["PATTERN"] = pattern
     if pattern != "gpt2":
-        bit_summary_kernel[(tiles,)](
-            planes, byte_tiles, codes, rows, words, tiles, **known, num_warps=warps_of(tile)
-        )
-        summary_kernel[(tiles,)](
-            text, classes, byte_tiles, rows, count, tiles, PATTERN=pattern, CHOSEN=True, TILE=tile, num_warps=byte_warps
-        )
+        bit_summary_kernel[grid](planes, byte_tiles, codes, rows, words, tiles, **ascii_tiles)
+        summary_kernel[grid](text, classes, byte_tiles, rows, count, tiles, **other_tiles)
         carry_kernel[(ROWS if pattern in ("o200k", "tekken") else ROWS - 1,)](rows, tiles, CHUNK=CARRY_CHUNK)
-    bits_kernel[(tiles,)](
-        planes, byte_tiles, codes, rows, bits, count, words, tiles, **known, num_warps=warps_of(tile)
-    )
-    boundaries_kernel[(tiles,)](
-        text, classes, byte_tiles, rows, bits, count, tiles, PATTERN=pattern, CHOSEN=True, TILE=tile, num_warps=byte_warps
-    )
+    bits_kernel[grid](planes, byte_tiles, codes, rows, bits, count, words, tiles, **ascii_tiles)
+    boundaries_kernel[grid](text, classes, byte_tiles, rows, bits, count, tiles, **other_tiles)

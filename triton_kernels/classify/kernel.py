@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from ..device_kinds import DISTANCE_SHIFT, SEPARATOR, SEPARATOR_BYTE
-from ..limits import TILE, tiles_of
+from ..limits import MASK_TILE, TILE, byte_warps_of, tiles_of
 from ..variant import Variant
 
 LAST_CODE_POINT = tl.constexpr(0x10FFFF)
@@ -64,8 +64,12 @@ def classify_kernel(text, pages, cells, classes, chosen, count, tiles, CHOSEN: t
 
 def variants() -> list[Variant]:
     """What `classify` compiles."""
-    types = {"text": "*u8", "pages": "*i16", "cells": "*u8", "classes": "*u8", "count": "i32"}
-    return [Variant(classify_kernel, types, {"TILE": TILE})]
+    types = {"text": "*u8", "pages": "*i16", "cells": "*u8", "classes": "*u8", "chosen": "*i32"}
+    types |= dict.fromkeys(("count", "tiles"), "i32")
+    return [
+        Variant(classify_kernel, types, {"chosen": None, "CHOSEN": False, "TILE": TILE}),
+        Variant(classify_kernel, types, {"CHOSEN": True, "TILE": MASK_TILE}, warps=byte_warps_of(MASK_TILE)),
+    ]
 
 
 def classify(

@@ -1,17 +1,17 @@
-"""Text to masks of classes, 64 bytes a lane, where it is ASCII; and which tiles are.
+r"""Text to masks of classes, 64 bytes a lane, where it is ASCII; and which tiles are.
 
 The classes are kept in five masks, which the families behind call planes. A byte's number in the first three is its
-kind, and among the other characters (those of `[^\\s\\p{L}\\p{N}]`) its number in the last two is what it is besides:
+kind, and among the other characters (those of `[^\s\p{L}\p{N}]`) its number in the last two is what it is besides:
 
-    plane   2 1 0                          plane   4 3
-            0 0 0   other                          0 0   nothing
-            0 0 1   small letter                   0 1   apostrophe of a contraction of two characters; DeepSeek: control
-            0 1 1   capital letter                 1 0   apostrophe of a contraction of three characters
-            0 1 0   digit                          1 1   slash, for o200k and Tekken
-            1 0 0   newline
-            1 1 0   white space besides
-            1 1 1   blank (U+0020)
-            1 0 1   separator, and what is behind the text
+    planes 2 1 0                              planes 4 3
+           0 0 0  other                              0 0  nothing
+           0 0 1  small letter                       0 1  apostrophe of a contraction of two characters
+           0 1 1  capital letter                     1 0  apostrophe of a contraction of three characters
+           0 1 0  digit                              1 1  slash, for o200k and Tekken
+           1 0 0  newline                       For DeepSeek plane 3 has the controls, and there is no plane 4.
+           1 1 0  white space besides
+           1 1 1  blank (U+0020)
+           1 0 1  separator, and what is behind the text
 """
 
 from __future__ import annotations
@@ -96,8 +96,8 @@ def masks_kernel(text_words, planes, byte_tiles, count, words, PATTERN: tl.const
     planes of such bytes may be anything.
     """
     tile = tl.program_id(0)
-    LANES: tl.constexpr = TILE // 64
-    word = tile * LANES + tl.arange(0, LANES)
+    lanes: tl.constexpr = TILE // 64
+    word = tile * lanes + tl.arange(0, lanes)
     index = word * 8
     w0, w1 = load_words(text_words, index, count), load_words(text_words, index + 1, count)
     w2, w3 = load_words(text_words, index + 2, count), load_words(text_words, index + 3, count)
@@ -137,9 +137,8 @@ def masks_kernel(text_words, planes, byte_tiles, count, words, PATTERN: tl.const
         tl.store(planes + 4 * words + word, slash.to(tl.int64, bitcast=True))
     else:
         apostrophe = column_2 & ~b3 & low_is_7
-        IGNORE_CASE: tl.constexpr = PATTERN != "gpt2"
-        small = letter if IGNORE_CASE else letter & b5
-        of_two, of_three = _contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE)
+        small = letter & b5 if PATTERN == "gpt2" else letter
+        of_two, of_three = _contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, PATTERN != "gpt2")
         if PATTERN == "o200k":
             slash = column_2 & b3 & low_is_7
             of_two, of_three = of_two | slash, of_three | slash
