@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from .boundaries import tiles as boundaries
@@ -28,6 +30,7 @@ def word_starts_of(
     word_count: torch.Tensor,
     scratch: torch.Tensor,
     tile: int = MASK_TILE,
+    observe: Callable[[str], None] = lambda stage: None,
 ) -> None:
     """Write the positions of all pre-tokens and separators. Nothing is allocated or waited for.
 
@@ -35,13 +38,16 @@ def word_starts_of(
     word_starts: int32 [count + 1]; [:w] become their first bytes, ascending, and [w] becomes `count`.
     word_count: int32 [1], becomes w.
     scratch: int64, `scratch_size(count, tile)` elements or more, of any content.
+    observe: called with a stage's name when its kernels are launched.
 
     Raises ValueError for an unknown pattern, for too long a text and for a tile that is none.
     """
     classes, bits, of_boundaries, of_compact = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
     classes, bits = classes.view(torch.uint8)[:count], bits[: words_of(count, tile)]
     boundaries.start_bits(text_words, count, pages, cells, pattern, classes, bits, of_boundaries, tile)
+    observe("boundaries")
     compact.compact_bits(bits, count, word_starts, word_count, of_compact.view(torch.int32), tile)
+    observe("compact")
 
 
 def _sizes(count: int, tile: int) -> list[int]:

@@ -7,8 +7,6 @@ pattern looks at neighbours only and needs the last one alone.
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import triton
 import triton.language as tl
@@ -157,16 +155,14 @@ def boundaries_kernel(
 
 
 def variants() -> list[Variant]:
-    """What `boundaries` compiles."""
-    types = {"text": "*u8", "classes": "*u8", "chosen": "*i32", "scratch": "*i32", "count": "i32", "tiles": "i32"}
+    """What `tiles.start_bits` compiles of these; `boundaries` compiles the same with CHOSEN=False."""
+    types = {"text": "*u8", "classes": "*u8", "chosen": "*i32", "scratch": "*i32", "starts": "*i64"}
+    types |= dict.fromkeys(("count", "tiles"), "i32")
     found = [Variant(carry_kernel, types, {"CHUNK": CARRY_CHUNK})]
-    alone: dict[str, Any] = {"chosen": None, "CHOSEN": False, "TILE": TILE}
-    beside: dict[str, Any] = {"CHOSEN": True, "TILE": MASK_TILE}
     for pattern in PATTERNS:
-        for kernel in [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]:
-            found.append(Variant(kernel, {**types, "starts": "*u8"}, {"PATTERN": pattern, **alone}))
-            as_bits = {**types, "starts": "*i64"}
-            found.append(Variant(kernel, as_bits, {"PATTERN": pattern, **beside}, warps=byte_warps_of(MASK_TILE)))
+        constants = {"PATTERN": pattern, "CHOSEN": True, "TILE": MASK_TILE}
+        kernels = [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]
+        found += [Variant(kernel, types, constants, warps=byte_warps_of(MASK_TILE)) for kernel in kernels]
     return found
 
 

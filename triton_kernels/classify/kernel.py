@@ -63,13 +63,10 @@ def classify_kernel(text, pages, cells, classes, chosen, count, tiles, CHOSEN: t
 
 
 def variants() -> list[Variant]:
-    """What `classify` compiles."""
+    """What `boundaries.tiles` compiles of these; `classify` compiles the same with CHOSEN=False."""
     types = {"text": "*u8", "pages": "*i16", "cells": "*u8", "classes": "*u8", "chosen": "*i32"}
     types |= dict.fromkeys(("count", "tiles"), "i32")
-    return [
-        Variant(classify_kernel, types, {"chosen": None, "CHOSEN": False, "TILE": TILE}),
-        Variant(classify_kernel, types, {"CHOSEN": True, "TILE": MASK_TILE}, warps=byte_warps_of(MASK_TILE)),
-    ]
+    return [Variant(classify_kernel, types, {"CHOSEN": True, "TILE": MASK_TILE}, warps=byte_warps_of(MASK_TILE))]
 
 
 def classify(
