@@ -10,11 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ...triton_kernels.boundaries import kernel as boundaries
-from ...triton_kernels.classify import kernel as classify
-from ...triton_kernels.compact import kernel as compact
+from ...triton_kernels import text_to_words
 from ...triton_kernels.device_words import PADDING
-from ...triton_kernels.limits import TILE
+from ...triton_kernels.limits import MASK_TILE
 from ...triton_kernels.words_to_ids import Separators, Tables, WordsToIds
 from ...triton_kernels.workspace import Workspace
 from .packing import Layout
@@ -43,7 +41,7 @@ class DeviceBatch:
         self._words_to_ids = WordsToIds(
             Tables.on(device, tables.entries, tables.pairs), self._workspace, cache_slots, tile_factor
         )
-        self._tile = tile_factor * TILE
+        self._tile = tile_factor * MASK_TILE
         self._staging = torch.empty(0, dtype=torch.int64)
 
     def encode(self, layout: Layout) -> tuple[torch.Tensor, torch.Tensor]:
@@ -54,9 +52,8 @@ class DeviceBatch:
         with torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext():
             text_words, ends = self._upload(layout)
             text_bytes = int(ends[-1]) if len(ends) else 0
-            text = text_words.view(torch.uint8)[:text_bytes]
             self.observe("copy")
-            word_starts = self._word_starts(text)
+            word_starts = self._word_starts(text_words, text_bytes)
             positions = (ends - 1).astype(np.int32)
             separators = Separators(*(self._sent(a) for a in (positions, layout.token_ids, layout.row_ends)))
             ids, row_offsets = self._words_to_ids(text_words, text_bytes, word_starts, separators, self.observe)
@@ -65,19 +62,12 @@ class DeviceBatch:
                 torch.cuda.current_stream().synchronize()
             return ids, row_offsets
 
-    def _word_starts(self, text: torch.Tensor) -> torch.Tensor:
-        count, take = len(text), self._workspace.take
-        classes, starts = take("classes", count, torch.uint8), take("starts", count, torch.uint8)
-        tile = self._tile
-        scratch_size = max(boundaries.scratch_size(count, tile), compact.scratch_size(count, tile))
-        scratch = take("scratch", scratch_size, torch.int32)
-        classify.classify(text, self._pages, self._cells, classes, tile)
-        self.observe("classify")
-        boundaries.boundaries(text, classes, self._pattern, starts, scratch, tile)
-        self.observe("boundaries")
-        word_starts, word_count = take("word_starts", count + 1, torch.int32), take("word_count", 1, torch.int32)
-        compact.compact(starts, word_starts, word_count, scratch, tile)
-        self.observe("compact")
+    def _word_starts(self, text_words: torch.Tensor, text_bytes: int) -> torch.Tensor:
+        size, take = text_to_words.scratch_size(text_bytes, self._tile), self._workspace.take
+        scratch = take("scratch", size, torch.int64)
+        word_starts, word_count = take("word_starts", text_bytes + 1, torch.int32), take("word_count", 1, torch.int32)
+        pattern, buffers = (self._pages, self._cells, self._pattern), (word_starts, word_count, scratch)
+        text_to_words.word_starts_of(text_words, text_bytes, *pattern, *buffers, self._tile, self.observe)
         return word_starts[: int(word_count) + 1]
 
     def release(self) -> None:
