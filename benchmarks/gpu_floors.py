@@ -3,25 +3,21 @@
 Bytes: each input read once and each output written once, by the module docstrings of the kernels, over the bandwidth of
 a copy on the same device. Tables count as read from the L2 cache, so not at all. Instructions: those of the compiled
 kernels, each counted once, over what the device issues: loops that run longer, and branches that are not taken, make
-that an estimate.
+that an estimate. Those of boundaries are of ASCII tiles.
 """
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lopt_plugin.routes.device.availability import interpreted
 
 _COPY_BYTES = 1 << 30
 _ISSUED_A_CYCLE = 4  # warps, by each multiprocessor
-_LANES = 32
 
 
 @dataclass(frozen=True)
@@ -89,9 +85,8 @@ def least_bytes(stage: str, of: Amounts) -> int:
     """Bytes that a stage must read and write in the device's memory; 0 for stages that are not the device's."""
     return {
         "copy": of.text,
-        "classify": 2 * of.text,
-        "boundaries": 3 * of.text,
-        "compact": of.text + 4 * of.words,
+        "boundaries": of.text + of.text // 8,
+        "compact": of.text // 8 + 4 * of.words,
         "lookup": of.text + 8 * of.words + 4 * of.missed,
         "cache and merges": 12 * of.missed + 64 * of.merged,
         "emit": 16 * of.words + 4 * of.ids,
@@ -100,54 +95,36 @@ def least_bytes(stage: str, of: Amounts) -> int:
 
 def least_instructions(stage: str, of: Amounts, pattern: str, count: Callable[[Any], int | None]) -> float | None:
     """Instructions of warps that a stage has; None where that is not known."""
-    from lopt_plugin.triton_kernels.boundaries import kernel as boundaries
-    from lopt_plugin.triton_kernels.classify import kernel as classify
-    from lopt_plugin.triton_kernels.compact import kernel as compact
+    from lopt_plugin.triton_kernels.boundaries import bits as boundaries
+    from lopt_plugin.triton_kernels.classify import masks
+    from lopt_plugin.triton_kernels.compact import bits as compact
     from lopt_plugin.triton_kernels.lookup import kernel as lookup
 
-    module, items = {
-        "classify": (classify, of.text),
-        "boundaries": (boundaries, of.text),
-        "compact": (compact, of.text),
-        "lookup": (lookup, of.words),
-    }.get(stage, (None, 0))
-    if module is None:
-        return None
-    of_stage = [
-        v for v in module.variants() if "TILE" in v.constants and v.constants.get("PATTERN", pattern) == pattern
-    ]
+    variants, items = {
+        "boundaries": ([*masks.variants(), *boundaries.variants()], of.text),
+        "compact": (compact.variants(), of.text),
+        "lookup": (lookup.variants(), of.words),
+    }.get(stage, ([], 0))
+    of_stage = [variant for variant in variants if variant.constants.get("PATTERN", pattern) == pattern]
     counts = [(count(variant), variant) for variant in of_stage]
-    if any(found is None for found, _ in counts):
+    if not counts or any(found is None for found, _ in counts):
         return None
     return sum((found or 0) * v.warps * items / v.constants["TILE"] for found, v in counts)
 
 
 def counter(device: Device) -> Callable[[Any], int | None]:
     """Counts the instructions of a `Variant`, compiled for the device; None without one or without the tools."""
-    from lopt_plugin.triton_kernels import resources
+    from lopt_plugin.triton_kernels import compiled
+    from lopt_plugin.triton_kernels.instructions import instructions
 
-    reader = resources.resource_reader()
-    if device.architecture is None or reader is None:
+    reader, architecture = compiled.reader(), device.architecture
+    if architecture is None or reader is None:
         return lambda variant: None
 
     def count(variant: Any) -> int | None:
-        import triton
-        from triton.backends.compiler import GPUTarget
-        from triton.compiler import ASTSource
-
-        names: Sequence[str] = variant.kernel.arg_names
-        signature = {name: "constexpr" if name in variant.constants else variant.types[name] for name in names}
-        constants = {(names.index(name),): value for name, value in variant.constants.items()}
-        source = ASTSource(fn=variant.kernel, signature=signature, constexprs=constants)
-        target = GPUTarget("cuda", device.architecture, _LANES)
         try:
-            built = triton.compile(source, target=target, options={"num_warps": variant.warps})
-            with tempfile.TemporaryDirectory() as folder:
-                binary = Path(folder) / "kernel.cubin"
-                binary.write_bytes(built.asm["cubin"])
-                said = subprocess.run([reader, "-sass", binary], capture_output=True, text=True, check=True).stdout
+            return instructions(compiled.compiled(variant, architecture).asm["cubin"], reader)
         except Exception:
             return None
-        return len(re.findall(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?!NOP)", said, re.MULTILINE)) or None
 
     return count

@@ -18,7 +18,7 @@ from tokenizers import Encoding, Tokenizer
 
 from . import growing
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
-from .gpu_use import GpuUse, check_device
+from .gpu_use import LEAST_TEXT_CHARS, GpuUse, check_device
 from .observer import Observer
 from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
@@ -104,7 +104,8 @@ class Encoder:
         route: AcceleratedRoute | GpuRoute | None = None
         if isinstance(text, str):
             snapshot = self.snapshot()
-            route = self._gpu.route_for_text(snapshot, text) or snapshot.route_for(len(text))
+            gpu = None if len(text) < LEAST_TEXT_CHARS else self._gpu.route_for_text(snapshot, text)
+            route = gpu or snapshot.route_for(len(text))
         if route is not None:
             if self.settings.verify:
                 return np.array(self.encode_list(text, add_special_tokens, split_special_tokens=split), dtype=np.int32)
@@ -274,7 +275,9 @@ class Encoder:
         keep_end: bool,
     ) -> list[int] | None:
         """Ids by an accelerated route, cut to `limit` (see AcceleratedRoute); None if HF must be asked."""
-        gpu = self._gpu.route_for_text(snapshot, text, limit, keep_end, lists=True)
+        gpu = None
+        if len(text) >= LEAST_TEXT_CHARS:
+            gpu = self._gpu.route_for_text(snapshot, text, limit, keep_end, lists=True)
         route = gpu or snapshot.native or snapshot.route_for(len(text))
         if route is None:
             return None

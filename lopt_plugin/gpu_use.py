@@ -73,7 +73,9 @@ class GpuUse:
         native route keeps what texts begin with.
         """
         native = snapshot.native
-        if native is None or len(text) < LEAST_TEXT_CHARS or self._settings.route not in ("auto", "gpu"):
+        if len(text) < LEAST_TEXT_CHARS or native is None or self._settings.route not in ("auto", "gpu"):
+            return None
+        if self._settings.route == "auto" and not device_in_use():
             return None
         if limit is not None and not keep_end and native.is_over_long(text, limit):
             return None

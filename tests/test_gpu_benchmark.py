@@ -13,8 +13,9 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> object:
+def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
     make_interpreter_faster(monkeypatch)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import gpu
 

@@ -15,7 +15,7 @@ from lopt_plugin.token_batch import TokenBatch
 from lopt_plugin.triton_kernels.batch import ASIDE, ID_COUNT, LEAST_BUCKET, WORD_COUNT, Batch, Scratch, clear
 from lopt_plugin.triton_kernels.device_words import padded
 from lopt_plugin.triton_kernels.emit import kernel, naive
-from lopt_plugin.triton_kernels.limits import TILE
+from lopt_plugin.triton_kernels.limits import MASK_TILE
 from lopt_plugin.triton_kernels.lookup.naive import MISSED, SEPARATOR
 from lopt_plugin.triton_kernels.word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
 from lopt_plugin.triton_kernels.words_to_ids import Tables, WordsToIds
@@ -143,7 +143,7 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
     tables = host_tables(pipeline, core)
     device = torch.device(DEVICE)
     convert = WordsToIds(Tables.on(device, tables.entries, tables.pairs), device, slots, factor)
-    batch, scratch = Batch.empty(LEAST_BUCKET, device), Scratch.empty(LEAST_BUCKET, device, factor * TILE)
+    batch, scratch = Batch.empty(LEAST_BUCKET, device), Scratch.empty(LEAST_BUCKET, device, factor * MASK_TILE)
     rng = random.Random(slots)
     stems = [
         "internationalization",

@@ -23,9 +23,8 @@ from lopt_plugin.routes.device.availability import DeviceUnavailableError, find_
 from lopt_plugin.routes.gpu import GpuUnavailableError
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels import batch
-from lopt_plugin.triton_kernels.boundaries import kernel as boundaries
-from lopt_plugin.triton_kernels.classify import kernel as classify
-from lopt_plugin.triton_kernels.compact import kernel as compact
+from lopt_plugin.triton_kernels.boundaries import tiles as boundaries
+from lopt_plugin.triton_kernels.compact import bits as compact
 from lopt_plugin.triton_kernels.emit import kernel as emit
 from lopt_plugin.triton_kernels.limits import MOST_CHUNK_BYTES
 from lopt_plugin.triton_kernels.lookup import kernel as lookup
@@ -37,9 +36,8 @@ from lopt_plugin.triton_kernels.word_cache import kernel as word_cache
 TEXTS = ["the zzxqj unknownish " + "q" * 40 + " " + "xyz" * 100, "zzxqj the unknownish zzxqj"]
 STAGES = [
     (batch, "clear"),
-    (classify, "classify"),
-    (boundaries, "boundaries"),
-    (compact, "compact"),
+    (boundaries, "start_bits"),
+    (compact, "compact_bits"),
     (lookup, "lookup"),
     (emit, "find_separators"),
     (emit, "place_separators"),

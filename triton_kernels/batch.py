@@ -29,8 +29,7 @@ import torch
 import triton
 import triton.language as tl
 
-from .boundaries import kernel as boundaries
-from .compact import kernel as compact
+from . import text_to_words
 from .device_words import PADDING
 from .emit import kernel as emit
 from .grids import grid_of
@@ -118,9 +117,7 @@ class Scratch:
     """Buffers that a batch needs from its first kernel to its last one; one batch after the other has them."""
 
     bucket: int
-    classes: torch.Tensor
-    starts: torch.Tensor
-    tiles: torch.Tensor
+    of_text: torch.Tensor
     word_starts: torch.Tensor
     numbers: torch.Tensor
     word_ids: torch.Tensor
@@ -134,16 +131,15 @@ class Scratch:
 
     @classmethod
     def empty(cls, bucket: int, device: torch.device, tile: int) -> Scratch:
-        """tile: that of `classify`, `boundaries` and `compact`."""
+        """tile: that of `text_to_words`."""
 
         def room(size: int, dtype: torch.dtype = torch.int32) -> torch.Tensor:
             return torch.empty(size, dtype=dtype, device=device)
 
-        tiles = max(boundaries.scratch_size(bucket, tile), compact.scratch_size(bucket, tile))
         longest, longer = ROWS[-1], ROWS[2]
         lists = (bucket // 2, bucket // (ROWS[0] + 1), bucket // (ROWS[1] + 1), bucket // (longer + 1))
         return cls(
-            bucket, room(bucket, torch.uint8), room(bucket, torch.uint8), room(tiles), room(bucket + 1),
+            bucket, room(text_to_words.scratch_size(bucket, tile), torch.int64), room(bucket + 1),
             room(bucket // SEPARATOR_SHARE), room(bucket), room(bucket // 2), tuple(map(room, lists)),
             room(bucket // (longest + 1)), room(bucket), room(bucket), room(bucket // emit.TILE + 1), room(bucket),
         )  # fmt: skip
@@ -151,7 +147,7 @@ class Scratch:
     def within(self, bucket: int) -> Scratch:
         """The same memory for a bucket that is no larger; buffers whose sizes no launch depends on stay as they are."""
         return Scratch(
-            bucket, self.classes[:bucket], self.starts[:bucket], self.tiles, self.word_starts[: bucket + 1],
+            bucket, self.of_text, self.word_starts[: bucket + 1],
             self.numbers[: bucket // SEPARATOR_SHARE], self.word_ids[:bucket], self.missed[: bucket // 2],
             self.lists, self.aside, self.merged, self.counts[:bucket], self.tile_ids, self.ends,
         )  # fmt: skip
@@ -165,7 +161,7 @@ def _words_of(bucket: int) -> int:
     return -(-(bucket + PADDING) // 8)
 
 
-@triton.jit(do_not_specialize=["room"])
+@triton.jit(do_not_specialize=["room"], do_not_specialize_on_alignment=["text_bytes"])
 def _clear_kernel(text, text_bytes, room, TILE: tl.constexpr):
     count = tl.load(text_bytes)
     for tile in range(tl.program_id(0), tl.cdiv(room - count, TILE), tl.num_programs(0)):

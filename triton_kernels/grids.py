@@ -2,7 +2,8 @@
 
 Such a kernel reads the number from memory, and its programs take every `num_programs`-th tile until there are none
 left. The grid is then bounded by the room of the buffers and by MOST_PROGRAMS, not by the number: nobody waits for it,
-and a recorded launch serves batches of any number of items.
+and a recorded launch serves batches of any number of items. Pointers to such numbers, which lie side by side, are not
+specialized on alignment: a kernel would be compiled for each place.
 """
 
 from __future__ import annotations

@@ -12,6 +12,13 @@ SEPARATOR_SHARE = 16
 
 TILE = 1024
 
+# Of the kernels that take 64 bytes a lane, a word of a mask: one warp a tile.
+WORD = 64
+MASK_TILE = 32 * WORD
+
+# Split patterns.
+PATTERNS = ("gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_v3")
+
 
 def tiles_of(count: int, tile: int) -> int:
     """Tiles of `tile` bytes that `count` bytes take.
@@ -23,3 +30,13 @@ def tiles_of(count: int, tile: int) -> int:
     if tile <= 0 or tile & (tile - 1) or tile > 2**16:
         raise ValueError(f"a tile of {tile} bytes is no power of two up to 65,536")
     return -(-count // tile)
+
+
+def warps_of(tile: int) -> int:
+    """Warps of a program that takes 64 bytes a lane."""
+    return max(1, min(tile // MASK_TILE, 8))
+
+
+def byte_warps_of(tile: int) -> int:
+    """Warps of a program that takes a byte a lane, eight at a time, so that none spills."""
+    return max(4, min(tile // 256, 16))

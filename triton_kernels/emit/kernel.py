@@ -57,7 +57,7 @@ _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
 _KEY_BYTES = tl.constexpr(KEY_BYTES)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["word_count", "separators", "words"])
 def _find_separators_kernel(
     word_starts, word_count, positions, separators, numbers, words, FAN: tl.constexpr, TILE: tl.constexpr
 ):
@@ -81,7 +81,7 @@ def _find_separators_kernel(
         tl.store(words + separator * 0, number + 1, mask=separator == count - 1)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["separators"])
 def _place_separators_kernel(numbers, token_ids, word_ids, separators, TILE: tl.constexpr):
     count = tl.load(separators)
     for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
@@ -91,7 +91,7 @@ def _place_separators_kernel(numbers, token_ids, word_ids, separators, TILE: tl.
         tl.store(word_ids + number, tl.load(token_ids + separator, mask=live, other=0), mask=live)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["words"])
 def _count_kernel(word_ids, key_counts, counts, tile_ids, words, TILE: tl.constexpr):
     count = tl.load(words)
     for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
@@ -107,7 +107,7 @@ def _count_kernel(word_ids, key_counts, counts, tile_ids, words, TILE: tl.conste
         tl.store(tile_ids + tile, tl.sum(ids, 0))
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["words", "id_count"])
 def _bases_kernel(tile_ids, words, id_count, TILE: tl.constexpr, CHUNK: tl.constexpr):
     tiles = tl.cdiv(tl.load(words), TILE)
     before = tl.full((), 0, tl.int32)
@@ -119,7 +119,7 @@ def _bases_kernel(tile_ids, words, id_count, TILE: tl.constexpr, CHUNK: tl.const
     tl.store(id_count, before)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["words"])
 def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, tile_ids, ends, ids, words, TILE: tl.constexpr):
     total = tl.load(words)
     for tile in range(tl.program_id(0), tl.cdiv(total, TILE), tl.num_programs(0)):
@@ -146,7 +146,7 @@ def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, tile_ids, ends,
             k += 1
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["rows"])
 def _row_offsets_kernel(row_ends, numbers, ends, row_offsets, rows, TILE: tl.constexpr):
     count = tl.load(rows)
     for tile in range(tl.program_id(0), tl.cdiv(count + 1, TILE), tl.num_programs(0)):

@@ -41,7 +41,7 @@ _MISSED = tl.constexpr(MISSED)
 _SEPARATOR = tl.constexpr(SEPARATOR)
 
 
-@triton.jit(do_not_specialize=["last_slot", "longest"])
+@triton.jit(do_not_specialize=["last_slot", "longest"], do_not_specialize_on_alignment=["missed_count", "words"])
 def _lookup_kernel(
     text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, last_slot, longest, TILE: tl.constexpr
 ):

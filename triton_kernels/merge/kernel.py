@@ -87,7 +87,7 @@ def load_pairs(pairs, last_slot, left, right, wanted):
     )
 
 
-@triton.jit(do_not_specialize=["last_slot", "least"])
+@triton.jit(do_not_specialize=["last_slot", "least"], do_not_specialize_on_alignment=["chosen_count"])
 def _merge_kernel(
     text,
     word_starts,
@@ -156,7 +156,7 @@ def _merge_kernel(
         tl.store(counts + word, tl.sum(kept, 1), mask=live)
 
 
-@triton.jit(do_not_specialize=["most"])
+@triton.jit(do_not_specialize=["most"], do_not_specialize_on_alignment=["chosen_count", "aside_count"])
 def _set_aside_kernel(word_starts, chosen, chosen_count, counts, aside, aside_count, most, TILE: tl.constexpr):
     count = tl.load(chosen_count)
     for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):

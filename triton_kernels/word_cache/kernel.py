@@ -90,7 +90,7 @@ class WordCache:
         self.states.zero_()
 
 
-@triton.jit(do_not_specialize=["last_slot"])
+@triton.jit(do_not_specialize=["last_slot"], do_not_specialize_on_alignment=["missed_count", "list_counts"])
 def _claim_kernel(
     text_words,
     word_starts,
@@ -171,7 +171,7 @@ def _claim_kernel(
             tl.atomic_add(list_counts + 4, claims)
 
 
-@triton.jit
+@triton.jit(do_not_specialize_on_alignment=["chosen_count"])
 def _keep_kernel(
     text_words, word_starts, word_ids, merged, counts, chosen, chosen_count, states, keys, key_counts, key_ids,
     KEY_BYTES: tl.constexpr, TILE: tl.constexpr

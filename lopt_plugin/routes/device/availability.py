@@ -19,7 +19,7 @@ def interpreted() -> bool:
 def device_in_use() -> bool:
     """Whether this process computes on CUDA already. Imports and starts nothing: a fork would not survive it."""
     torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.cuda.is_available() and torch.cuda.is_initialized())
+    return torch is not None and bool(torch.cuda.is_initialized() and torch.cuda.is_available())
 
 
 def find_device(wanted: Any = None) -> Any:

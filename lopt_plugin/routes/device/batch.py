@@ -13,12 +13,10 @@ import numpy.typing as npt
 import torch
 
 from ...triton_kernels import batch as device_batch
+from ...triton_kernels import text_to_words
 from ...triton_kernels.batch import ASIDE, CLAIMED, COUNTERS, ID_COUNT, SIZES, WORD_COUNT, Batch, Scratch, bucket_of
-from ...triton_kernels.boundaries import kernel as boundaries
-from ...triton_kernels.classify import kernel as classify
-from ...triton_kernels.compact import kernel as compact
 from ...triton_kernels.device_words import PADDING
-from ...triton_kernels.limits import TILE
+from ...triton_kernels.limits import MASK_TILE
 from ...triton_kernels.words_to_ids import Tables, WordsToIds
 from .graphs import Graphs
 from .packing import Layout
@@ -66,7 +64,7 @@ class DeviceBatch:
         self.graphs = Graphs(enabled=device.type == "cuda")
         self._pack = pack
         self._pattern = tables.pattern
-        self._tile = tile_factor * TILE
+        self._tile = tile_factor * MASK_TILE
         self._share = _FIRST_SHARE
         self._under_way: set[int] = set()
         with self.entered():
@@ -205,18 +203,11 @@ class DeviceBatch:
     def _compute(self, batch: Batch, scratch: Scratch) -> None:
         """Launches all kernels of a batch; nothing else, as these launches are recorded."""
         device_batch.clear(batch)
-        self._word_starts(batch.text, scratch, batch.counter(WORD_COUNT))
+        text_to_words.word_starts_of(
+            batch.text_words, batch.bucket, self._pages, self._cells, self._pattern, scratch.word_starts,
+            batch.counter(WORD_COUNT), scratch.of_text, self._tile, self._observed,
+        )  # fmt: skip
         self._words.launch(batch, scratch, self._observed)
-
-    def _word_starts(self, text: torch.Tensor, scratch: Scratch, word_count: torch.Tensor) -> None:
-        """text: a whole bucket, uint8. Fills scratch.word_starts, and word_count, int32 [1]."""
-        tile = self._tile
-        classify.classify(text, self._pages, self._cells, scratch.classes, tile)
-        self._observed("classify")
-        boundaries.boundaries(text, scratch.classes, self._pattern, scratch.starts, scratch.tiles, tile)
-        self._observed("boundaries")
-        compact.compact(scratch.starts, scratch.word_starts, word_count, scratch.tiles, tile)
-        self._observed("compact")
 
     def _results(self, sent: Sent, begin: int, end: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
         lane = self._lanes[sent.lane]
