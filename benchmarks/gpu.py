@@ -1,135 +1,200 @@
-"""The GPU route: its stages, where it overtakes the CPU route, and the microbenchmarks of BlockBPE and GPUTOK.
+"""The GPU route: what it takes by stages and as a whole, against every CPU engine on all processors of the machine.
 
-    python benchmarks/gpu.py --tokenizers gpt2,qwen3,llama3 --megabytes 64
+    python benchmarks/gpu.py                                   all tables, every tokenizer of the route
+    python benchmarks/gpu.py --tokenizers qwen3 --megabytes 256
+    TRITON_INTERPRET=1 python benchmarks/gpu.py --quick        without a GPU: does it run to its end?
     TRITON_INTERPRET=1 python benchmarks/gpu.py --check        compares ids on small batches; measures nothing
 
-All ids are compared with the HF tokenizer's before a figure is shown. Times are medians of --repeats runs behind a warm
-one, the host's work and both copies included, except in the table of stages. Without a GPU nothing is measured.
+All ids are compared with the HF tokenizer's before a figure is shown; a mismatch of ours ends the program. Times are
+medians of --repeat runs behind two that do not count. Without a GPU no figure says anything about speed.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from corpora import prompts, whole_text
-from report import Table, show, write_json
-from tokenizer_files import tokenizer_json
-from tokenizers import Tokenizer
+from gpu_floors import Amounts, Device, counter, device_of, least_bytes, least_instructions
+from gpu_routes import MIXED, Routes, WrongIdsError, seconds, texts_of, utf8_bytes
+from report import Report, Table, show, write_json
+from script import add_output, known_corpus, names, numbers, parse
 
 from lopt_plugin.benchmarking.machine import machine_line
-from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.device.availability import DeviceUnavailableError, find_device, interpreted
-from lopt_plugin.routes.device.packing import lay_out
-from lopt_plugin.routes.gpu import GpuRoute
-from lopt_plugin.routes.hf import HfRoute
-from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.settings import Settings
 
 FAMILIES = "gpt2,qwen3,llama3,gpt_oss,gpt4o,deepseek_v3,mistral_tekken"
-_DOCUMENT_CHARS = 20_000
+PEERS = "gigatoken_array,gigatoken,fastokens,tiktoken,toktier"
+_MEGA = 1_000_000
 
 
-class Routes:
-    """The three ways of one tokenizer: gpu, native and hf."""
-
-    def __init__(self, name: str) -> None:
-        tokenizer = Tokenizer.from_str(tokenizer_json(name))
-        pipeline = read_pipeline(tokenizer)
-        if isinstance(pipeline, Unsupported):
-            raise SystemExit(f"{name}: {pipeline.reason}")
-        self.pipeline = pipeline
-        self.hf = HfRoute(tokenizer)
-        self.native = NativeRoute(pipeline, Settings.read())
-        self.gpu = GpuRoute(pipeline, self.native, check=False)
-
-    def compare(self, texts: Sequence[str]) -> None:
-        """Ends the program where ids differ."""
-        expected = self.hf.encode_batch(texts, False, False)
-        for route in (self.gpu, self.native):
-            found = route.encode_batch(texts, False, False)
-            if not (np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])):
-                raise SystemExit(f"the {route.name} route gives other ids than HF: no figure is worth showing")
-        if self.gpu.failure is not None:
-            raise SystemExit(f"the GPU route failed: {self.gpu.failure}")
+def table_of_sizes(routes: Routes, device: Device) -> Table:
+    """What a batch reads at random, and should find in the L2 cache."""
+    info = routes.gpu.info()
+    cache = device.cache_bytes
+    rows = [
+        [name, f"{size / _MEGA:.2f}", "-" if cache is None else f"{100 * size / cache:.0f}%"]
+        for name, size in info["table_bytes"].items()
+    ]
+    remark = "no device, so no L2 cache" if cache is None else f"L2 cache: {cache / _MEGA:.0f} MB"
+    remarks = [remark, f"buffers for the largest batch so far: {info['workspace_bytes'] / _MEGA:.0f} MB"]
+    return Table(["table", "MB", "of the L2 cache"], rows, f"{routes.name}: tables on the device", remarks=remarks)
 
 
-def seconds(work: Callable[[], Any], repeats: int) -> float:
-    work()
-    return statistics.median(_timed(work) for _ in range(repeats))
+def table_of_stages(routes: Routes, corpus: str, device: Device, given: argparse.Namespace) -> Table:
+    """Each stage by itself, waited for; the words that are no entry are in the cache from the run before."""
+    texts = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunk_bytes // 4))
+    routes.compare(texts)
+    found, amounts = _stages(routes, texts, given.repeat)
+    count = counter(device)
+    found["all on the device"] = sum(taken for stage, taken in found.items() if stage not in ("pack", "copy"))
+    rows = []
+    for stage, taken in found.items():
+        moved = least_bytes(stage, amounts)
+        by_bytes = None if device.bandwidth is None or not moved or stage == "copy" else moved / device.bandwidth
+        issued = least_instructions(stage, amounts, routes.pipeline.scanner, count) if device.issues else None
+        by_issues = None if issued is None or device.issues is None else issued / device.issues
+        floor = max((one for one in (by_bytes, by_issues) if one is not None), default=None)
+        rows.append(
+            [
+                stage,
+                f"{1e3 * taken:.3f}",
+                f"{amounts.text / taken / 1e9:.2f}",
+                *(("-" if one is None else f"{1e3 * one:.3f}") for one in (by_bytes, by_issues)),
+                "-" if floor is None else f"{taken / floor:.1f}",
+            ]
+        )
+    columns = ["stage", "ms", "GB/s", "floor by bytes, ms", "by instructions, ms", "times the floor"]
+    title = (
+        f"{routes.name}, {corpus}: stages, {amounts.text:,} bytes, {amounts.words:,} words, {amounts.missed:,} missed"
+    )
+    return Table(columns, rows, title, remarks=["launched one by one and waited for each; recorded, gaps fall away"])
 
 
-def _timed(work: Callable[[], Any]) -> float:
-    begin = time.perf_counter()
-    work()
-    return time.perf_counter() - begin
-
-
-def texts_of(corpus: str, size: int) -> list[str]:
-    """Documents of about `size` characters together; the corpus is repeated where it is smaller."""
-    text, _ = whole_text(corpus)
-    text = text * -(-size // len(text))
-    return [text[begin : begin + _DOCUMENT_CHARS] for begin in range(0, size, _DOCUMENT_CHARS)]
-
-
-def stages(routes: Routes, texts: Sequence[str], repeats: int) -> dict[str, float]:
-    """Seconds of each stage, which are waited for one by one; "pack" is the host's, before the copy."""
-    import torch
-
+def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[str, float], Amounts]:
     found: dict[str, list[float]] = {}
     batch = routes.gpu._batch
-    for _ in range(repeats + 1):
-        last = time.perf_counter()
-        layout = lay_out(([(text, None)] for text in texts), (), ())
+    amounts = Amounts(0, 0, 0, 0, 0)
+    last = 0.0
 
-        def observe(stage: str) -> None:
-            nonlocal last
-            torch.cuda.synchronize()
-            now = time.perf_counter()
-            found.setdefault(stage, []).append(now - last)
-            last = now
+    def observe(stage: str) -> None:
+        nonlocal last
+        batch._streams.wait_for_all()
+        now = time.perf_counter()
+        found.setdefault(stage, []).append(now - last)
+        last = now
 
-        batch.observe = observe
-        batch.encode(layout)
-    batch.observe = lambda stage: None
-    return {stage: statistics.median(times[1:]) for stage, times in found.items()}
+    batch.observe = observe
+    try:
+        with batch.entered():
+            for _ in range(repeats + 1):
+                layout = routes.layout(texts)
+                last = time.perf_counter()
+                sent = batch.send(layout)
+                batch.launch(sent, on_host=False)
+                batch.finish(sent, on_host=False)
+                _, words, missed, *lists, _, _, ids = batch._lanes[sent.lane].counters.tolist()
+                amounts = Amounts(sent.text_bytes, words, missed, sum(lists), ids)
+    finally:
+        batch.observe = None
+    return {stage: statistics.median(times[1:]) for stage, times in found.items()}, amounts
 
 
-def table_of_stages(name: str, routes: Routes, corpus: str, size: int, repeats: int) -> Table:
-    texts = texts_of(corpus, min(size, routes.gpu.chunk_bytes // 4))
-    sent = sum(len(text.encode()) for text in texts)
-    found = stages(routes, texts, repeats)
-    found["all on the device"] = sum(time for stage, time in found.items() if stage not in ("pack", "copy"))
-    rows = [[stage, f"{1e3 * time:.3f}", f"{sent / time / 1e9:.2f}"] for stage, time in found.items()]
-    return Table(["stage", "ms", "GB/s"], rows, f"{name}, {corpus}: stages, {sent:,} bytes")
+def table_of_ways(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
+    """GB/s of text, from where it lies to where its ids are wanted; CPU engines on all processors."""
+    texts = texts_of(corpus, given.corpora, given.bytes)
+    routes.compare(texts)
+    chunk = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunk_bytes // 4))
+    rows = []
+
+    def add(way: str, of: Sequence[str], work: Callable[[], Any]) -> None:
+        taken, size = seconds(work, given.repeat), utf8_bytes(of)
+        rows.append([way, f"{size:,}", f"{1e3 * taken:.3f}", f"{size / taken / 1e9:.3f}"])
+
+    with routes.resident(chunk) as work:
+        add("gpu: text and ids on the device", chunk, work)
+    add(
+        "gpu: strings to ids on the device",
+        texts,
+        lambda: _synchronized(routes.gpu.encode_on_device(texts, False, False)),
+    )
+    add("gpu: strings to an array", texts, lambda: routes.gpu.encode_batch(texts, False, False))
+    add("gpu: strings to lists", texts, lambda: routes.gpu.text_lists(texts, False))
+    add("native: strings to an array", texts, lambda: routes.native.encode_batch(texts, False, False))
+    add("native: strings to lists", texts, lambda: routes.native.text_lists(texts, False))
+    for name, engine in routes.peers.items():
+        as_strings = list(texts)
+        add(
+            f"{name} ({engine.kind})",
+            texts,
+            lambda engine=engine, as_strings=as_strings: engine.encode_batch(as_strings),
+        )
+    remarks = [f"{name}: {problem}" for name, problem in routes.problems.items()]
+    title = f"{routes.name}, {corpus}: ways, CPU engines with {routes.threads} threads"
+    return Table(["way", "bytes", "ms", "GB/s"], rows, title, remarks=remarks)
 
 
-def table_of_crossover(name: str, routes: Routes, corpus: str, size: int, repeats: int) -> Table:
+def _synchronized(result: Any) -> Any:
+    if not interpreted():
+        import torch
+
+        torch.cuda.current_stream().synchronize()
+    return result
+
+
+def table_of_crossover(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
     rows, crossover = [], None
-    step = 1 << 14
-    while step <= size:
-        texts = texts_of(corpus, step)
-        gpu = seconds(lambda texts=texts: routes.gpu.encode_batch(texts, False, False), repeats)
-        native = seconds(lambda texts=texts: routes.native.encode_batch(texts, False, False), repeats)
-        crossover = (crossover or step) if gpu < native else None
-        rows.append([f"{step:,}", f"{1e3 * gpu:.3f}", f"{1e3 * native:.3f}", f"{native / gpu:.2f}"])
-        step *= 2
-    remark = "the GPU is never sooner" if crossover is None else f"the GPU is sooner from {crossover:,} characters on"
-    threads = routes.native.settings.threads
-    columns = ["characters", "gpu ms", f"native ms ({threads} threads)", "times as fast"]
-    return Table(columns, rows, f"{name}, {corpus}: crossover", remarks=[remark])
+    for size in given.crossover:
+        texts = texts_of(corpus, given.corpora, size)
+        routes.compare(texts)
+        gpu = seconds(lambda texts=texts: routes.gpu.encode_batch(texts, False, False), given.repeat)
+        native = seconds(lambda texts=texts: routes.native.encode_batch(texts, False, False), given.repeat)
+        crossover = (crossover or size) if gpu < native else None
+        rows.append([f"{size:,}", f"{1e3 * gpu:.3f}", f"{1e3 * native:.3f}", f"{native / gpu:.2f}"])
+    remarks = [
+        "the GPU is never sooner" if crossover is None else f"the GPU is sooner from {crossover:,} characters on"
+    ]
+    if not interpreted():
+        remarks.append(f"what the route itself measured: {routes.gpu.measured_crossover().info()}")
+    columns = ["characters", "gpu ms", f"native ms ({routes.threads} threads)", "times as fast"]
+    return Table(columns, rows, f"{routes.name}, {corpus}: crossover of batches", remarks=remarks)
 
 
-def table_of_block_bpe(routes: Routes, repeats: int) -> Table:
+def table_of_prompts(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
+    """One text at a time, each seen for the first time by what is timed; ms."""
+    rows = []
+    text, _ = whole_text(corpus)
+    for size in given.prompt_bytes:
+        whole = text * -(-(size * (given.repeat + 2)) // len(text))
+        step = max(1, (len(whole) - size) // (given.repeat + 2))
+        one = [[whole[k * step : k * step + size]] for k in range(given.repeat + 2)]
+        routes.compare(one[0])
+        works: list[Callable[[list[str]], Any]] = [
+            lambda texts: _synchronized(routes.gpu.encode_on_device(texts, False, False)),
+            lambda texts: routes.gpu.encode_batch(texts, False, False),
+            lambda texts: routes.gpu.encode_list(texts[0], False, False),
+            lambda texts: routes.native.encode_array(texts[0], False, False),
+            lambda texts: routes.native.encode_list(texts[0], False, False),
+        ]
+        cells = []
+        for work in works:
+            coming = iter(one)
+            cells.append(f"{1e3 * seconds(lambda work=work, coming=coming: work(next(coming)), given.repeat):.3f}")
+        rows.append([f"{size:,}", *cells])
+    columns = ["characters", "gpu: on the device", "gpu: array", "gpu: list", "native: array", "native: list"]
+    return Table(columns, rows, f"{routes.name}, {corpus}: one prompt, ms, {routes.threads} threads")
+
+
+def table_of_block_bpe(routes: Routes, given: argparse.Namespace) -> Table:
     """BlockBPE's: GPT-2, excerpts of War and Peace, batches of 64 to 1024 by 128 to 4096 characters."""
     tiktoken_encode = _tiktoken(routes)
     rows = []
-    for batch in (64, 256, 1024):
-        for chars in (128, 512, 1024, 4096):
+    for batch in given.block_batches:
+        for chars in given.block_chars:
             texts = prompts("books_en", batch, chars).texts
             routes.compare(texts)
             works = [
@@ -138,9 +203,12 @@ def table_of_block_bpe(routes: Routes, repeats: int) -> Table:
                 lambda texts=texts: routes.hf.encode_batch(texts, False, False),
                 *([lambda texts=texts: tiktoken_encode(texts)] if tiktoken_encode else []),
             ]
-            times = [f"{1e3 * seconds(work, repeats):.3f}" for work in works]
-            rows.append([f"{batch} x {chars}", *times, *([] if tiktoken_encode else ["-"])])
-    return Table(["batch", "gpu ms", "native ms", "HF ms", "tiktoken ms"], rows, "BlockBPE's microbenchmark, GPT-2")
+            times = [seconds(work, given.repeat) for work in works]
+            over = f"{times[3] / times[0]:.2f}" if tiktoken_encode else "-"
+            cells = [*(f"{1e3 * taken:.3f}" for taken in times), *([] if tiktoken_encode else ["-"]), over]
+            rows.append([f"{batch} x {chars}", *cells])
+    columns = ["batch", "gpu ms", "native ms", "HF ms", "tiktoken ms", "times tiktoken"]
+    return Table(columns, rows, f"BlockBPE's microbenchmark, {routes.name}, {routes.threads} threads")
 
 
 def _tiktoken(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
@@ -155,6 +223,8 @@ def _tiktoken(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
     model = routes.pipeline.model
     assert isinstance(model, BytePairModel)
     of_stand_in = {character: byte for byte, character in enumerate(alphabet())}
+    if routes.pipeline.scanner != "gpt2":
+        return None
     special = {"<|endoftext|>"}
     ranks = {bytes(map(of_stand_in.get, e)): i for e, i in model.vocabulary.items() if e not in special}  # type: ignore[arg-type]
     encoding = tiktoken.Encoding("gpt2", pat_str=GPT2, mergeable_ranks=ranks, special_tokens={})
@@ -162,68 +232,107 @@ def _tiktoken(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
     return lambda texts: encoding.encode_ordinary_batch(list(texts), num_threads=threads)
 
 
-def table_of_gputok(routes: Routes, repeats: int) -> Table:
+def table_of_gputok(routes: Routes, given: argparse.Namespace) -> Table:
     """GPUTOK's: single texts of 256 to 131,072 tokens."""
     text, _ = whole_text("books_en")
     rows = []
-    for tokens in (256, 1024, 4096, 16_384, 65_536, 131_072):
+    for tokens in given.gputok_tokens:
         one = [text[: 4 * tokens]]
         routes.compare(one)
         times = [
-            seconds(lambda route=route, one=one: route.encode_batch(one, False, False), repeats)
+            seconds(lambda route=route, one=one: route.encode_batch(one, False, False), given.repeat)
             for route in (routes.gpu, routes.native, routes.hf)
         ]
         count = len(routes.native.encode_batch(one, False, False)[0])
         rows.append([f"{count:,}", *(f"{1e3 * found:.3f}" for found in times)])
-    return Table(["tokens", "gpu ms", "native ms", "HF ms"], rows, "GPUTOK's microbenchmark: one text")
+    return Table(["tokens", "gpu ms", "native ms", "HF ms"], rows, f"GPUTOK's microbenchmark: one text, {routes.name}")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokenizers", default=FAMILIES)
-    parser.add_argument("--corpora", default="books_en,code,multi")
-    parser.add_argument("--megabytes", type=int, default=64, help="the largest batch")
-    parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--markdown", action="store_true")
-    parser.add_argument("--json")
-    parser.add_argument("--check", action="store_true", help="only compare ids; runs in Triton's interpreter too")
-    arguments = parser.parse_args()
-    names, corpora = arguments.tokenizers.split(","), arguments.corpora.split(",")
+def main() -> int:
+    """Runs the benchmark; returns the exit status."""
+    given = _arguments()
     try:
         device = find_device()
     except DeviceUnavailableError as error:
         print(f"no GPU: {error}. Nothing was measured.")
-        return
-    if arguments.check:
-        for name in names:
-            texts = [text for corpus in corpora for text in prompts(corpus, 4, 250).texts]
-            Routes(name).compare(texts)
-            print(
-                f"{name}: equal to HF on {len(texts)} texts{' (Triton interpreter, no GPU)' if interpreted() else ''}"
-            )
-        return
-    if interpreted():
-        print("no GPU: this is Triton's interpreter. Nothing was measured; --check compares ids.")
-        return
-    import torch
+        return 0
+    try:
+        if given.check:
+            _check(given)
+        else:
+            _measure(given, device)
+    except WrongIdsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
-    print(f"{torch.cuda.get_device_name(device)}; {machine_line()}\n")
-    size = arguments.megabytes << 20
-    tables = []
-    for name in names:
-        routes = Routes(name)
-        for corpus in corpora:
-            routes.compare(texts_of(corpus, 1 << 22))
-            tables.append(table_of_stages(name, routes, corpus, size, arguments.repeats))
-            tables.append(table_of_crossover(name, routes, corpus, size, arguments.repeats))
-            show(tables[-2], arguments.markdown)
-            show(tables[-1], arguments.markdown)
-    routes = Routes("gpt2")
-    for table in (table_of_block_bpe(routes, arguments.repeats), table_of_gputok(routes, arguments.repeats)):
-        show(table, arguments.markdown)
-        tables.append(table)
-    write_json(arguments.json, "gpu", vars(arguments), [vars(table) for table in tables])
+
+def _check(given: argparse.Namespace) -> None:
+    for name in given.tokenizers:
+        texts = [text for corpus in given.corpora if corpus != MIXED for text in prompts(corpus, 4, 250).texts]
+        Routes(name, ()).compare(texts)
+        print(f"{name}: equal to HF on {len(texts)} texts{' (Triton interpreter, no GPU)' if interpreted() else ''}")
+
+
+def _measure(given: argparse.Namespace, device: Any) -> None:
+    found = device_of(device)
+    rate = "" if found.bandwidth is None else f", copies at {found.bandwidth / 1e9:,.0f} GB/s, read and written"
+    print(f"{found.name}{rate}; {machine_line()}\n", flush=True)
+    report = Report("The GPU route", __doc__ or "")
+
+    def add(table: Table) -> None:
+        report.tables.append(table)
+        show(table, given.markdown)
+
+    for name in given.tokenizers:
+        routes = Routes(name, given.peers)
+        for corpus in given.corpora:
+            add(table_of_ways(routes, corpus, given))
+            add(table_of_stages(routes, corpus, found, given))
+        corpus = given.corpora[0]
+        add(table_of_crossover(routes, corpus, given))
+        add(table_of_prompts(routes, corpus, given))
+        add(table_of_sizes(routes, found))
+    routes = Routes(given.block_tokenizer, ())
+    add(table_of_block_bpe(routes, given))
+    add(table_of_gputok(routes, given))
+    write_json(given.json, "gpu", vars(given), [vars(table) for table in report.tables], report)
+
+
+def _arguments() -> argparse.Namespace:
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--tokenizers", type=names, default=names(FAMILIES))
+    corpora = [known_corpus("books_en"), known_corpus("code"), known_corpus("zh"), MIXED]
+    made.add_argument("--corpora", type=names, default=corpora, help='known names; "mixed" is all of them')
+    made.add_argument(
+        "--peers", type=names, default=names(PEERS), help="engines for batches; those that are not here are left out"
+    )
+    made.add_argument("--megabytes", type=int, default=64, help="characters of a batch, 2**20")
+    made.add_argument("--bytes", type=int, help="the same as a number of characters")
+    made.add_argument("--repeat", type=int, default=7, help="timed runs (default %(default)s)")
+    made.add_argument("--crossover", type=numbers, default=[1 << power for power in range(14, 25)], help="characters")
+    made.add_argument("--prompt-bytes", type=numbers, default=[1 << 20, 4 << 20, 10 << 20], help="characters")
+    made.add_argument("--block-tokenizer", default="gpt2", help="of BlockBPE's and GPUTOK's tables")
+    made.add_argument("--block-batches", type=numbers, default=[64, 256, 1024])
+    made.add_argument("--block-chars", type=numbers, default=[128, 512, 1024, 4096])
+    made.add_argument("--gputok-tokens", type=numbers, default=[256, 1024, 4096, 16_384, 65_536, 131_072])
+    made.add_argument("--check", action="store_true", help="only compare ids")
+    add_output(made)
+    quick = {
+        "tokenizers": ["tiny_cl100k"],
+        "corpora": [known_corpus("books_en"), MIXED],
+        "bytes": 2000,
+        "crossover": [1000],
+        "prompt_bytes": [1500],
+        "block_tokenizer": "tiny_cl100k",
+        "block_batches": [2],
+        "block_chars": [128],
+        "gputok_tokens": [64],
+    }
+    given = parse(made, quick)
+    given.bytes = given.megabytes << 20 if given.bytes is None else given.bytes
+    return given
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,7 +18,7 @@ from tokenizers import Encoding, Tokenizer
 
 from . import growing
 from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
-from .gpu_use import GpuUse, check_device
+from .gpu_use import LEAST_TEXT_CHARS, GpuUse, check_device
 from .observer import Observer
 from .route_choice import Snapshot, choose_route
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
@@ -101,7 +101,11 @@ class Encoder:
     ) -> Ids:
         """Ids of one text, int32 [n]. What is not encodable raises the HF tokenizer's own TypeError."""
         split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
-        route = self.snapshot().route_for(len(text)) if isinstance(text, str) else None
+        route: AcceleratedRoute | GpuRoute | None = None
+        if isinstance(text, str):
+            snapshot = self.snapshot()
+            gpu = None if len(text) < LEAST_TEXT_CHARS else self._gpu.route_for_text(snapshot, text)
+            route = gpu or snapshot.route_for(len(text))
         if route is not None:
             if self.settings.verify:
                 return np.array(self.encode_list(text, add_special_tokens, split_special_tokens=split), dtype=np.int32)
@@ -271,7 +275,10 @@ class Encoder:
         keep_end: bool,
     ) -> list[int] | None:
         """Ids by an accelerated route, cut to `limit` (see AcceleratedRoute); None if HF must be asked."""
-        route = snapshot.native or snapshot.route_for(len(text))
+        gpu = None
+        if len(text) >= LEAST_TEXT_CHARS:
+            gpu = self._gpu.route_for_text(snapshot, text, limit, keep_end, lists=True)
+        route = gpu or snapshot.native or snapshot.route_for(len(text))
         if route is None:
             return None
         start = perf_counter()
@@ -303,7 +310,7 @@ class Encoder:
             over_long = any(native.is_over_long(text, limit) for text in texts)
         if native is not None and not self.settings.verify and not over_long:
             start = perf_counter()
-            gpu = self._gpu.route_for(snapshot, texts)
+            gpu = self._gpu.route_for(snapshot, texts, lists=True)
             try:
                 rows = (gpu or native).text_lists(texts, split_special_tokens)
             except Exception as error:

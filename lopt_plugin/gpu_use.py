@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from tokenizers import Tokenizer
 from .pipeline import Unsupported, read_pipeline
 from .route_choice import Snapshot
 from .routes.device.availability import DeviceUnavailableError, device_in_use, interpreted, numbered
+from .routes.device.crossover import SIZES
 from .routes.gpu import GpuRoute, GpuUnavailableError
 from .routes.native import NativeRoute
 from .settings import Settings
@@ -21,13 +23,20 @@ from .token_batch import TokenBatch
 
 logger = logging.getLogger("lopt_plugin")
 
+# Kernels are compiled and memory is taken for a batch or a text of that size; smaller ones follow if they are worth it.
+MAKE_FROM_BYTES = 1 << 20
+# Shorter texts are never for the GPU by themselves: no crossover is measured below.
+LEAST_TEXT_CHARS = SIZES[0]
+_BEGINNING_CHARS = 4096
+_MOST_BEGINNINGS = 1024
+
 
 class GpuUse:
     """The GPU routes of one backend, one a device, as long as its native route holds; and why there is none.
 
-    Under the route "auto" the GPU is used for large batches, and only where the process computes on CUDA already: to
-    start CUDA takes seconds and memory, and forbids forks, which is not for a tokenizer to decide. Under "gpu", and
-    where a call names a device, it is started.
+    Under the route "auto" the GPU is used for large batches and long texts, and only where the process computes on CUDA
+    already: to start CUDA takes seconds and memory, and forbids forks, which is not for a tokenizer to decide. Under
+    "gpu", and where a call names a device, it is started.
     """
 
     def __init__(self, backend: Tokenizer, settings: Settings) -> None:
@@ -38,6 +47,7 @@ class GpuUse:
         self._routes: dict[str, GpuRoute | str] = {}
         self._said_on_host = False
         _alive.add(self)
+        self._beginnings: OrderedDict[int, None] = OrderedDict()
 
     def copy_for(self, backend: Tokenizer) -> GpuUse:
         """The same for a copy of the backend; tables and memory on the device are shared."""
@@ -46,16 +56,62 @@ class GpuUse:
             copied._native, copied._routes = self._native, dict(self._routes)
         return copied
 
-    def route_for(self, snapshot: Snapshot, texts: Sequence[str]) -> GpuRoute | None:
-        """The route for a batch on the host; None where the GPU has no part in it."""
+    def route_for(self, snapshot: Snapshot, texts: Sequence[str], *, lists: bool = False) -> GpuRoute | None:
+        """The route for a batch whose ids end on the host, as `lists` or as an array; None if another is sooner."""
         if snapshot.native is None or self._settings.route not in ("auto", "gpu"):
             return None
-        if self._settings.route == "auto":
-            if sum(map(len, texts)) < self._settings.gpu_min_bytes or interpreted() or not device_in_use():
-                return None
-        elif not texts:
+        if self._settings.route == "gpu":
+            return self.route_on(snapshot, "cuda") if texts else None
+        return self._if_worth_it(snapshot, sum(map(len, texts)), lists)
+
+    def route_for_text(
+        self, snapshot: Snapshot, text: str, limit: int | None = None, keep_end: bool = False, *, lists: bool = False
+    ) -> GpuRoute | None:
+        """The same for one text, of which at most `limit` ids are kept; None where another route is sooner.
+
+        That is also so for a text that will not be read to its end, and for one that begins like one before it: the
+        native route keeps what texts begin with.
+        """
+        native = snapshot.native
+        if len(text) < LEAST_TEXT_CHARS or native is None or self._settings.route not in ("auto", "gpu"):
             return None
-        return self.route_on(snapshot, "cuda")
+        if self._settings.route == "auto" and not device_in_use():
+            return None
+        if limit is not None and not keep_end and native.is_over_long(text, limit):
+            return None
+        if self._settings.prefix_cache_mb and self._begins_alike(text):
+            return None
+        return self._if_worth_it(snapshot, len(text), lists)
+
+    def _if_worth_it(self, snapshot: Snapshot, size: int, lists: bool) -> GpuRoute | None:
+        """Below the crossover, and before it is known below MAKE_FROM_BYTES, nothing is for the GPU."""
+        least = self._settings.gpu_min_bytes
+        if least is None:
+            made = self._routes.get(numbered("cuda")) if self._native is snapshot.native else None
+            crossover = made.crossover if isinstance(made, GpuRoute) else None
+            least_now = MAKE_FROM_BYTES if crossover is None else crossover.lists if lists else crossover.arrays
+        else:
+            least_now = least
+        if size < least_now or interpreted():
+            return None
+        if self._settings.route == "auto" and not device_in_use():
+            return None
+        route = self.route_on(snapshot, "cuda")
+        if route is None or least is not None:
+            return route
+        crossover = route.measured_crossover()
+        return route if size >= (crossover.lists if lists else crossover.arrays) else None
+
+    def _begins_alike(self, text: str) -> bool:
+        """Whether a text began like this one not long ago; notes how this one does."""
+        beginning = hash(text[:_BEGINNING_CHARS])
+        with self._lock:
+            known = beginning in self._beginnings
+            self._beginnings[beginning] = None
+            self._beginnings.move_to_end(beginning)
+            while len(self._beginnings) > _MOST_BEGINNINGS:
+                self._beginnings.popitem(last=False)
+        return known
 
     def route_on(self, snapshot: Snapshot, device: str) -> GpuRoute | None:
         """The route on a device; None where it cannot be had or has failed, which is said once in the log."""

@@ -25,8 +25,9 @@ class Settings:
     parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
     prefix_cache_mb     most MiB kept of what texts began with and its ids, so that a text that begins like earlier ones
                         is tokenized from there on (LOPT_PREFIX_CACHE_MB; 0: nothing is kept)
-    gpu_min_bytes       smaller batches stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of UTF-8, counted as
-                        characters; the default is an estimate, nothing was measured on a GPU yet)
+    gpu_min_bytes       smaller batches, and shorter texts, stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of
+                        UTF-8, counted as characters). None: from where the GPU was sooner when it was measured on this
+                        machine, which is done, and noted, when a batch or text of a MiB first comes
     verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
     """
 
@@ -37,7 +38,7 @@ class Settings:
     processes: int = 0
     parallel_min_chars: int = 262_144
     prefix_cache_mb: int = 256
-    gpu_min_bytes: int = 1 << 20
+    gpu_min_bytes: int | None = None
     verify: float = 0.0
 
     @classmethod

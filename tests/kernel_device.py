@@ -35,7 +35,7 @@ def to_device(array: np.ndarray[Any, Any]) -> Any:
 
 
 def _let_tensors_count() -> None:
-    """Triton before some version after 3.6 calls int() on arrays of one element and one dimension; NumPy 2.4 refuses."""
+    """Triton 3.6, not 3.9, calls int() on arrays of one element and one dimension, which NumPy 2.4 refuses."""
     from triton.runtime import interpreter
 
     patch_tensor = interpreter._patch_lang_tensor
@@ -55,7 +55,7 @@ def _call_without_patching(self: Any, *args: Any, **kwargs: Any) -> Any:
     from triton.language import core
     from triton.runtime import interpreter
 
-    # Up to some version after 3.6, the kernel's call leaves triton.language.core to Triton's own functions.
+    # In Triton 3.6, not 3.9, the kernel's call leaves triton.language.core to Triton's own functions.
     if core.is_builtin(core.load) and self.fn.__globals__.get("core") is core:
         interpreter._patch_lang(self.fn)
     return self.rewrite()(*args, **kwargs)

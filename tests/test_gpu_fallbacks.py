@@ -22,30 +22,32 @@ from lopt_plugin.routes import gpu
 from lopt_plugin.routes.device.availability import DeviceUnavailableError, find_device, numbered
 from lopt_plugin.routes.gpu import GpuUnavailableError
 from lopt_plugin.settings import Settings
-from lopt_plugin.triton_kernels.boundaries import kernel as boundaries
-from lopt_plugin.triton_kernels.classify import kernel as classify
-from lopt_plugin.triton_kernels.compact import kernel as compact
+from lopt_plugin.triton_kernels import batch
+from lopt_plugin.triton_kernels.boundaries import tiles as boundaries
+from lopt_plugin.triton_kernels.compact import bits as compact
 from lopt_plugin.triton_kernels.emit import kernel as emit
-from lopt_plugin.triton_kernels.limits import MAX_BYTES
+from lopt_plugin.triton_kernels.limits import MOST_CHUNK_BYTES
 from lopt_plugin.triton_kernels.lookup import kernel as lookup
 from lopt_plugin.triton_kernels.merge import kernel as merge
 from lopt_plugin.triton_kernels.merge import kernel_long as merge_long
 from lopt_plugin.triton_kernels.word_cache import kernel as word_cache
 
 # Each reaches every stage: entries, words of each row of the merges and a long one, some of them twice.
-TEXTS = ["the zzxqj unknownish " + "q" * 40 + " " + "xyz" * 30, "zzxqj the unknownish zzxqj"]
+TEXTS = ["the zzxqj unknownish " + "q" * 40 + " " + "xyz" * 100, "zzxqj the unknownish zzxqj"]
 STAGES = [
-    (classify, "classify"),
-    (boundaries, "boundaries"),
-    (compact, "compact"),
+    (batch, "clear"),
+    (boundaries, "start_bits"),
+    (compact, "compact_bits"),
     (lookup, "lookup"),
+    (emit, "find_separators"),
     (emit, "place_separators"),
     (word_cache, "claim"),
     (merge, "merge"),
     (word_cache, "keep"),
     (merge_long, "merge"),
-    (emit, "offsets"),
+    (merge, "set_aside"),
     (emit, "emit"),
+    (emit, "row_offsets"),
 ]
 
 
@@ -114,8 +116,8 @@ def test_kernels_that_do_not_compile_when_the_route_is_made(
     monkeypatch.setattr(lookup, "lookup", raising(RuntimeError("PassManager::run failed")))
     encoder = Encoder(reference, Settings.read({}, threads=1, route="gpu"))
     for _ in range(2):
-        batch = encoder.encode_batch_ids(TEXTS)
-        assert [batch.row(n).tolist() for n in range(len(batch))] == expected(reference, TEXTS)
+        found = encoder.encode_batch_ids(TEXTS)
+        assert [found.row(n).tolist() for n in range(len(found))] == expected(reference, TEXTS)
     assert "PassManager" in str(encoder.explain()["gpu"])
     assert caplog.text.count("the GPU is not used") == 1
 
@@ -126,7 +128,7 @@ def test_pinned_memory_and_modules_that_find_no_room(
 ) -> None:
     route = made(reference)
     with monkeypatch.context() as patch:
-        patch.setattr(route._batch, "_upload", raising(RuntimeError(message)))
+        patch.setattr(route._batch, "send", raising(RuntimeError(message)))
         assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS)
     assert route.usable
     assert levels(caplog) == ["WARNING"]
@@ -184,10 +186,10 @@ def test_no_device(
         made(reference)
     encoder = Encoder(reference, Settings.read({}, threads=1))
     for _ in range(3):
-        batch = encoder.encode_batch_ids(TEXTS, device="cuda")
-        assert {batch.ids.device.type, batch.row_offsets.device.type} == {"cpu"}
-        assert [batch.row(n).tolist() for n in range(len(batch))] == expected(reference, TEXTS)
-        table, mask = batch.padded(7)
+        found = encoder.encode_batch_ids(TEXTS, device="cuda")
+        assert {found.ids.device.type, found.row_offsets.device.type} == {"cpu"}
+        assert [found.row(n).tolist() for n in range(len(found))] == expected(reference, TEXTS)
+        table, mask = found.padded(7)
         assert (table[mask == 0] == 7).all()
     assert caplog.text.count("the GPU is not used") == caplog.text.count("not on cuda, but on the CPU") == 1
     assert "no CUDA device" in str(encoder.explain()["gpu"])
@@ -200,8 +202,8 @@ def test_driver_that_does_not_start(reference: Tokenizer, monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.cuda, "current_device", raising(RuntimeError("CUDA driver initialization failed")))
     monkeypatch.setattr(torch.Tensor, "to", raising(RuntimeError("CUDA driver initialization failed")))
     encoder = Encoder(reference, Settings.read({}, threads=1))
-    batch = encoder.encode_batch_ids(TEXTS, device="cuda")
-    assert [batch.row(n).tolist() for n in range(len(batch))] == expected(reference, TEXTS)
+    found = encoder.encode_batch_ids(TEXTS, device="cuda")
+    assert [found.row(n).tolist() for n in range(len(found))] == expected(reference, TEXTS)
     assert "initialization failed" in str(encoder.explain()["gpu"])
 
 
@@ -237,7 +239,7 @@ def test_cuda_means_the_current_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_chunks_that_the_kernels_cannot_count(reference: Tokenizer) -> None:
-    for size in (0, MAX_BYTES + 1):
+    for size in (0, MOST_CHUNK_BYTES + 1):
         with pytest.raises(ValueError, match="chunk_bytes"):
             made(reference, chunk_bytes=size)
 
@@ -262,9 +264,9 @@ def test_fork_while_the_locks_are_held(reference: Tokenizer) -> None:
     try:
         child = os.fork()
         if child == 0:
-            batch = encoder.encode_batch_ids(TEXTS)
+            found = encoder.encode_batch_ids(TEXTS)
             own = rows(route.encode_batch(TEXTS, True, False))
-            os._exit(0 if own == [batch.row(n).tolist() for n in range(len(batch))] else 3)
+            os._exit(0 if own == [found.row(n).tolist() for n in range(len(found))] else 3)
         assert _status(child, seconds=60) == 0
     finally:
         release.set()

@@ -14,7 +14,7 @@ from test_gpu_route import LARGE, SMALL, expected, made, rows
 
 from lopt_plugin.token_batch import TokenBatch
 from lopt_plugin.triton_kernels.emit import kernel as emit
-from lopt_plugin.triton_kernels.limits import MAX_BYTES
+from lopt_plugin.triton_kernels.limits import MOST_CHUNK_BYTES
 
 NAMES = ["tiny_o200k"] if INTERPRETED else [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
 CHARACTERS = 300 if INTERPRETED else 8_000_000  # of each corpus
@@ -55,7 +55,7 @@ def test_one_chunk_of_many_bytes() -> None:
         pytest.skip("the GPU has less than 60 GiB free")
     text = "".join(documents(1000 if INTERPRETED else 4_000_000)[:50])[: 1_000 if INTERPRETED else 20_000_000]
     texts = [f"{number} {text}" for number in range(ONE_CHUNK_BYTES // (len(text.encode()) + 20))]
-    route = made(corpus.load_tokenizer("tiny_o200k"), chunk_bytes=MAX_BYTES)
+    route = made(corpus.load_tokenizer("tiny_o200k"), chunk_bytes=MOST_CHUNK_BYTES, longest_bytes=MOST_CHUNK_BYTES)
     found = route.encode_batch(texts, True, False)
     wanted = route.native.encode_batch(texts, True, False)
     assert np.array_equal(found[0], wanted[0])

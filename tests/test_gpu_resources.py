@@ -12,13 +12,27 @@ from required import skip_without
 skip_without("triton", "LOPT_REQUIRE_KERNELS")
 
 
-@pytest.mark.parametrize("architecture", [80, 90])
-def test_kernels_compile_and_do_not_spill(architecture: int) -> None:
+def _run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    command = [sys.executable, "-m", "lopt_plugin.triton_kernels.resources", str(architecture)]
+    command = [sys.executable, "-m", f"lopt_plugin.triton_kernels.{module}", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     print(done.stdout)  # for pytest -s
     if "has no cuobjdump" in done.stderr and not os.environ.get("LOPT_REQUIRE_KERNELS"):
         pytest.skip(done.stderr.strip())
+    return done
+
+
+@pytest.mark.parametrize("architecture", [80, 90])
+def test_kernels_compile_and_do_not_spill(architecture: int) -> None:
+    done = _run("resources", str(architecture))
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"sm_{architecture}" in done.stdout
+
+
+def test_masks_and_boundaries_take_few_instructions() -> None:
+    """At most 45 a byte of ASCII text, of each pattern."""
+    done = _run("instructions", "90")
+    assert done.returncode == 0, done.stdout + done.stderr
+    figures = {line.split()[1]: float(line.split()[5]) for line in done.stdout.splitlines() if line.startswith("sm_90")}
+    assert len(figures) == 6
+    assert 1 < min(figures.values()) <= max(figures.values()) <= 45

@@ -85,7 +85,7 @@ def test_documents_and_hard_texts(name: str) -> None:
 
 def test_batches_are_streamed_and_stay_in_order() -> None:
     route, reference = (
-        made(corpus.load_tokenizer("qwen3"), chunk_bytes=600, cache_slots=64),
+        made(corpus.load_tokenizer("qwen3"), chunk_bytes=600, longest_bytes=600, cache_slots=64),
         corpus.load_tokenizer("qwen3"),
     )
     texts = [text[:500] for text in documents(900)] + ["e\u0301", "", "a" * 601, "b" * 590, "x<|im_end|>"] * 2
@@ -148,21 +148,22 @@ def test_lone_surrogates() -> None:
         assert route_and_reference(name)[0].usable
 
 
-def test_device_that_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("step", ["send", "launch", "finish"])
+def test_device_that_fails(step: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     tokenizer = corpus.load_tokenizer("tiny_o200k")
     route = made(tokenizer, chunk_bytes=40)
     texts = ["a word", "another, longer one", "third"] * 3
-    healthy, calls = route._batch.encode, []
+    healthy, calls = getattr(route._batch, step), []
 
-    def sometimes(packed: Any) -> Any:
-        calls.append(packed)
+    def sometimes(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
         if len(calls) == 2:
             raise torch.cuda.OutOfMemoryError("no memory")
         if len(calls) == 4:
             raise RuntimeError("the device is gone")
-        return healthy(packed)
+        return healthy(*arguments, **options)
 
-    monkeypatch.setattr(route._batch, "encode", sometimes)
+    monkeypatch.setattr(route._batch, step, sometimes)
     with caplog.at_level(logging.WARNING, "lopt_plugin"):
         for _ in range(3):
             assert rows(route.encode_batch(texts, True, False)) == expected(tokenizer, texts)
@@ -220,10 +221,10 @@ def test_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFi
 def test_self_check_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     from lopt_plugin.routes.device.batch import DeviceBatch
 
-    def no_memory(*_: Any) -> Any:
+    def no_memory(*_: Any, **__: Any) -> Any:
         raise torch.cuda.OutOfMemoryError("no memory")
 
-    monkeypatch.setattr(DeviceBatch, "encode", no_memory)
+    monkeypatch.setattr(DeviceBatch, "send", no_memory)
     with pytest.raises(GpuUnavailableError, match="nothing of the self-check"):
         made(corpus.load_tokenizer("tiny_cl100k"), check=True)
 

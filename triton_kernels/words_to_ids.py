@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from .batch import ASIDE, CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
 from .emit import kernel as emit
 from .lookup import kernel as lookup
 from .lookup.table import EntryTable
@@ -15,7 +16,6 @@ from .merge import kernel_long as merge_long
 from .merge.table import PairTable
 from .word_cache import kernel as word_cache
 from .word_cache.kernel import WordCache
-from .workspace import Workspace
 
 # Beyond this share of claimed slots words find no free one: the cache is emptied before the next batch.
 _FULL = 0.75
@@ -38,18 +38,9 @@ class Tables:
         )
         return cls(slots, rests, entries.longest, table, byte_ids)
 
-
-@dataclass(frozen=True)
-class Separators:
-    """The separators of a text, in order.
-
-    positions: int32 [s], bytes. token_ids: int32 [s], what each stands for, or SEPARATOR. row_ends: int64 [rows], the
-    numbers among the separators of those behind which a row ends.
-    """
-
-    positions: torch.Tensor
-    token_ids: torch.Tensor
-    row_ends: torch.Tensor
+    def bytes(self) -> dict[str, int]:
+        """What a batch reads at random: the entries for every word, the pairs for those that are merged."""
+        return {"entries": self.slots.nbytes + self.rests.nbytes, "pairs": self.pairs.nbytes}
 
 
 class WordsToIds:
@@ -58,87 +49,93 @@ class WordsToIds:
     tile_factor: by how much the kernels' tiles are larger than on a GPU; the interpreter is slow with small ones.
     """
 
-    def __init__(self, tables: Tables, workspace: Workspace, cache_slots: int = 1 << 17, tile_factor: int = 1) -> None:
+    def __init__(self, tables: Tables, device: torch.device, cache_slots: int = 1 << 17, tile_factor: int = 1) -> None:
         self.tables = tables
-        self.workspace = workspace
         self.tile_factor = tile_factor
-        self.cache = WordCache.empty(cache_slots, workspace.device, most_tile=tile_factor * word_cache.TILE)
+        self.cache = WordCache.empty(cache_slots, device, most_tile=tile_factor * word_cache.TILE)
         self.cached_words = 0
 
-    def __call__(
-        self,
-        text_words: torch.Tensor,
-        text_bytes: int,
-        word_starts: torch.Tensor,
-        separators: Separators,
-        observe: Callable[[str], None] = lambda stage: None,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids, int32 [n], and row offsets, int64 [rows + 1], in memory of their own.
+    def launch(self, batch: Batch, scratch: Scratch, observe: Callable[[str], None] = lambda stage: None) -> None:
+        """Fills the ids, row offsets and counters of the batch. Launches only: nothing is waited for or allocated.
 
-        text_words: `device_words.padded` of the text; word_starts: int32 [words + 1]. observe: called with a stage's
-        name when its kernels are launched.
+        scratch: `word_starts` of the batch and its WORD_COUNT are there; of the same bucket. observe: called with a
+        stage's name when its kernels are launched. Words that were set aside, counters[ASIDE], have no ids yet: then
+        `merge_aside` must follow, before the next batch. Where this raises, `empty_cache` must.
         """
-        words = len(word_starts) - 1
-        take = self.workspace.take
-        word_ids, counts = take("word_ids", words, torch.int32), take("counts", words, torch.int32)
-        missed, missed_count = take("missed", words, torch.int32), take("missed_count", 1, torch.int32).zero_()
-        tables, factor = self.tables, self.tile_factor
-        vocabulary = tables.slots, tables.rests, tables.longest
-        tile = factor * lookup.TILE
-        lookup.lookup(text_words, word_starts, *vocabulary, word_ids, missed, missed_count, tile=tile)
+        words, factor, word_starts = batch.counter(WORDS), self.tile_factor, scratch.word_starts
+        separators = batch.size(SEPARATORS)
+        emit.find_separators(
+            word_starts, batch.counter(WORD_COUNT), batch.positions, separators, scratch.numbers, words
+        )
+        tables, word_ids, missed = self.tables, scratch.word_ids, scratch.missed
+        lookup.lookup(
+            batch.text_words, word_starts, tables.slots, tables.rests, tables.longest, word_ids, missed,
+            batch.counter(MISSED), words=words, tile=factor * lookup.TILE,
+        )  # fmt: skip
+        emit.place_separators(scratch.numbers, batch.token_ids, word_ids, separators)
         observe("lookup")
-        numbers = emit.place_separators(word_starts, word_ids, separators.positions, separators.token_ids)
-        merged = take("merged", text_bytes, torch.int32)
-        try:
-            self._merge(text_words, text_bytes, word_starts, word_ids, missed[: int(missed_count)], merged, counts)
-        except BaseException:
-            # Claims without ids must not outlive the batch.
-            self.empty_cache()
-            raise
+        self._merge(batch, scratch)
         observe("cache and merges")
-        id_offsets = take("id_offsets", words + 1, torch.int64)
-        emit.offsets(word_ids, counts, id_offsets, self.cache, tile=factor * emit.TILE)
-        ids = torch.empty(int(id_offsets[-1]), dtype=torch.int32, device=self.workspace.device)
-        emit.emit(word_ids, word_starts, merged, counts, id_offsets, self.cache, ids, tile=factor * emit.TILE)
+        self._emit(batch, scratch)
         observe("emit")
-        row_offsets = torch.zeros(len(separators.row_ends) + 1, dtype=torch.int64, device=self.workspace.device)
-        row_offsets[1:] = id_offsets[numbers[separators.row_ends] + 1]
-        return ids, row_offsets
+
+    def merge_aside(self, batch: Batch, scratch: Scratch, count: int) -> None:
+        """Merges the `count` words that were set aside, and makes the results anew. The host waits for each pass.
+
+        Raises UnfinishedMergesError.
+        """
+        tables = self.tables
+        merge_long.merge(
+            batch.text, scratch.word_starts, scratch.aside[:count], tables.pairs, tables.byte_ids, scratch.merged,
+            scratch.counts, tile=self.tile_factor * merge_long.TILE,
+        )  # fmt: skip
+        self._emit(batch, scratch)
+        emit.emit_long(
+            scratch.aside[:count], scratch.word_starts, scratch.merged, scratch.counts, scratch.ends, batch.ids
+        )
+
+    def claimed(self, slots: int) -> None:
+        """Takes note of slots that a batch has claimed, counters[CLAIMED]."""
+        self.cached_words += slots
+
+    def make_room(self) -> None:
+        """To be called between batches: a cache that is too full for new words starts anew."""
+        if self.cached_words > _FULL * self.cache.slots:
+            self.empty_cache()
 
     def empty_cache(self) -> None:
         self.cache.clear()
         self.cached_words = 0
 
-    def _merge(
-        self,
-        text_words: torch.Tensor,
-        text_bytes: int,
-        word_starts: torch.Tensor,
-        word_ids: torch.Tensor,
-        missed: torch.Tensor,
-        merged: torch.Tensor,
-        counts: torch.Tensor,
-    ) -> None:
-        if not len(missed):
-            return
-        if self.cached_words > _FULL * self.cache.slots:
-            self.empty_cache()
-        # Each list begins at a multiple of 16 bytes: for others Triton would compile the kernels anew.
-        list_size = -(-len(missed) // 4) * 4
-        lists = self.workspace.take("lists", 4 * list_size, torch.int32).view(4, list_size)
-        list_counts = self.workspace.take("list_counts", 5, torch.int32).zero_()
-        cache, factor = self.cache, self.tile_factor
-        tile = factor * word_cache.TILE
-        word_cache.claim(text_words, word_starts, missed, cache, word_ids, lists, list_counts, tile=tile)
-        *sizes, claimed = list_counts.tolist()
-        self.cached_words += claimed
-        text = text_words.view(torch.uint8)[:text_bytes]
+    def _merge(self, batch: Batch, scratch: Scratch) -> None:
+        cache, factor, text_words, word_starts = self.cache, self.tile_factor, batch.text_words, scratch.word_starts
+        word_ids, merged, counts, lists = scratch.word_ids, scratch.merged, scratch.counts, scratch.lists
+        word_cache.claim(
+            text_words, word_starts, scratch.missed, cache, word_ids, lists, batch.counters[LISTS : CLAIMED + 1],
+            missed_count=batch.counter(MISSED), tile=factor * word_cache.TILE,
+        )  # fmt: skip
         pairs, byte_ids = self.tables.pairs, self.tables.byte_ids
-        for row, words, size in zip(merge.ROWS, lists, sizes, strict=False):
-            chosen, tile = words[:size], factor * merge.TILE
-            merge.merge(text, word_starts, chosen, pairs, byte_ids, merged, counts, row=row, tile=tile)
+        for number, row in enumerate(merge.ROWS):
+            which = min(number, len(lists) - 1)
+            chosen, count = lists[which], batch.counter(LISTS + which)
+            merge.merge(
+                batch.text, word_starts, chosen, pairs, byte_ids, merged, counts,
+                row=row, least=merge.ROWS[number - 1] if number else 0, count=count, tile=factor * merge.TILE,
+            )  # fmt: skip
             if row <= word_cache.KEY_BYTES:
                 tile = factor * word_cache.KEEP_TILE
-                word_cache.keep(text_words, word_starts, word_ids, merged, counts, chosen, cache, tile=tile)
-        chosen, tile = lists[3, : sizes[3]], factor * merge_long.TILE
-        merge_long.merge(text, word_starts, chosen, pairs, byte_ids, merged, counts, tile=tile)
+                word_cache.keep(
+                    text_words, word_starts, word_ids, merged, counts, chosen, cache, chosen_count=count, tile=tile
+                )
+        count = batch.counter(LISTS + len(lists) - 1)
+        merge.set_aside(word_starts, lists[-1], count, counts, scratch.aside, batch.counter(ASIDE))
+
+    def _emit(self, batch: Batch, scratch: Scratch) -> None:
+        tile = self.tile_factor * emit.TILE
+        emit.emit(
+            scratch.word_ids, scratch.word_starts, batch.counter(WORDS), scratch.merged, scratch.counts,
+            scratch.tile_ids, scratch.ends, self.cache, batch.ids, batch.counter(ID_COUNT), tile=tile,
+        )  # fmt: skip
+        emit.row_offsets(
+            batch.row_ends, scratch.numbers, scratch.ends, batch.row_offsets, batch.size(ROW_COUNT), tile=tile
+        )

@@ -89,9 +89,10 @@ class LoptGpu(LoptArray):
         if "gpu" not in ROUTES:
             raise UnavailableError("there is no GPU route in this version")
         super().__init__(tokenizer_json, threads)
-        explained = self.encoder.explain()
-        if explained["route"] != "gpu":
-            raise UnavailableError(f"{explained['route']} route: {explained['reason']}")
+        self.encoder.encode_batch_ids(["a text"], add_special_tokens=False)
+        if not self.encoder.gpu_calls:
+            device = (self.encoder.explain()["gpu"] or {}).get("cuda", {})
+            raise UnavailableError(device.get("unavailable", "the tokenizer has no GPU route"))
 
     def encode(self, text: str) -> Any:
         return self.encoder.encode_batch_ids([text], add_special_tokens=False).ids

@@ -96,6 +96,12 @@ class _AnyCore:
     ) -> list[list[int]]:
         """`encode` of each text; the rows are shared out among the threads."""
 
+    def list_of(self, ids: npt.NDArray[np.int32]) -> list[int]:
+        """A list of the integers that `encode` makes its lists of; int32 [n], contiguous, on the host.
+
+        Raises ValueError for what is no id of this core.
+        """
+
     def pack(
         self, texts: list[str], out: npt.NDArray[np.uint8], threads: int = 1, part_characters: int = 65536
     ) -> npt.NDArray[np.int64]:

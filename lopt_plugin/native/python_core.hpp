@@ -75,6 +75,17 @@ class PythonCore {
         }
         return rows;
     }
+    // The integers of ids that came from elsewhere.
+    nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
+        const int32_t* data = ids.data();
+        const size_t count = ids.shape(0), most = objects_.integers().size();
+        for (size_t i = 0; i < count; i++) {
+            if (data[i] < 0 || static_cast<size_t>(data[i]) >= most) throw nb::value_error("list_of: not an id of this core");
+        }
+        IdObjects::List list(objects_);
+        list.append(reinterpret_cast<const uint32_t*>(data), count);
+        return nb::steal(list.finish());
+    }
     // Texts as the GPU route sends them, written to `out`; where each begins and all end.
     nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
                                                       size_t threads, size_t part_characters) const {
@@ -186,6 +197,7 @@ class PythonCore {
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
+            .def("list_of", &PythonCore::list_of, nb::arg("ids").noconvert())
             .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("threads") = 1,
                  nb::arg("part_characters") = Packing::PART_CHARACTERS)
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,

@@ -5,32 +5,39 @@ Nothing of it has run on a GPU yet: it was tested in Triton's interpreter, and i
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import itertools
 import logging
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..pipeline import Pipeline
+from ..pipeline import BytePairModel, Pipeline
 from ..pipeline.normalizers import MapCharacters
 from ..self_check import hard_texts
-from ..triton_kernels.limits import MAX_BYTES
+from ..triton_kernels.limits import MOST_CHUNK_BYTES, SEPARATOR_SHARE
 from . import CannotEncodeError, Ids, RowOffsets
-from .device.availability import DeviceUnavailableError, find_device, interpreted
-from .device.packing import lay_out
+from .device.availability import DeviceUnavailableError, device_name, find_device, interpreted
+from .device.crossover import Crossover, crossover_of
+from .device.packing import Layout, lay_out
 from .device.rows import Part, from_host, in_order
 from .device.stretches import AddedTokenFinder
 from .device.tables import host_tables, unsupported
 from .native import NativeRoute
 
+if TYPE_CHECKING:
+    from .device.batch import Sent
+
 logger = logging.getLogger("lopt_plugin")
 
-# Bytes of text that are on the device at a time; the buffers take about 40 times as much where every byte is a word.
-CHUNK_BYTES = 1 << 26
+# Bytes of text that are computed at a time: while one such chunk is, the next one is packed and copied. The buffers
+# take about 40 times as much. A text is never cut; one that is longer is a chunk of its own, up to LONGEST_BYTES.
+CHUNK_BYTES = 1 << 24
+LONGEST_BYTES = 1 << 26
 CACHE_SLOTS = 1 << 17
 # The interpreter takes as long for a small tile as for a large one.
 _TILE_FACTOR = 16
@@ -44,12 +51,11 @@ class GpuRoute:
     """Ids of batches of texts, those of `native`, which does what the kernels cannot do.
 
     That is: texts that the normalizer may change, that hold an added token with lstrip, rstrip or single_word, or that
-    are longer than `chunk_bytes`; and everything once the device fails, which is said once in the log. One batch is
+    are longer than `longest_bytes`; and everything once the device fails, which is said once in the log. One batch is
     computed at a time; threads wait for each other. After a fork, the native route does all the work.
 
-    Raises ValueError for a `chunk_bytes` that the kernels cannot count; GpuUnavailableError where there is no device,
-    where the kernels cannot do the pipeline, and where they give other ids than `native` for the hard texts of the
-    self-check.
+    Raises ValueError for more bytes than the kernels count; GpuUnavailableError where there is no device, where the
+    kernels cannot do the pipeline, and where they give other ids than `native` for the hard texts of the self-check.
     """
 
     name = "gpu"
@@ -61,16 +67,19 @@ class GpuRoute:
         *,
         device: Any = None,
         chunk_bytes: int = CHUNK_BYTES,
+        longest_bytes: int = LONGEST_BYTES,
         cache_slots: int = CACHE_SLOTS,
         check: bool = True,
     ) -> None:
-        if not 0 < chunk_bytes <= MAX_BYTES:
-            raise ValueError(f"chunk_bytes={chunk_bytes}: 1 to {MAX_BYTES}")
+        if min(chunk_bytes, longest_bytes) <= 0 or max(chunk_bytes, longest_bytes) > MOST_CHUNK_BYTES:
+            raise ValueError(f"chunk_bytes={chunk_bytes}, longest_bytes={longest_bytes}: 1 to {MOST_CHUNK_BYTES}")
         reason = unsupported(pipeline)
         if reason is not None:
             raise GpuUnavailableError(reason)
         self.native = native
+        self.pattern = pipeline.scanner
         self.chunk_bytes = chunk_bytes
+        self.longest_bytes = longest_bytes
         self.failure: str | None = None
         self.texts_on_device = 0
         self.texts_on_host = 0
@@ -80,6 +89,9 @@ class GpuRoute:
         self._normalizes = bool(pipeline.normalizer)
         steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
         self._ascii_stays = not any(isinstance(step, MapCharacters) for step in steps)
+        self.crossover: Crossover | None = None
+        self._crossover_lock = threading.Lock()
+        self._words = _words(pipeline)
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._said_out_of_memory = False
@@ -117,8 +129,30 @@ class GpuRoute:
     def text_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text, without those of the post-processor."""
         ids, row_offsets = self.encode_batch(texts, False, split_special_tokens)
-        numbers, offsets = ids.tolist(), row_offsets.tolist()
-        return [numbers[begin:end] for begin, end in pairwise(offsets)]
+        list_of = self.native.core.list_of
+        return [list_of(ids[begin:end]) for begin, end in pairwise(row_offsets.tolist())]
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+        """Ids of one text, int32 [n]; it is not cut, so all of the device works on it."""
+        return self.encode_batch([text], add_special_tokens, split_special_tokens)[0]
+
+    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
+
+    def encode_limited(
+        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+    ) -> list[int]:
+        """As AcceleratedRoute has it; all of the text is encoded."""
+        ids: list[int] = self.native.core.list_of(self.encode_array(text, False, split_special_tokens))
+        return self.native.finished(ids, add_special_tokens, limit, keep_end)
+
+    def measured_crossover(self) -> Crossover:
+        """From how many bytes on this route is sooner than `native`; measured, or read, at the first call."""
+        with self._crossover_lock:
+            if self.crossover is None:
+                key = f"{device_name(self.device)}; {self.pattern}; {self.native.settings.threads} threads"
+                self.crossover = crossover_of(self, self.native, self._words, key)
+            return self.crossover
 
     def info(self) -> dict[str, Any]:
         return {
@@ -126,6 +160,7 @@ class GpuRoute:
             "failure": self.failure,
             "texts_on_device": self.texts_on_device,
             "texts_on_host": self.texts_on_host,
+            "crossover": None if self.crossover is None else self.crossover.info(),
             **self._batch.info(),
         }
 
@@ -138,18 +173,18 @@ class GpuRoute:
             return self._on_host(texts, everything, add_special_tokens, split_special_tokens)[1:]
         parts: list[Part] = []
         host: list[int] = []
-        for numbers in self._chunks(texts, host):
-            part = self._on_device(texts, numbers, add_special_tokens, split_special_tokens, on_host)
-            if part is None:
-                host += numbers
-            else:
-                parts.append(part)
+        around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
+
+        def laid_out(numbers: list[int]) -> Layout:
+            return lay_out((self._finder.stretches(texts[n], split_special_tokens) for n in numbers), *around)
+
+        with self._lock:
+            self._on_device(self._chunks(texts, host), laid_out, parts, host, on_host)
         if host or not texts:
             host.sort()
             parts.append(self._on_host(texts, host, add_special_tokens, split_special_tokens))
-        device = "cpu" if on_host or not self.usable else self.device
         try:
-            result = in_order(parts, len(texts), device)
+            result = in_order(parts, len(texts), "cpu" if on_host or not self.usable else self.device)
         except Exception as error:
             # The device has no memory left for all rows at once, or was lost with what lay there.
             if on_host:
@@ -178,12 +213,15 @@ class GpuRoute:
         """Numbers of the texts for the device, in batches that fit there; those for the host are put into `host`."""
         chunk: list[int] = []
         room = self.chunk_bytes
+        separators = len(self._prefix) + len(self._suffix) + 1
         for number, text in enumerate(texts):
-            most_bytes = (len(text) if text.isascii() else 4 * len(text)) + len(self._prefix) + len(self._suffix) + 1
-            if most_bytes > self.chunk_bytes or not self._takes(text):
+            most_bytes = len(text) if text.isascii() else 4 * len(text)
+            if most_bytes + separators > self.longest_bytes or not self._takes(text):
                 host.append(number)
                 continue
-            if most_bytes > room:
+            # A separator takes a byte of the text, and as much room as this many in other buffers.
+            most_bytes += SEPARATOR_SHARE * separators
+            if most_bytes > room and chunk:
                 yield chunk
                 chunk, room = [], self.chunk_bytes
             chunk.append(number)
@@ -203,26 +241,62 @@ class GpuRoute:
 
     def _on_device(
         self,
-        texts: Sequence[str],
-        numbers: Sequence[int],
-        add_special_tokens: bool,
-        split_special_tokens: bool,
-        fetch: bool,
-    ) -> Part | None:
-        """Some of the texts; None where the device has failed. fetch: the result is wanted on the host."""
-        around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
-        layout = lay_out((self._finder.stretches(texts[n], split_special_tokens) for n in numbers), *around)
-        with self._lock:
-            if not self.usable:
-                return None
+        chunks: Iterable[list[int]],
+        laid_out: Callable[[list[int]], Layout],
+        parts: list[Part],
+        host: list[int],
+        on_host: bool,
+    ) -> None:
+        """Puts the results of chunks into `parts`, and the numbers of texts that the device failed at into `host`.
+
+        A chunk is packed and copied while the one before is computed.
+        """
+        batch = self._batch
+        under_way: tuple[list[int], Sent] | None = None
+
+        def finish() -> bool:
+            nonlocal under_way
+            if under_way is None:
+                return True
+            (numbers, sent), under_way = under_way, None
+            return self._or_else(
+                host, numbers, lambda: parts.append(Part(numbers, *batch.finish(sent, on_host=on_host)))
+            )
+
+        with batch.entered():
             try:
-                ids, row_offsets = self._batch.encode(layout)
-                return Part(numbers, ids.cpu(), row_offsets.cpu()) if fetch else Part(numbers, ids, row_offsets)
-            except CannotEncodeError:
+                for numbers in chunks:
+                    if not self.usable:
+                        host += numbers
+                        continue
+                    try:
+                        sent = batch.send(laid_out(numbers))
+                    except CannotEncodeError:
+                        raise
+                    except Exception as error:
+                        finish()  # before its memory is given back
+                        host += numbers
+                        self._failed(error)
+                        continue
+                    if not finish():
+                        host += numbers  # nothing that was sent is kept behind a failure
+                    elif self._or_else(host, numbers, functools.partial(batch.launch, sent, on_host=on_host)):
+                        under_way = numbers, sent
+                finish()
+            except BaseException:
+                batch.discard()
                 raise
+
+    def _or_else(self, host: list[int], numbers: list[int], work: Callable[[], None]) -> bool:
+        """Does `work`, unless the device has failed; where it fails, the texts are the host's."""
+        if self.usable:
+            try:
+                work()
+                return True
             except Exception as error:
                 self._failed(error)
-                return None
+        host += numbers
+        return False
 
     def _failed(self, error: Exception) -> None:
         import torch
@@ -231,6 +305,7 @@ class GpuRoute:
 
         if isinstance(error, UnfinishedMergesError):
             logger.info("lopt_plugin: the native route does a batch that the GPU route gave up: %s", error)
+            self._batch.discard()
             return
         # Pinned memory, and what Triton loads its kernels into, are refused with errors of other kinds.
         out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or (
@@ -245,9 +320,10 @@ class GpuRoute:
         elif not self._said_out_of_memory:
             self._said_out_of_memory = True
             logger.warning("lopt_plugin: the native route does batches for which the device has no memory: %s", error)
-        # A device that is lost refuses this too.
-        with contextlib.suppress(Exception):
+        try:
             self._batch.release()
+        except Exception as again:  # a device in such a state does not even give memory back
+            self.failure = self.failure or f"{type(again).__name__}: {again}"
 
     def _check(self, added_tokens: Sequence[str]) -> None:
         texts = hard_texts(added_tokens)
@@ -262,3 +338,9 @@ class GpuRoute:
                 raise GpuUnavailableError(reason)
         if not self.texts_on_device:
             raise GpuUnavailableError("nothing of the self-check was done on the device")
+
+
+def _words(pipeline: Pipeline) -> list[str]:
+    """Some of the vocabulary, to make texts of."""
+    assert isinstance(pipeline.model, BytePairModel)
+    return [*itertools.islice((name for name in pipeline.model.vocabulary if name.isascii() and name.isalpha()), 4096)]

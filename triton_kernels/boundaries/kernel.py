@@ -12,7 +12,7 @@ import triton
 import triton.language as tl
 
 from ..device_kinds import DISTANCE_SHIFT, NEWLINE, SEPARATOR, UPPER
-from ..limits import TILE, tiles_of
+from ..limits import MASK_TILE, PATTERNS, TILE, byte_warps_of, tiles_of
 from ..variant import Variant
 from .characters import class_at, is_plain_space, is_word, kind_at
 from .cl100k import cl100k_starts, cl100k_symbols
@@ -20,8 +20,6 @@ from .deepseek import deepseek_starts, deepseek_symbols
 from .gpt2 import gpt2_starts
 from .o200k import o200k_starts, o200k_symbols
 from .scans import IDENTITY, UNDECIDED, at_last, compose, first_beyond, first_of_tile, greater, image
-
-PATTERNS = ("gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_v3")
 
 # Rows of the scratch, int32 [2 * ROWS, tiles]: summaries, then carries.
 ROWS = 3
@@ -48,9 +46,16 @@ def _symbols(text, classes, place, count, PATTERN: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["count", "tiles"])
-def summary_kernel(text, classes, scratch, count, tiles, PATTERN: tl.constexpr, TILE: tl.constexpr):
-    """scratch[:3, t]: the function of tile t, and the answers at the ends of the runs that reach it from the left."""
+def summary_kernel(
+    text, classes, chosen, scratch, count, tiles, PATTERN: tl.constexpr, CHOSEN: tl.constexpr, TILE: tl.constexpr
+):
+    """scratch[:3, t]: the function of tile t, and the answers at the ends of the runs that reach it from the left.
+
+    CHOSEN: only in tiles where `chosen`, int32 [tiles], is not 0.
+    """
     tile = tl.program_id(0)
+    if CHOSEN and tl.load(chosen + tile) == 0:
+        return
     place = tile * TILE + tl.arange(0, TILE)
     functions = tl.associative_scan(_symbols(text, classes, place, count, PATTERN), 0, compose)
     tl.store(scratch + FUNCTION * tiles + tile, at_last(functions, TILE))
@@ -99,13 +104,28 @@ def _states_before(text, classes, place, count, state, PATTERN: tl.constexpr, TI
 
 
 @triton.jit(do_not_specialize=["count", "tiles"])
-def boundaries_kernel(text, classes, scratch, starts, count, tiles, PATTERN: tl.constexpr, TILE: tl.constexpr):
+def boundaries_kernel(
+    text,
+    classes,
+    chosen,
+    scratch,
+    starts,
+    count,
+    tiles,
+    PATTERN: tl.constexpr,
+    CHOSEN: tl.constexpr,
+    TILE: tl.constexpr,
+):
     """starts[p] = 1 where byte p begins a pre-token or is a separator, else 0.
 
     text, classes: uint8 [count]. scratch: int32 [6, tiles]. starts: uint8 [count], written.
+    CHOSEN: only in tiles where `chosen`, int32 [tiles], is not 0, and as bits: starts is int64 [tiles * TILE / 64], and
+    bit p % 64 of element p // 64 is that of byte p.
     A tile reads four bytes before it, and four bytes behind it.
     """
     tile = tl.program_id(0)
+    if CHOSEN and tl.load(chosen + tile) == 0:
+        return
     place = tile * TILE + tl.arange(0, TILE)
     if PATTERN == "gpt2":
         flags = gpt2_starts(text, classes, place, count)
@@ -127,16 +147,22 @@ def boundaries_kernel(text, classes, scratch, starts, count, tiles, PATTERN: tl.
     behind_separator = kind_at(classes, place - 1, count) == SEPARATOR
     is_lead = class_at(classes, place, count) >> DISTANCE_SHIFT == 0
     flags = (flags | is_separator | behind_separator) & is_lead
-    tl.store(starts + place, flags.to(tl.uint8), mask=place < count)
+    if CHOSEN:
+        bits = tl.reshape((flags & (place < count)).to(tl.int64), (TILE // 64, 64)) << tl.arange(0, 64)[None, :]
+        tl.store(starts + tile * (TILE // 64) + tl.arange(0, TILE // 64), tl.sum(bits, 1))
+    else:
+        tl.store(starts + place, flags.to(tl.uint8), mask=place < count)
 
 
 def variants() -> list[Variant]:
-    """What `boundaries` compiles."""
-    types = {"text": "*u8", "classes": "*u8", "scratch": "*i32", "starts": "*u8", "count": "i32", "tiles": "i32"}
+    """What `tiles.start_bits` compiles of these; `boundaries` compiles the same with CHOSEN=False."""
+    types = {"text": "*u8", "classes": "*u8", "chosen": "*i32", "scratch": "*i32", "starts": "*i64"}
+    types |= dict.fromkeys(("count", "tiles"), "i32")
     found = [Variant(carry_kernel, types, {"CHUNK": CARRY_CHUNK})]
     for pattern in PATTERNS:
+        constants = {"PATTERN": pattern, "CHOSEN": True, "TILE": MASK_TILE}
         kernels = [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]
-        found += [Variant(kernel, types, {"PATTERN": pattern, "TILE": TILE}) for kernel in kernels]
+        found += [Variant(kernel, types, constants, warps=byte_warps_of(MASK_TILE)) for kernel in kernels]
     return found
 
 
@@ -169,7 +195,11 @@ def boundaries(
     if not tiles:
         return
     if pattern != "gpt2":
-        summary_kernel[(tiles,)](text, classes, scratch, count, tiles, PATTERN=pattern, TILE=tile)
+        summary_kernel[(tiles,)](
+            text, classes, None, scratch, count, tiles, PATTERN=pattern, CHOSEN=False, TILE=tile
+        )
         rows = ROWS if pattern in ("o200k", "tekken") else ROWS - 1
         carry_kernel[(rows,)](scratch, tiles, CHUNK=CARRY_CHUNK)
-    boundaries_kernel[(tiles,)](text, classes, scratch, starts, count, tiles, PATTERN=pattern, TILE=tile)
+    boundaries_kernel[(tiles,)](
+        text, classes, None, scratch, starts, count, tiles, PATTERN=pattern, CHOSEN=False, TILE=tile
+    )

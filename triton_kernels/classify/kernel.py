@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from ..device_kinds import DISTANCE_SHIFT, SEPARATOR, SEPARATOR_BYTE
-from ..limits import TILE, tiles_of
+from ..limits import MASK_TILE, TILE, byte_warps_of, tiles_of
 from ..variant import Variant
 
 LAST_CODE_POINT = tl.constexpr(0x10FFFF)
@@ -23,14 +23,22 @@ def _is_continuation(byte):
     return (byte & 0xC0) == 0x80
 
 
-@triton.jit(do_not_specialize=["count"])
-def classify_kernel(text, pages, cells, classes, count, TILE: tl.constexpr):
+@triton.jit(do_not_specialize=["count", "tiles"])
+def classify_kernel(text, pages, cells, classes, chosen, count, tiles, CHOSEN: tl.constexpr, TILE: tl.constexpr):
     """classes[p] = kind of the character that byte p is of, and the distance from p to its first byte.
 
     text: uint8 [count]. pages: int16 [8704]. cells: uint8 [blocks * 128]. classes: uint8 [count], written.
+    CHOSEN: only in tiles where `chosen`, int32 [tiles], is not 0, and in those beside them.
     A tile reads three bytes beyond each of its ends.
     """
-    place = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    tile = tl.program_id(0)
+    if CHOSEN:
+        beside = tl.load(chosen + tile - 1, mask=tile > 0, other=0) | tl.load(
+            chosen + tile + 1, mask=tile + 1 < tiles, other=0
+        )
+        if (tl.load(chosen + tile) | beside) == 0:
+            return
+    place = tile * TILE + tl.arange(0, TILE)
     byte = _byte_at(text, place, count)
     is_separator = byte == SEPARATOR_BYTE
     klass = tl.where(is_separator, SEPARATOR, tl.load(cells + (byte & 0x7F)).to(tl.int32))  # right for ASCII
@@ -55,9 +63,10 @@ def classify_kernel(text, pages, cells, classes, count, TILE: tl.constexpr):
 
 
 def variants() -> list[Variant]:
-    """What `classify` compiles."""
-    types = {"text": "*u8", "pages": "*i16", "cells": "*u8", "classes": "*u8", "count": "i32"}
-    return [Variant(classify_kernel, types, {"TILE": TILE})]
+    """What `boundaries.tiles` compiles of these; `classify` compiles the same with CHOSEN=False."""
+    types = {"text": "*u8", "pages": "*i16", "cells": "*u8", "classes": "*u8", "chosen": "*i32"}
+    types |= dict.fromkeys(("count", "tiles"), "i32")
+    return [Variant(classify_kernel, types, {"CHOSEN": True, "TILE": MASK_TILE}, warps=byte_warps_of(MASK_TILE))]
 
 
 def classify(
@@ -72,4 +81,4 @@ def classify(
     """
     tiles = tiles_of(len(text), tile)
     if tiles:
-        classify_kernel[(tiles,)](text, pages, cells, classes, len(text), TILE=tile)
+        classify_kernel[(tiles,)](text, pages, cells, classes, None, len(text), tiles, CHOSEN=False, TILE=tile)

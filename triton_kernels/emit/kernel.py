@@ -1,23 +1,33 @@
 """Ids of words to the ids of the batch, packed, with row offsets; and, if wanted, padded rows and their mask.
 
-    counts[w]     = 1 where word_ids[w] >= 0;  0 for a separator;  the cache's count for a word with a slot;
-                    as `merge` left it for the others
-    id_offsets[w] = counts[0] + ... + counts[w - 1]
-    ids[id_offsets[w] + k] = the k-th id of word w
+    counts[w] = 1 where word_ids[w] >= 0;  0 for a separator;  the cache's count for a word with a slot;
+                as `merge` left it for the others
+    ends[w]   = counts[0] + ... + counts[w]
+    ids[ends[w] - counts[w] + k] = the k-th id of word w
 
-A separator may stand for an added or special token: its word id is then that token's id, put there by
-`place_separators`. Rows end at separators, so row offsets are id offsets behind them.
+A separator may stand for an added or special token: its word id is then that token's id. `find_separators` tells the
+words that separators are, and how many words there are: the text lies in a buffer that is longer (see `batch`), and
+ends with a separator. `count` and `bases` count and add up the ids of tiles of words, `emit` writes those of each tile
+behind those of the tiles before it, and `row_offsets` takes the ends at the separators behind which rows end.
 
-| name        | dtype | shape       |                                                                      |
-|-------------|-------|-------------|----------------------------------------------------------------------|
-| word_ids    | int32 | [words]     | >= 0: the id; MISSED: in `merged`; SEPARATOR: none; else a cache slot |
-| word_starts | int32 | [words + 1] | bytes                                                                |
-| merged      | int32 | [n]         | ids of a missed word, from merged[word_starts[w]] on                 |
-| counts      | int32 | [words]     |                                                                      |
-| id_offsets  | int64 | [words + 1] |                                                                      |
-| ids         | int32 | [id_offsets[words]] |                                                              |
+| name            | dtype | shape       |                                                                       |
+|-----------------|-------|-------------|-----------------------------------------------------------------------|
+| words           | int32 | [1]         | how many; the tensors have room for more                              |
+| word_ids        | int32 | [words]     | >= 0: the id; MISSED: in `merged`; SEPARATOR: none; else a cache slot |
+| word_starts     | int32 | [words + 1] | bytes                                                                 |
+| merged          | int32 | [n]         | ids of a missed word, from merged[word_starts[w]] on                  |
+| counts, ends    | int32 | [words]     |                                                                       |
+| tile_ids        | int32 | [tiles]     | ids of each TILE words; `bases` turns it into those before each tile  |
+| separators      | int32 | [1]         | how many; the tensors have room for more                              |
+| positions       | int32 | [separators]| bytes, ascending                                                      |
+| token_ids       | int32 | [separators]| what each stands for, or SEPARATOR                                    |
+| numbers         | int32 | [separators]| the words that they are                                               |
+| rows            | int32 | [1]         | how many; the tensors have room for more                              |
+| row_ends        | int32 | [rows]      | the numbers among the separators of those behind which rows end       |
+| row_offsets     | int64 | [rows + 1]  |                                                                       |
+| ids             | int32 | [id_count]  | no more than bytes of text                                            |
 
-Limits: fewer than 2**31 words; padded tables of fewer than 2**31 tiles.
+Limits: texts of fewer than 2**31 bytes; padded tables of fewer than 2**31 tiles.
 """
 
 from __future__ import annotations
@@ -26,51 +36,127 @@ import torch
 import triton
 import triton.language as tl
 
+from ..grids import grid_of
 from ..lookup.naive import MISSED, SEPARATOR
 from ..variant import Variant
 from ..word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
 
 TILE = 512
 PAD_TILE = 1024
+# A lane writes the ids of a word one after the other, up to so many; `emit_long` those of longer words.
+LOOPED = 256
+# Tiles that `bases` adds up at a time, and separators and places that `find_separators` looks at.
+CHUNK = 4096
+SEPARATOR_TILE = 64
+FAN = 16
 
+_LOOPED = tl.constexpr(LOOPED)
 _MISSED = tl.constexpr(MISSED)
 _SEPARATOR = tl.constexpr(SEPARATOR)
 _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
 _KEY_BYTES = tl.constexpr(KEY_BYTES)
 
 
-@triton.jit(do_not_specialize=["words"])
-def _count_kernel(word_ids, key_counts, counts, words, TILE: tl.constexpr):
-    word = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    live = word < words
-    word_id = tl.load(word_ids + word, mask=live, other=0)
-    cached = live & (word_id <= _FIRST_SLOT)
-    count = tl.load(key_counts + tl.where(cached, -word_id + _FIRST_SLOT, 0), mask=cached, other=0)
-    count = tl.where(word_id >= 0, 1, tl.where(word_id == _SEPARATOR, 0, count))
-    tl.store(counts + word, count, mask=live & (word_id != _MISSED))
+@triton.jit(do_not_specialize_on_alignment=["word_count", "separators", "words"])
+def _find_separators_kernel(
+    word_starts, word_count, positions, separators, numbers, words, FAN: tl.constexpr, TILE: tl.constexpr
+):
+    starts = tl.load(word_count)
+    count = tl.load(separators)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        separator = tile * TILE + tl.arange(0, TILE)
+        live = separator < count
+        position = tl.load(positions + separator, mask=live, other=0)
+        # The answer is one of number, ..., number + span. FAN places at a time: few loads wait for each other.
+        number = tl.full([TILE], 0, tl.int32)
+        span = starts
+        while span > 0:
+            step = tl.cdiv(span, FAN)
+            place = number[:, None] + (tl.arange(0, FAN)[None, :] + 1) * step - 1
+            asked = live[:, None] & (place < starts)
+            start = tl.load(word_starts + place, mask=asked, other=0x7FFFFFFF)
+            number += step * tl.sum((start < position[:, None]).to(tl.int32), 1)
+            span = step - 1
+        tl.store(numbers + separator, number, mask=live)
+        tl.store(words + separator * 0, number + 1, mask=separator == count - 1)
 
 
-@triton.jit(do_not_specialize=["words"])
-def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, id_offsets, ids, words, TILE: tl.constexpr):
-    word = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    live = word < words
-    word_id = tl.load(word_ids + word, mask=live, other=_SEPARATOR)
-    place = tl.load(id_offsets + word, mask=live, other=0)
-    tl.store(ids + place, word_id, mask=word_id >= 0)
-    cached = live & (word_id <= _FIRST_SLOT)
-    missed = live & (word_id == _MISSED)
-    several = cached | missed
-    count = tl.load(counts + word, mask=several, other=0)
-    begin = tl.load(word_starts + word, mask=missed, other=0)
-    slot = tl.where(cached, -word_id + _FIRST_SLOT, 0).to(tl.int64)
-    most = tl.max(count, 0)
-    k = 0
-    while k < most:
-        more = several & (k < count)
-        token = tl.load(key_ids + slot * _KEY_BYTES + k, mask=more & cached, other=0)
-        token = tl.where(cached, token, tl.load(merged + begin + k, mask=more & missed, other=0))
-        tl.store(ids + place + k, token, mask=more)
-        k += 1
+@triton.jit(do_not_specialize_on_alignment=["separators"])
+def _place_separators_kernel(numbers, token_ids, word_ids, separators, TILE: tl.constexpr):
+    count = tl.load(separators)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        separator = tile * TILE + tl.arange(0, TILE)
+        live = separator < count
+        number = tl.load(numbers + separator, mask=live, other=0)
+        tl.store(word_ids + number, tl.load(token_ids + separator, mask=live, other=0), mask=live)
+
+
+@triton.jit(do_not_specialize_on_alignment=["words"])
+def _count_kernel(word_ids, key_counts, counts, tile_ids, words, TILE: tl.constexpr):
+    count = tl.load(words)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        word = tile * TILE + tl.arange(0, TILE)
+        live = word < count
+        word_id = tl.load(word_ids + word, mask=live, other=_SEPARATOR)
+        cached = live & (word_id <= _FIRST_SLOT)
+        ids = tl.load(key_counts + tl.where(cached, -word_id + _FIRST_SLOT, 0), mask=cached, other=0)
+        ids = tl.where(word_id >= 0, 1, ids)
+        missed = word_id == _MISSED
+        ids = tl.where(missed, tl.load(counts + word, mask=missed, other=0), ids)
+        tl.store(counts + word, ids, mask=live & (missed == 0))
+        tl.store(tile_ids + tile, tl.sum(ids, 0))
+
+
+@triton.jit(do_not_specialize_on_alignment=["words", "id_count"])
+def _bases_kernel(tile_ids, words, id_count, TILE: tl.constexpr, CHUNK: tl.constexpr):
+    tiles = tl.cdiv(tl.load(words), TILE)
+    before = tl.full((), 0, tl.int32)
+    for first in range(0, tiles, CHUNK):
+        tile = first + tl.arange(0, CHUNK)
+        ids = tl.load(tile_ids + tile, mask=tile < tiles, other=0)
+        tl.store(tile_ids + tile, before + tl.cumsum(ids, 0) - ids, mask=tile < tiles)
+        before += tl.sum(ids, 0)
+    tl.store(id_count, before)
+
+
+@triton.jit(do_not_specialize_on_alignment=["words"])
+def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, tile_ids, ends, ids, words, TILE: tl.constexpr):
+    total = tl.load(words)
+    for tile in range(tl.program_id(0), tl.cdiv(total, TILE), tl.num_programs(0)):
+        word = tile * TILE + tl.arange(0, TILE)
+        live = word < total
+        word_id = tl.load(word_ids + word, mask=live, other=_SEPARATOR)
+        count = tl.load(counts + word, mask=live, other=0)
+        end = tl.load(tile_ids + tile) + tl.cumsum(count, 0)
+        tl.store(ends + word, end, mask=live)
+        place = end - count
+        tl.store(ids + place, word_id, mask=word_id >= 0)
+        cached = live & (word_id <= _FIRST_SLOT)
+        missed = live & (word_id == _MISSED)
+        several = (cached | missed) & (count <= _LOOPED)
+        begin = tl.load(word_starts + word, mask=missed, other=0)
+        slot = tl.where(cached, -word_id + _FIRST_SLOT, 0).to(tl.int64)
+        most = tl.max(tl.where(several, count, 0), 0)
+        k = 0
+        while k < most:
+            more = several & (k < count)
+            token = tl.load(key_ids + slot * _KEY_BYTES + k, mask=more & cached, other=0)
+            token = tl.where(cached, token, tl.load(merged + begin + k, mask=more & missed, other=0))
+            tl.store(ids + place + k, token, mask=more)
+            k += 1
+
+
+@triton.jit(do_not_specialize_on_alignment=["rows"])
+def _row_offsets_kernel(row_ends, numbers, ends, row_offsets, rows, TILE: tl.constexpr):
+    count = tl.load(rows)
+    for tile in range(tl.program_id(0), tl.cdiv(count + 1, TILE), tl.num_programs(0)):
+        row = tile * TILE + tl.arange(0, TILE)
+        # Row offset r is where row r - 1 ends.
+        behind = (row > 0) & (row <= count)
+        separator = tl.load(row_ends + row - 1, mask=behind, other=0)
+        number = tl.load(numbers + separator, mask=behind, other=0)
+        end = tl.load(ends + number, mask=behind, other=0)
+        tl.store(row_offsets + row, end.to(tl.int64), mask=row <= count)
 
 
 @triton.jit(do_not_specialize=["tiles", "width", "pad_id"])
@@ -88,44 +174,88 @@ def _pad_kernel(ids, row_offsets, padded, mask, tiles, width, pad_id, LEFT: tl.c
     tl.store(mask + row * width + column, inside.to(tl.int32), mask=live)
 
 
-def place_separators(
-    word_starts: torch.Tensor, word_ids: torch.Tensor, positions: torch.Tensor, token_ids: torch.Tensor
-) -> torch.Tensor:
-    """Gives the separators at byte `positions`, int32 [s], their token_ids, int32 [s] (SEPARATOR: none).
-
-    Returns the numbers of their words, int64 [s].
-    """
-    numbers = torch.searchsorted(word_starts, positions)
-    word_ids[numbers] = token_ids
-    return numbers
-
-
-def offsets(
-    word_ids: torch.Tensor, counts: torch.Tensor, id_offsets: torch.Tensor, cache: WordCache, *, tile: int = TILE
+def find_separators(
+    word_starts: torch.Tensor,
+    word_count: torch.Tensor,
+    positions: torch.Tensor,
+    separators: torch.Tensor,
+    numbers: torch.Tensor,
+    words: torch.Tensor,
+    *,
+    tile: int = SEPARATOR_TILE,
 ) -> None:
-    """Fills counts and id_offsets."""
-    id_offsets[:1] = 0
-    if len(word_ids):
-        _count_kernel[(triton.cdiv(len(word_ids), tile),)](word_ids, cache.key_counts, counts, len(word_ids), tile)
-        torch.cumsum(counts, 0, dtype=torch.int64, out=id_offsets[1:])
+    """Fills numbers and words. word_count: int32 [1], how many words the whole buffer has, behind the text as well."""
+    _find_separators_kernel[grid_of(len(positions), tile)](
+        word_starts, word_count, positions, separators, numbers, words, FAN, tile
+    )
+
+
+def place_separators(
+    numbers: torch.Tensor,
+    token_ids: torch.Tensor,
+    word_ids: torch.Tensor,
+    separators: torch.Tensor,
+    *,
+    tile: int = SEPARATOR_TILE,
+) -> None:
+    """Gives the words that are separators their token_ids."""
+    _place_separators_kernel[grid_of(len(numbers), tile)](numbers, token_ids, word_ids, separators, tile)
 
 
 def emit(
     word_ids: torch.Tensor,
     word_starts: torch.Tensor,
+    words: torch.Tensor,
     merged: torch.Tensor,
     counts: torch.Tensor,
-    id_offsets: torch.Tensor,
+    tile_ids: torch.Tensor,
+    ends: torch.Tensor,
     cache: WordCache,
     ids: torch.Tensor,
+    id_count: torch.Tensor,
     *,
     tile: int = TILE,
 ) -> None:
-    """Fills ids; the tensors are those of the module's docstring, on one device."""
-    if len(word_ids):
-        _emit_kernel[(triton.cdiv(len(word_ids), tile),)](
-            word_ids, word_starts, merged, cache.key_ids, counts, id_offsets, ids, len(word_ids), tile
-        )
+    """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: room for as many as `word_ids` has tiles.
+
+    Words of more than LOOPED ids are left out: a word may be a whole document, and one lane would be all that works.
+    """
+    grid = grid_of(len(word_ids), tile)
+    _count_kernel[grid](word_ids, cache.key_counts, counts, tile_ids, words, tile)
+    _bases_kernel[(1,)](tile_ids, words, id_count, tile, CHUNK, num_warps=8)
+    _emit_kernel[grid](word_ids, word_starts, merged, cache.key_ids, counts, tile_ids, ends, ids, words, tile)
+
+
+def emit_long(
+    chosen: torch.Tensor,
+    word_starts: torch.Tensor,
+    merged: torch.Tensor,
+    counts: torch.Tensor,
+    ends: torch.Tensor,
+    ids: torch.Tensor,
+) -> None:
+    """Behind `emit`, the ids of those of the chosen words that it leaves out. Waits for the device."""
+    chosen = chosen[counts[chosen] > LOOPED]
+    if len(chosen):
+        lengths = counts[chosen].long()
+        places = torch.arange(int(lengths.sum()), device=ids.device)
+        places -= torch.repeat_interleave(torch.cumsum(lengths, 0) - lengths, lengths)
+        sources = torch.repeat_interleave(word_starts[chosen].long(), lengths)
+        targets = torch.repeat_interleave(ends[chosen] - lengths, lengths)
+        ids[targets + places] = merged[sources + places]
+
+
+def row_offsets(
+    row_ends: torch.Tensor,
+    numbers: torch.Tensor,
+    ends: torch.Tensor,
+    offsets: torch.Tensor,
+    rows: torch.Tensor,
+    *,
+    tile: int = TILE,
+) -> None:
+    """Fills offsets, int64 [room for rows + 1]."""
+    _row_offsets_kernel[grid_of(len(offsets), tile)](row_ends, numbers, ends, offsets, rows, tile)
 
 
 def pad(
@@ -145,13 +275,18 @@ def pad(
 
 
 def variants() -> list[Variant]:
-    """What `offsets`, `emit` and `pad` compile with their usual tiles."""
-    words = ("word_ids", "word_starts", "merged", "counts", "key_counts", "key_ids", "ids", "padded", "mask")
-    offsets = dict.fromkeys(("id_offsets", "row_offsets"), "*i64")
-    numbers = dict.fromkeys(("words", "tiles", "width", "pad_id"), "i32")
-    types = {**dict.fromkeys(words, "*i32"), **offsets, **numbers}
+    """What the functions of this module compile with their usual tiles."""
+    words = ("word_ids", "word_starts", "merged", "counts", "ends", "tile_ids", "ids", "words", "id_count")
+    cache = ("key_counts", "key_ids")
+    separators = ("word_count", "positions", "separators", "numbers", "token_ids", "row_ends", "rows")
+    arrays = dict.fromkeys((*words, *cache, *separators, "padded", "mask"), "*i32")
+    types = {**arrays, "row_offsets": "*i64", "tiles": "i32", "width": "i32", "pad_id": "i32"}
     return [
+        Variant(_find_separators_kernel, types, {"FAN": FAN, "TILE": SEPARATOR_TILE}),
+        Variant(_place_separators_kernel, types, {"TILE": SEPARATOR_TILE}),
         Variant(_count_kernel, types, {"TILE": TILE}),
+        Variant(_bases_kernel, types, {"TILE": TILE, "CHUNK": CHUNK}, 8),
         Variant(_emit_kernel, types, {"TILE": TILE}),
+        Variant(_row_offsets_kernel, types, {"TILE": TILE}),
         *(Variant(_pad_kernel, types, {"LEFT": left, "TILE": PAD_TILE}) for left in (False, True)),
     ]

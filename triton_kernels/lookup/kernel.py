@@ -15,6 +15,10 @@ Entries of any length are found, up to the longest; every byte of the key is com
 | word_ids     | int32 | [words]     |                                                                  |
 | missed       | int32 | [words]     | the numbers of the missed words, in any order                    |
 | missed_count | int32 | [1]         | how many; 0 before                                               |
+| words        | int32 | [1]         | how many words there are; the tensors may have room for more     |
+
+A word of up to 16 bytes is found, or missed, by two 64-bit words and its length, which lie in the 32 bytes of one slot,
+a single sector of the L2 cache. Only where these three agree and the entry is longer, its other bytes are compared.
 
 Limits: texts below 2**31 - 64 bytes; ids from 0 to 2**31 - 1. A miss means nothing but that: the word goes to the cache
 and the merges.
@@ -27,6 +31,7 @@ import triton
 import triton.language as tl
 
 from ..device_words import load_word, mix
+from ..grids import counted, grid_of
 from ..variant import Variant
 from .naive import MISSED, SEPARATOR
 
@@ -36,55 +41,51 @@ _MISSED = tl.constexpr(MISSED)
 _SEPARATOR = tl.constexpr(SEPARATOR)
 
 
-@triton.jit(do_not_specialize=["words", "last_slot", "longest"])
+@triton.jit(do_not_specialize=["last_slot", "longest"], do_not_specialize_on_alignment=["missed_count", "words"])
 def _lookup_kernel(
     text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, last_slot, longest, TILE: tl.constexpr
 ):
-    word = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    live = word < words
-    begin = tl.load(word_starts + word, mask=live, other=0)
-    length = tl.load(word_starts + word + 1, mask=live, other=0) - begin
-    low = load_word(text_words, begin, length, live)
-    high = load_word(text_words, begin + 8, length - 8, live)
-    separator = live & (length == 1) & (low == 0xFF)
-    searched = live & (length <= longest) & (separator == 0)
-    most = tl.max(tl.where(searched, length, 0), 0)
+    count = tl.load(words)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        word = tile * TILE + tl.arange(0, TILE)
+        live = word < count
+        begin = tl.load(word_starts + word, mask=live, other=0)
+        length = tl.load(word_starts + word + 1, mask=live, other=0) - begin
+        low = load_word(text_words, begin, length, live)
+        high = load_word(text_words, begin + 8, length - 8, live)
+        separator = live & (length == 1) & (low == 0xFF)
+        searched = live & (length <= longest) & (separator == 0)
 
-    hashes = mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), low), high)
-    k = 16
-    while k < most:
-        rest = load_word(text_words, begin + k, length - k, searched)
-        hashes = tl.where(length > k, mix(hashes, rest), hashes)
-        k += 8
+        hashes = mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), low), high)
+        found = tl.where(separator, _SEPARATOR, tl.full([TILE], _MISSED, tl.int32))
+        slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
+        while tl.max(searched.to(tl.int32), 0) > 0:
+            # What is read again and again stays in the L2 cache while the text streams through it.
+            place = slots + slot * 4
+            entry = tl.load(place + 2, mask=searched, other=-1, eviction_policy="evict_last")
+            same = searched & ((entry >> 32) == length)
+            same = same & (tl.load(place, mask=same, other=0).to(tl.uint64, bitcast=True) == low)
+            same = same & (tl.load(place + 1, mask=same, other=0).to(tl.uint64, bitcast=True) == high)
+            longest_same = tl.max(tl.where(same, length, 0), 0)
+            if longest_same > 16:
+                rest_place = tl.load(place + 3, mask=same, other=0)
+                k = 16
+                while k < longest_same:
+                    more = same & (length > k)
+                    rest = load_word(text_words, begin + k, length - k, more)
+                    entry_rest = tl.load(rests + rest_place + (k - 16) // 8, mask=more, other=0)
+                    same = same & ((more == 0) | (entry_rest.to(tl.uint64, bitcast=True) == rest))
+                    k += 8
+            found = tl.where(same, (entry & 0x7FFFFFFF).to(tl.int32), found)
+            searched = searched & (same == 0) & (entry != -1)
+            slot = (slot + 1) & last_slot
+        tl.store(word_ids + word, found, mask=live)
 
-    found = tl.where(separator, _SEPARATOR, tl.full([TILE], _MISSED, tl.int32))
-    slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
-    while tl.max(searched.to(tl.int32), 0) > 0:
-        place = slots + slot * 4
-        entry = tl.load(place + 2, mask=searched, other=-1)
-        same = searched & ((entry >> 32) == length)
-        same = same & (tl.load(place, mask=same, other=0).to(tl.uint64, bitcast=True) == low)
-        same = same & (tl.load(place + 1, mask=same, other=0).to(tl.uint64, bitcast=True) == high)
-        longest_same = tl.max(tl.where(same, length, 0), 0)
-        if longest_same > 16:
-            rest_place = tl.load(place + 3, mask=same, other=0)
-            k = 16
-            while k < longest_same:
-                more = same & (length > k)
-                rest = load_word(text_words, begin + k, length - k, more)
-                entry_rest = tl.load(rests + rest_place + (k - 16) // 8, mask=more, other=0)
-                same = same & ((more == 0) | (entry_rest.to(tl.uint64, bitcast=True) == rest))
-                k += 8
-        found = tl.where(same, (entry & 0x7FFFFFFF).to(tl.int32), found)
-        searched = searched & (same == 0) & (entry != -1)
-        slot = (slot + 1) & last_slot
-    tl.store(word_ids + word, found, mask=live)
-
-    miss = (live & (found == _MISSED)).to(tl.int32)
-    misses = tl.sum(miss, 0)
-    if misses > 0:
-        first = tl.atomic_add(missed_count, misses)
-        tl.store(missed + first + tl.cumsum(miss, 0) - 1, word, mask=miss > 0)
+        miss = (live & (found == _MISSED)).to(tl.int32)
+        misses = tl.sum(miss, 0)
+        if misses > 0:
+            first = tl.atomic_add(missed_count, misses)
+            tl.store(missed + first + tl.cumsum(miss, 0) - 1, word, mask=miss > 0)
 
 
 def lookup(
@@ -97,19 +98,24 @@ def lookup(
     missed: torch.Tensor,
     missed_count: torch.Tensor,
     *,
+    words: torch.Tensor | None = None,
     tile: int = TILE,
 ) -> None:
-    """Fills word_ids, missed and missed_count; the tensors are those of the module's docstring, on one device."""
-    words = len(word_starts) - 1
-    if words:
-        _lookup_kernel[(triton.cdiv(words, tile),)](
+    """Fills word_ids, missed and missed_count; the tensors are those of the module's docstring, on one device.
+
+    words: None where all of word_starts are words.
+    """
+    most = len(word_starts) - 1
+    if most:
+        words = counted(words, most, word_starts.device)
+        _lookup_kernel[grid_of(most, tile)](
             text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, len(slots) - 1, longest, tile
         )
 
 
 def variants() -> list[Variant]:
     """What `lookup` compiles with its usual tile."""
-    words = dict.fromkeys(("word_starts", "word_ids", "missed", "missed_count"), "*i32")
+    words = dict.fromkeys(("word_starts", "word_ids", "missed", "missed_count", "words"), "*i32")
     tables = dict.fromkeys(("text_words", "slots", "rests"), "*i64")
-    numbers = dict.fromkeys(("words", "last_slot", "longest"), "i32")
+    numbers = dict.fromkeys(("last_slot", "longest"), "i32")
     return [Variant(_lookup_kernel, {**words, **tables, **numbers}, {"TILE": TILE})]

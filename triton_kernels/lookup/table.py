@@ -19,6 +19,10 @@ class EntryTable:
     rests: npt.NDArray[np.int64]
     longest: int
 
+    @property
+    def nbytes(self) -> int:
+        return self.slots.nbytes + self.rests.nbytes
+
     @classmethod
     def of(cls, entries: Mapping[bytes, int]) -> EntryTable:
         """A table of entries, none of them empty."""
@@ -40,10 +44,8 @@ class EntryTable:
 
 
 def _hashes(keys: list[npt.NDArray[np.uint64]], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """Of the length and the first two words: few entries are longer and agree in these."""
     hashes = mixed(np.zeros(len(keys), np.uint64), lengths.astype(np.uint64))
-    for k in range(max(2, *map(len, keys))):
-        # The first two words count for every key, the others for those that have them.
-        has = np.array([k < 2 or k < len(key) for key in keys])
-        word = np.array([key[k] if k < len(key) else 0 for key in keys], dtype=np.uint64)
-        hashes = np.where(has, mixed(hashes, word), hashes)
+    for k in range(2):
+        hashes = mixed(hashes, np.array([key[k] if k < len(key) else 0 for key in keys], dtype=np.uint64))
     return hashes

@@ -1,4 +1,4 @@
-r"""BPE merges of words of up to 64 bytes: one row a word, all merges that may be done at once in one pass.
+r"""BPE merges of words of up to 256 bytes: one row a word, all merges that may be done at once in one pass.
 
 Let the row's tokens be t[0], t[1], ..., and pair i be (t[i], t[i + 1]) with rank, result, gate, left and right shield
 (see `table`). A pass merges pair i where
@@ -24,13 +24,15 @@ passes.
 |-------------|-------|-------------|----------------------------------------------------------------------|
 | text        | uint8 | [n]         |                                                                      |
 | word_starts | int32 | [words + 1] | bytes                                                                |
-| chosen      | int32 | [c]         | the numbers of the words to merge, none longer than `row` bytes      |
+| chosen      | int32 | [c]         | the numbers of words; those of up to `row` bytes, and more than      |
+|             |       |             | `least`, are merged                                                  |
+| count       | int32 | [1]         | how many are chosen; the tensor may have room for more               |
 | pairs       | int64 | [slots, 4]  | PairTable.slots                                                      |
 | byte_ids    | int32 | [256]       |                                                                      |
 | merged      | int32 | [n]         | ids of word w, from merged[word_starts[w]] on                        |
 | counts      | int32 | [words]     | how many; written for the chosen words only                          |
 
-Limits: rows of 16, 32 and 64 bytes; longer words are for `kernel_long`.
+Limits: rows of ROWS bytes; longer words are `set_aside` for `kernel_long`.
 """
 
 from __future__ import annotations
@@ -40,13 +42,17 @@ import triton
 import triton.language as tl
 
 from ..device_words import mix
+from ..grids import counted, grid_of
 from ..variant import Variant
 from .table import NO_MERGE
 
-ROWS = (16, 32, 64)
-# Tokens that one program holds, and its warps: so no version of Triton that was tried needs stack.
+ROWS = (16, 32, 64, 128, 256)
+# Words that a program merges at a time, and its warps: so no version of Triton that was tried needs stack. A warp holds
+# whole rows, as tokens are gathered along them: with more warps than rows, several would hold the same.
+WORDS = {16: 16, 32: 8, 64: 4, 128: 1, 256: 1}
+WARPS = {16: 2, 32: 4, 64: 4, 128: 1, 256: 1}
+# The tokens of most of these, by which callers scale them.
 TILE = 256
-WARPS = {16: 4, 32: 8, 64: 4}
 
 _NO_MERGE = tl.constexpr(NO_MERGE)
 
@@ -81,67 +87,90 @@ def load_pairs(pairs, last_slot, left, right, wanted):
     )
 
 
-@triton.jit(do_not_specialize=["count", "last_slot"])
+@triton.jit(do_not_specialize=["last_slot", "least"], do_not_specialize_on_alignment=["chosen_count"])
 def _merge_kernel(
     text,
     word_starts,
     chosen,
+    chosen_count,
     pairs,
     byte_ids,
     merged,
     counts,
-    count,
     last_slot,
+    least,
     WORDS: tl.constexpr,
     ROW: tl.constexpr,
 ):
-    number = tl.program_id(0) * WORDS + tl.arange(0, WORDS)
-    live = number < count
-    word = tl.load(chosen + number, mask=live, other=0)
-    begin = tl.load(word_starts + word, mask=live, other=0)
-    length = tl.where(live, tl.load(word_starts + word + 1, mask=live, other=0) - begin, 0)[:, None]
-    place = tl.arange(0, ROW)[None, :] + tl.full([WORDS, ROW], 0, tl.int32)
-    alive = place < length
-    byte = tl.load(text + begin[:, None] + place, mask=alive, other=0).to(tl.int32)
-    token = tl.load(byte_ids + byte)
-    after = place + 1
-    before = place - 1
-    going = tl.max(length) > 1
-    while going:
-        next_place = tl.minimum(after, ROW - 1)
-        previous_place = tl.maximum(before, 0)
-        paired = alive & (after < length)
-        value, result, left, right = load_pairs(pairs, last_slot, token, tl.gather(token, next_place, 1), paired)
-        rank = value >> 1
-        gated = (value & 1) > 0
-        mergeable = paired & (rank < _NO_MERGE)
-        least_rank = tl.min(tl.where(mergeable, rank, _NO_MERGE), 1)[:, None]
-        least = mergeable & gated & (rank == least_rank)
-        # Every second one of a run of overlapping pairs: counted from the last token that begins none of them.
-        order = tl.cumsum(alive.to(tl.int32), 1)
-        outside = tl.associative_scan(tl.where(alive & (least == 0), order, 0), 1, _greater)
-        least = least & (((order - outside) & 1) == 1)
-        left_before = tl.where(before >= 0, tl.gather(left, previous_place, 1), _NO_MERGE)
-        right_after = tl.where(after < length, tl.gather(right, next_place, 1), _NO_MERGE)
-        qualified = mergeable & gated & (rank < left_before) & (rank <= right_after)
-        merging = qualified | least
-        alone = tl.max(merging.to(tl.int32), 1)[:, None] == 0
-        leftmost = tl.min(tl.where(mergeable & (rank == least_rank), place, ROW), 1)[:, None]
-        merging = merging | (alone & (place == leftmost))
+    count = tl.load(chosen_count)
+    for tile in range(tl.program_id(0), tl.cdiv(count, WORDS), tl.num_programs(0)):
+        number = tile * WORDS + tl.arange(0, WORDS)
+        live = number < count
+        word = tl.load(chosen + number, mask=live, other=0)
+        begin = tl.load(word_starts + word, mask=live, other=0)
+        bytes_of_word = tl.load(word_starts + word + 1, mask=live, other=0) - begin
+        live = live & (bytes_of_word > least) & (bytes_of_word <= ROW)
+        length = tl.where(live, bytes_of_word, 0)[:, None]
+        place = tl.arange(0, ROW)[None, :] + tl.full([WORDS, ROW], 0, tl.int32)
+        alive = place < length
+        byte = tl.load(text + begin[:, None] + place, mask=alive, other=0).to(tl.int32)
+        token = tl.load(byte_ids + byte)
+        after = place + 1
+        before = place - 1
+        going = tl.max(length) > 1
+        while going:
+            next_place = tl.minimum(after, ROW - 1)
+            previous_place = tl.maximum(before, 0)
+            paired = alive & (after < length)
+            value, result, left, right = load_pairs(pairs, last_slot, token, tl.gather(token, next_place, 1), paired)
+            rank = value >> 1
+            gated = (value & 1) > 0
+            mergeable = paired & (rank < _NO_MERGE)
+            least_rank = tl.min(tl.where(mergeable, rank, _NO_MERGE), 1)[:, None]
+            of_least = mergeable & gated & (rank == least_rank)
+            # Every second one of a run of overlapping pairs: counted from the last token that begins none of them.
+            order = tl.cumsum(alive.to(tl.int32), 1)
+            outside = tl.associative_scan(tl.where(alive & (of_least == 0), order, 0), 1, _greater)
+            of_least = of_least & (((order - outside) & 1) == 1)
+            left_before = tl.where(before >= 0, tl.gather(left, previous_place, 1), _NO_MERGE)
+            right_after = tl.where(after < length, tl.gather(right, next_place, 1), _NO_MERGE)
+            qualified = mergeable & gated & (rank < left_before) & (rank <= right_after)
+            merging = qualified | of_least
+            alone = tl.max(merging.to(tl.int32), 1)[:, None] == 0
+            leftmost = tl.min(tl.where(mergeable & (rank == least_rank), place, ROW), 1)[:, None]
+            merging = merging | (alone & (place == leftmost))
 
-        merging_flag = merging.to(tl.int32)
-        # A token whose left neighbour merges is its right part, and gone.
-        gone = alive & (before >= 0) & (tl.gather(merging_flag, previous_place, 1) > 0)
-        gone_flag = gone.to(tl.int32)
-        token = tl.where(merging, result, token)
-        new_before = tl.where(tl.gather(gone_flag, previous_place, 1) > 0, tl.gather(before, previous_place, 1), before)
-        after = tl.where(merging, tl.gather(after, next_place, 1), after)
-        before = tl.where(before >= 0, new_before, before)
-        alive = alive & (gone == 0)
-        going = tl.max(merging_flag) > 0
-    kept = alive.to(tl.int32)
-    tl.store(merged + begin[:, None] + tl.cumsum(kept, 1) - 1, token, mask=alive)
-    tl.store(counts + word, tl.sum(kept, 1), mask=live)
+            merging_flag = merging.to(tl.int32)
+            # A token whose left neighbour merges is its right part, and gone.
+            gone = alive & (before >= 0) & (tl.gather(merging_flag, previous_place, 1) > 0)
+            gone_flag = gone.to(tl.int32)
+            token = tl.where(merging, result, token)
+            before_gone = tl.gather(gone_flag, previous_place, 1) > 0
+            new_before = tl.where(before_gone, tl.gather(before, previous_place, 1), before)
+            after = tl.where(merging, tl.gather(after, next_place, 1), after)
+            before = tl.where(before >= 0, new_before, before)
+            alive = alive & (gone == 0)
+            going = tl.max(merging_flag) > 0
+        kept = alive.to(tl.int32)
+        tl.store(merged + begin[:, None] + tl.cumsum(kept, 1) - 1, token, mask=alive)
+        tl.store(counts + word, tl.sum(kept, 1), mask=live)
+
+
+@triton.jit(do_not_specialize=["most"], do_not_specialize_on_alignment=["chosen_count", "aside_count"])
+def _set_aside_kernel(word_starts, chosen, chosen_count, counts, aside, aside_count, most, TILE: tl.constexpr):
+    count = tl.load(chosen_count)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        number = tile * TILE + tl.arange(0, TILE)
+        live = number < count
+        word = tl.load(chosen + number, mask=live, other=0)
+        begin = tl.load(word_starts + word, mask=live, other=0)
+        longer = live & (tl.load(word_starts + word + 1, mask=live, other=0) - begin > most)
+        tl.store(counts + word, 0, mask=longer)
+        flags = longer.to(tl.int32)
+        how_many = tl.sum(flags, 0)
+        if how_many > 0:
+            place = tl.atomic_add(aside_count, how_many) + tl.cumsum(flags, 0) - 1
+            tl.store(aside + place, word, mask=longer)
 
 
 def merge(
@@ -154,31 +183,60 @@ def merge(
     counts: torch.Tensor,
     *,
     row: int,
+    least: int = -1,
+    count: torch.Tensor | None = None,
     tile: int = TILE,
 ) -> None:
-    """Fills merged and counts; the tensors are those of the module's docstring, on one device."""
+    """Fills merged and counts; the tensors are those of the module's docstring, on one device.
+
+    count: None where all of `chosen` are.
+    """
     if row not in ROWS:
         raise ValueError(f"rows have {ROWS} bytes, not {row}")
     if len(chosen):
-        words = max(1, tile // row)
-        _merge_kernel[(triton.cdiv(len(chosen), words),)](
+        words = max(1, WORDS[row] * tile // TILE)
+        _merge_kernel[grid_of(len(chosen), words)](
             text,
             word_starts,
             chosen,
+            counted(count, len(chosen), chosen.device),
             pairs,
             byte_ids,
             merged,
             counts,
-            len(chosen),
             len(pairs) - 1,
+            least,
             words,
             row,
             num_warps=WARPS[row],
         )
 
 
+def set_aside(
+    word_starts: torch.Tensor,
+    chosen: torch.Tensor,
+    count: torch.Tensor,
+    counts: torch.Tensor,
+    aside: torch.Tensor,
+    aside_count: torch.Tensor,
+    *,
+    most: int = ROWS[-1],
+    tile: int = TILE,
+) -> None:
+    """The chosen words of more than `most` bytes: into `aside`, int32 [as many as there may be], with counts of 0.
+
+    aside_count: int32 [1], how many; 0 before.
+    """
+    if len(chosen):
+        _set_aside_kernel[grid_of(len(chosen), tile)](
+            word_starts, chosen, count, counts, aside, aside_count, most, tile
+        )
+
+
 def variants() -> list[Variant]:
-    """What `merge` compiles with its usual tile."""
-    arrays = dict.fromkeys(("word_starts", "chosen", "byte_ids", "merged", "counts"), "*i32")
-    types = {**arrays, "text": "*u8", "pairs": "*i64", "count": "i32", "last_slot": "i32"}
-    return [Variant(_merge_kernel, types, {"WORDS": TILE // row, "ROW": row}, WARPS[row]) for row in ROWS]
+    """What `merge` and `set_aside` compile with their usual tiles."""
+    words = ("word_starts", "chosen", "chosen_count", "byte_ids", "merged", "counts", "aside", "aside_count")
+    types = {**dict.fromkeys(words, "*i32"), "text": "*u8", "pairs": "*i64"}
+    types |= dict.fromkeys(("last_slot", "least", "most"), "i32")
+    rows = [Variant(_merge_kernel, types, {"WORDS": WORDS[row], "ROW": row}, WARPS[row]) for row in ROWS]
+    return [*rows, Variant(_set_aside_kernel, types, {"TILE": TILE})]

@@ -23,13 +23,17 @@ order.
 | key_ids     | int32 | [slots, 32]      |                                                                       |
 | missed      | int32 | [m]              | the numbers of the words to look up                                   |
 | word_ids    | int32 | [words]          | FIRST_SLOT - slot for a word with a slot; others are left as they are |
-| lists       | int32 | [4, l]           | words to merge, of up to 16, 32, 64 and more bytes, in any order;     |
-|             |       |                  | l: m or more                                                          |
+| lists       | int32 | 4 times [<= m]   | words to merge, of up to 16, 32, 64 and more bytes, in any order      |
 | list_counts | int32 | [5]              | how many; and how many slots were claimed; 0 before                   |
+
+How many words are missed, and how many chosen, may be known on the device only (see `grids`). Each list needs room for
+all missed words of its lengths: of n bytes of text, n // 2, n // 17, n // 33 and n // 65 words at most where every word
+of one byte is an entry.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -37,6 +41,7 @@ import triton
 import triton.language as tl
 
 from ..device_words import load_word, mix
+from ..grids import counted, grid_of
 from ..variant import Variant
 
 KEY_BYTES = 32
@@ -85,104 +90,112 @@ class WordCache:
         self.states.zero_()
 
 
-@triton.jit(do_not_specialize=["count", "last_slot", "list_size"])
+@triton.jit(do_not_specialize=["last_slot"], do_not_specialize_on_alignment=["missed_count", "list_counts"])
 def _claim_kernel(
     text_words,
     word_starts,
     states,
     keys,
     missed,
+    missed_count,
     word_ids,
-    lists,
+    list_16,
+    list_32,
+    list_64,
+    list_longer,
     list_counts,
-    count,
     last_slot,
-    list_size,
     PROBES: tl.constexpr,
     TILE: tl.constexpr,
 ):
     lane = tl.arange(0, TILE)
-    number = tl.program_id(0) * TILE + lane
-    live = number < count
-    word = tl.load(missed + number, mask=live, other=0)
-    begin = tl.load(word_starts + word, mask=live, other=0)
-    length = tl.load(word_starts + word + 1, mask=live, other=0) - begin
-    searching = live & (length <= _KEY_BYTES)
-    first = load_word(text_words, begin, length, searching)
-    second = load_word(text_words, begin + 8, length - 8, searching)
-    third = load_word(text_words, begin + 16, length - 16, searching)
-    fourth = load_word(text_words, begin + 24, length - 24, searching)
-    hashes = mix(mix(mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), first), second), third), fourth)
-    slot = (hashes & last_slot.to(tl.uint64)).to(tl.int32)
-    found = tl.full([TILE], -1, tl.int32)
-    claimed = live & (length < 0)
-    for _ in range(PROBES):
-        if tl.max(searching.to(tl.int32), 0) > 0:
-            state = tl.load(states + slot, mask=searching, other=1)
-            free = searching & (state == 0)
-            if tl.max(free.to(tl.int32), 0) > 0:
-                # Lanes that want nothing compare with a value that is never there.
-                before = tl.atomic_cas(
-                    states + tl.where(free, slot, last_slot + 1 + lane),
-                    tl.where(free, 0, 1),
-                    tl.where(free, -1 - word, 0),
-                )
-                state = tl.where(free, before, state)
-            mine = free & (state == 0)
-            other = searching & (state < 0)
-            owner = tl.where(other, -1 - state, 0)
-            owner_begin = tl.load(word_starts + owner, mask=other, other=0)
-            owner_length = tl.load(word_starts + owner + 1, mask=other, other=0) - owner_begin
-            same_owner = other & (owner_length == length)
-            held = searching & (state > 0) & (state == length)
-            equal = same_owner | held
-            for part in tl.static_range(4):
-                wanted = first if part == 0 else second if part == 1 else third if part == 2 else fourth
-                of_owner = load_word(text_words, owner_begin + 8 * part, owner_length - 8 * part, same_owner)
-                of_slot = tl.load(keys + slot.to(tl.int64) * 4 + part, mask=held, other=0).to(tl.uint64, bitcast=True)
-                equal = equal & (tl.where(held, of_slot, of_owner) == wanted)
-            found = tl.where(mine | equal, slot, found)
-            claimed = claimed | mine
-            searching = searching & ((mine | equal) == 0)
-            slot = (slot + 1) & last_slot
-    tl.store(word_ids + word, -found + _FIRST_SLOT, mask=live & (found >= 0))
+    count = tl.load(missed_count)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        number = tile * TILE + lane
+        live = number < count
+        word = tl.load(missed + number, mask=live, other=0)
+        begin = tl.load(word_starts + word, mask=live, other=0)
+        length = tl.load(word_starts + word + 1, mask=live, other=0) - begin
+        searching = live & (length <= _KEY_BYTES)
+        first = load_word(text_words, begin, length, searching)
+        second = load_word(text_words, begin + 8, length - 8, searching)
+        third = load_word(text_words, begin + 16, length - 16, searching)
+        fourth = load_word(text_words, begin + 24, length - 24, searching)
+        hashes = mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), first)
+        hashes = mix(mix(mix(hashes, second), third), fourth)
+        slot = (hashes & last_slot.to(tl.uint64)).to(tl.int32)
+        found = tl.full([TILE], -1, tl.int32)
+        claimed = live & (length < 0)
+        for _ in range(PROBES):
+            if tl.max(searching.to(tl.int32), 0) > 0:
+                state = tl.load(states + slot, mask=searching, other=1)
+                free = searching & (state == 0)
+                if tl.max(free.to(tl.int32), 0) > 0:
+                    # Lanes that want nothing compare with a value that is never there.
+                    before = tl.atomic_cas(
+                        states + tl.where(free, slot, last_slot + 1 + lane),
+                        tl.where(free, 0, 1),
+                        tl.where(free, -1 - word, 0),
+                    )
+                    state = tl.where(free, before, state)
+                mine = free & (state == 0)
+                other = searching & (state < 0)
+                owner = tl.where(other, -1 - state, 0)
+                owner_begin = tl.load(word_starts + owner, mask=other, other=0)
+                owner_length = tl.load(word_starts + owner + 1, mask=other, other=0) - owner_begin
+                same_owner = other & (owner_length == length)
+                held = searching & (state > 0) & (state == length)
+                equal = same_owner | held
+                for part in tl.static_range(4):
+                    wanted = first if part == 0 else second if part == 1 else third if part == 2 else fourth
+                    of_owner = load_word(text_words, owner_begin + 8 * part, owner_length - 8 * part, same_owner)
+                    of_slot = tl.load(keys + slot.to(tl.int64) * 4 + part, mask=held, other=0)
+                    equal = equal & (tl.where(held, of_slot.to(tl.uint64, bitcast=True), of_owner) == wanted)
+                found = tl.where(mine | equal, slot, found)
+                claimed = claimed | mine
+                searching = searching & ((mine | equal) == 0)
+                slot = (slot + 1) & last_slot
+        tl.store(word_ids + word, -found + _FIRST_SLOT, mask=live & (found >= 0))
 
-    merging = live & (claimed | (found < 0))
-    size = tl.where(length <= 16, 0, tl.where(length <= 32, 1, tl.where(length <= 64, 2, 3)))
-    for which in tl.static_range(4):
-        listed = (merging & (size == which)).to(tl.int32)
-        how_many = tl.sum(listed, 0)
-        if how_many > 0:
-            place = tl.atomic_add(list_counts + which, how_many) + tl.cumsum(listed, 0) - 1
-            tl.store(lists + which * list_size.to(tl.int64) + place, word, mask=listed > 0)
-    claims = tl.sum(claimed.to(tl.int32), 0)
-    if claims > 0:
-        tl.atomic_add(list_counts + 4, claims)
+        merging = live & (claimed | (found < 0))
+        size = tl.where(length <= 16, 0, tl.where(length <= 32, 1, tl.where(length <= 64, 2, 3)))
+        for which in tl.static_range(4):
+            listed = (merging & (size == which)).to(tl.int32)
+            how_many = tl.sum(listed, 0)
+            if how_many > 0:
+                place = tl.atomic_add(list_counts + which, how_many) + tl.cumsum(listed, 0) - 1
+                words = list_16 if which == 0 else list_32 if which == 1 else list_64 if which == 2 else list_longer
+                tl.store(words + place, word, mask=listed > 0)
+        claims = tl.sum(claimed.to(tl.int32), 0)
+        if claims > 0:
+            tl.atomic_add(list_counts + 4, claims)
 
 
-@triton.jit(do_not_specialize=["count"])
+@triton.jit(do_not_specialize_on_alignment=["chosen_count"])
 def _keep_kernel(
-    text_words, word_starts, word_ids, merged, counts, chosen, states, keys, key_counts, key_ids, count,
+    text_words, word_starts, word_ids, merged, counts, chosen, chosen_count, states, keys, key_counts, key_ids,
     KEY_BYTES: tl.constexpr, TILE: tl.constexpr
 ):  # fmt: skip
-    number = tl.program_id(0) * TILE + tl.arange(0, TILE)
-    live = number < count
-    word = tl.load(chosen + number, mask=live, other=0)
-    word_id = tl.load(word_ids + word, mask=live, other=0)
-    claimed = live & (word_id <= _FIRST_SLOT)
-    slot = tl.where(claimed, -word_id + _FIRST_SLOT, 0)
-    begin = tl.load(word_starts + word, mask=claimed, other=0)
-    length = tl.load(word_starts + word + 1, mask=claimed, other=0) - begin
-    for part in tl.static_range(4):
-        key = load_word(text_words, begin + 8 * part, length - 8 * part, claimed).to(tl.int64, bitcast=True)
-        tl.store(keys + slot.to(tl.int64) * 4 + part, key, mask=claimed)
-    ids = tl.load(counts + word, mask=claimed, other=0)
-    tl.store(key_counts + slot, ids, mask=claimed)
-    place = tl.arange(0, KEY_BYTES)[None, :]
-    copied = claimed[:, None] & (place < ids[:, None])
-    token = tl.load(merged + begin[:, None] + place, mask=copied, other=0)
-    tl.store(key_ids + slot.to(tl.int64)[:, None] * KEY_BYTES + place, token, mask=copied)
-    tl.store(states + slot, length, mask=claimed)
+    count = tl.load(chosen_count)
+    for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
+        number = tile * TILE + tl.arange(0, TILE)
+        live = number < count
+        word = tl.load(chosen + number, mask=live, other=0)
+        word_id = tl.load(word_ids + word, mask=live, other=0)
+        claimed = live & (word_id <= _FIRST_SLOT)
+        slot = tl.where(claimed, -word_id + _FIRST_SLOT, 0)
+        begin = tl.load(word_starts + word, mask=claimed, other=0)
+        length = tl.load(word_starts + word + 1, mask=claimed, other=0) - begin
+        for part in tl.static_range(4):
+            key = load_word(text_words, begin + 8 * part, length - 8 * part, claimed).to(tl.int64, bitcast=True)
+            tl.store(keys + slot.to(tl.int64) * 4 + part, key, mask=claimed)
+        ids = tl.load(counts + word, mask=claimed, other=0)
+        tl.store(key_counts + slot, ids, mask=claimed)
+        place = tl.arange(0, KEY_BYTES)[None, :]
+        copied = claimed[:, None] & (place < ids[:, None])
+        token = tl.load(merged + begin[:, None] + place, mask=copied, other=0)
+        tl.store(key_ids + slot.to(tl.int64)[:, None] * KEY_BYTES + place, token, mask=copied)
+        tl.store(states + slot, length, mask=claimed)
 
 
 def claim(
@@ -191,30 +204,35 @@ def claim(
     missed: torch.Tensor,
     cache: WordCache,
     word_ids: torch.Tensor,
-    lists: torch.Tensor,
+    lists: Sequence[torch.Tensor] | torch.Tensor,
     list_counts: torch.Tensor,
     *,
+    missed_count: torch.Tensor | None = None,
     tile: int = TILE,
 ) -> None:
     """Fills word_ids, lists and list_counts, and claims slots; the tensors are those of the module's docstring.
 
-    Every claim must be followed by `keep` with the merged ids, or by `clear`. tile: at most the cache's most_tile.
+    Every claim must be followed by `keep` with the merged ids, or by `clear`. missed_count: int32 [1]; None where all
+    of `missed` are. tile: at most the cache's most_tile.
     """
     if tile > len(cache.states) - cache.slots:
         raise ValueError(f"a tile of {tile} words; the cache has room for {len(cache.states) - cache.slots}")
     if len(missed):
-        _claim_kernel[(triton.cdiv(len(missed), tile),)](
+        list_16, list_32, list_64, list_longer = lists
+        _claim_kernel[grid_of(len(missed), tile)](
             text_words,
             word_starts,
             cache.states,
             cache.keys,
             missed,
+            counted(missed_count, len(missed), missed.device),
             word_ids,
-            lists,
+            list_16,
+            list_32,
+            list_64,
+            list_longer,
             list_counts,
-            len(missed),
             cache.slots - 1,
-            lists.shape[1],
             PROBES,
             tile,
             num_warps=WARPS,
@@ -230,22 +248,26 @@ def keep(
     chosen: torch.Tensor,
     cache: WordCache,
     *,
+    chosen_count: torch.Tensor | None = None,
     tile: int = KEEP_TILE,
 ) -> None:
-    """Writes the ids of those of the words `chosen` that have claimed a slot; merged, counts: as in `merge.kernel`."""
+    """Writes the ids of those of the words `chosen` that have claimed a slot; merged, counts: as in `merge.kernel`.
+
+    chosen_count: int32 [1]; None where all of `chosen` are.
+    """
     if len(chosen):
-        _keep_kernel[(triton.cdiv(len(chosen), tile),)](
+        _keep_kernel[grid_of(len(chosen), tile)](
             text_words,
             word_starts,
             word_ids,
             merged,
             counts,
             chosen,
+            counted(chosen_count, len(chosen), chosen.device),
             cache.states,
             cache.keys,
             cache.key_counts,
             cache.key_ids,
-            len(chosen),
             KEY_BYTES,
             tile,
         )
@@ -253,9 +275,10 @@ def keep(
 
 def variants() -> list[Variant]:
     """What `claim` and `keep` compile with their usual tiles."""
-    words = ("word_starts", "missed", "word_ids", "lists", "list_counts", "merged", "counts", "chosen")
-    arrays = dict.fromkeys((*words, "states", "key_counts", "key_ids"), "*i32")
-    types = {**arrays, "text_words": "*i64", "keys": "*i64", "count": "i32", "last_slot": "i32", "list_size": "i32"}
+    words = ("word_starts", "missed", "missed_count", "word_ids", "merged", "counts", "chosen", "chosen_count")
+    lists = ("list_16", "list_32", "list_64", "list_longer", "list_counts")
+    arrays = dict.fromkeys((*words, *lists, "states", "key_counts", "key_ids"), "*i32")
+    types = {**arrays, "text_words": "*i64", "keys": "*i64", "last_slot": "i32"}
     return [
         Variant(_claim_kernel, types, {"PROBES": PROBES, "TILE": TILE}, WARPS),
         Variant(_keep_kernel, types, {"KEY_BYTES": KEY_BYTES, "TILE": KEEP_TILE}),

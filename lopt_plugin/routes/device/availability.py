@@ -19,7 +19,7 @@ def interpreted() -> bool:
 def device_in_use() -> bool:
     """Whether this process computes on CUDA already. Imports and starts nothing: a fork would not survive it."""
     torch = sys.modules.get("torch")
-    return torch is not None and bool(torch.cuda.is_available() and torch.cuda.is_initialized())
+    return torch is not None and bool(torch.cuda.is_initialized() and torch.cuda.is_available())
 
 
 def find_device(wanted: Any = None) -> Any:
@@ -46,6 +46,18 @@ def find_device(wanted: Any = None) -> Any:
     if torch.cuda.get_device_capability(device) < (7, 5):
         raise DeviceUnavailableError(f"{device} is older than compute capability 7.5")
     return device
+
+
+def device_name(device: Any) -> str:
+    """What is computed on, with the processors beside it and the versions, for what was measured on both."""
+    import torch
+    import triton
+
+    from ... import __version__
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "Triton's interpreter"
+    versions = f"lopt_plugin {__version__}, torch {torch.__version__}, triton {triton.__version__}"
+    return f"{name}; {os.cpu_count()} processors; {versions}"
 
 
 def numbered(device: str) -> str:

@@ -1,118 +1,281 @@
-"""One batch through the kernels: copied to the device, split into words, made ids."""
+"""Batches through the kernels: packed and copied to the device, split into words, made ids, and copied back."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ...triton_kernels.boundaries import kernel as boundaries
-from ...triton_kernels.classify import kernel as classify
-from ...triton_kernels.compact import kernel as compact
+from ...triton_kernels import batch as device_batch
+from ...triton_kernels import text_to_words
+from ...triton_kernels.batch import ASIDE, CLAIMED, COUNTERS, ID_COUNT, SIZES, WORD_COUNT, Batch, Scratch, bucket_of
 from ...triton_kernels.device_words import PADDING
-from ...triton_kernels.limits import TILE
-from ...triton_kernels.words_to_ids import Separators, Tables, WordsToIds
-from ...triton_kernels.workspace import Workspace
+from ...triton_kernels.limits import MASK_TILE
+from ...triton_kernels.words_to_ids import Tables, WordsToIds
+from .graphs import Graphs
 from .packing import Layout
+from .streams import LANES, Streams, streams_of
 from .tables import HostTables
 
 Pack = Callable[[list[str], npt.NDArray[np.uint8]], npt.NDArray[np.int64]]
 
+# Ids that are fetched with a batch's counters, before it is known how many there are: a share of its bytes, a tenth
+# more than the largest share of the batches before. What is missing is fetched behind them.
+_FIRST_SHARE = 0.4
+_SPARE = 1.1
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A batch on its way. rows: how many; expected: ids that are fetched before it is known how many there are.
+
+    scratch: that of its kernels, which stays as they left it until another batch is launched.
+    """
+
+    lane: int
+    bucket: int
+    scratch: Scratch
+    text_bytes: int
+    rows: int
+    expected: int
+
 
 class DeviceBatch:
-    """Tables, buffers and word cache of one vocabulary on one device. Used by one batch at a time.
+    """Tables, buffers and word cache of one vocabulary on one device.
+
+    A batch is sent, launched and finished, in this order; another one may be sent, not launched, while it is computed.
+    After an exception, `discard` what is under way. Used by one thread at a time, within `entered`.
 
     pack: `NativeRoute.pack`.
-    observe: called with a stage's name when its kernels are launched; for who measures.
+    observe: called with a stage's name when its kernels are launched, which are not recorded then; for who measures.
     """
 
     def __init__(
         self, tables: HostTables, pack: Pack, device: torch.device, cache_slots: int, tile_factor: int
     ) -> None:
         self.device = device
+        self.observe: Callable[[str], None] | None = None
+        self.graphs = Graphs(enabled=device.type == "cuda")
         self._pack = pack
-        self.observe: Callable[[str], None] = _nothing
         self._pattern = tables.pattern
-        self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
-        self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
-        self._workspace = Workspace(device)
-        self._words_to_ids = WordsToIds(
-            Tables.on(device, tables.entries, tables.pairs), self._workspace, cache_slots, tile_factor
-        )
-        self._tile = tile_factor * TILE
-        self._staging = torch.empty(0, dtype=torch.int64)
+        self._tile = tile_factor * MASK_TILE
+        self._share = _FIRST_SHARE
+        self._under_way: set[int] = set()
+        with self.entered():
+            self._streams: Streams = streams_of(device)
+            with self._streams.allocating():
+                self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
+                self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
+                on_device = Tables.on(device, tables.entries, tables.pairs)
+                self._words = WordsToIds(on_device, device, cache_slots, tile_factor)
+        self._lanes = [_Lane(self._streams) for _ in range(LANES)]
+        self._scratch: Scratch | None = None
 
-    def encode(self, layout: Layout) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids, int32 [n], and row offsets, int64 [rows + 1], on the device, when they are there.
+    def entered(self) -> contextlib.AbstractContextManager[Any]:
+        """Makes the device the current one."""
+        return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
+
+    def encode(self, layout: Layout, *, on_host: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+        """One batch from beginning to end; see `finish`."""
+        with self.entered():
+            try:
+                sent = self.send(layout)
+                self.launch(sent, on_host=on_host)
+                return self.finish(sent, on_host=on_host)
+            except BaseException:
+                self.discard()
+                raise
+
+    def send(self, layout: Layout) -> Sent:
+        """Packs a batch and copies it to the device.
 
         Raises CannotEncodeError for a lone surrogate, before anything is done on the device.
         """
-        with torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext():
-            try:
-                return self._encode(layout)
-            finally:
-                # The next batch, on whatever stream, uses the same buffers; so does whoever gets them when a batch
-                # that has failed half-way gives them back.
-                if self.device.type == "cuda":
-                    torch.cuda.current_stream().synchronize()
+        number = next(lane for lane in range(LANES) if lane not in self._under_way)
+        lane = self._lanes[number]
+        staged = lane.room_for(layout.most_bytes())
+        offsets = self._pack(layout.pieces, staged)
+        text_bytes, separators, rows = int(offsets[-1]), len(layout.token_ids), len(layout.row_ends)
+        words = -(-(text_bytes + PADDING) // 8)
+        staged[text_bytes : 8 * words] = 0
+        self._observed("pack")
+        bucket = bucket_of(text_bytes, separators)
+        scratch = self._make_room(number, bucket)
+        batch = lane.batch(bucket)
+        sizes, positions, token_ids, row_ends = lane.numbers(separators, rows)
+        sizes.numpy()[:] = text_bytes, separators, rows
+        np.subtract(offsets[1:], 1, out=positions.numpy(), casting="unsafe")
+        token_ids.numpy()[:] = layout.token_ids
+        row_ends.numpy()[:] = layout.row_ends
+        self._under_way.add(number)
+        copies = [
+            (batch.text_words[:words], lane.staging[:words]),
+            (batch.sizes, sizes),
+            (batch.positions[:separators], positions),
+            (batch.token_ids[:separators], token_ids),
+            (batch.row_ends[:rows], row_ends),
+        ]
+        self._streams.send(number, copies)
+        self._observed("copy")
+        expected = min(int(self._share * text_bytes) + 64, bucket, len(lane.ids))
+        return Sent(number, bucket, scratch, text_bytes, rows, expected)
 
-    def _encode(self, layout: Layout) -> tuple[torch.Tensor, torch.Tensor]:
-        text_words, ends = self._upload(layout)
-        text_bytes = int(ends[-1]) if len(ends) else 0
-        text = text_words.view(torch.uint8)[:text_bytes]
-        self.observe("copy")
-        word_starts = self._word_starts(text)
-        positions = (ends - 1).astype(np.int32)
-        separators = Separators(*(self._sent(a) for a in (positions, layout.token_ids, layout.row_ends)))
-        return self._words_to_ids(text_words, text_bytes, word_starts, separators, self.observe)
+    def launch(self, sent: Sent, *, on_host: bool) -> None:
+        """Starts the kernels, and the way back of the results where they are wanted `on_host`. The host goes on."""
+        lane = self._lanes[sent.lane]
+        batch, scratch = lane.batch(sent.bucket), sent.scratch
 
-    def _word_starts(self, text: torch.Tensor) -> torch.Tensor:
-        count, take = len(text), self._workspace.take
-        classes, starts = take("classes", count, torch.uint8), take("starts", count, torch.uint8)
-        tile = self._tile
-        scratch_size = max(boundaries.scratch_size(count, tile), compact.scratch_size(count, tile))
-        scratch = take("scratch", scratch_size, torch.int32)
-        classify.classify(text, self._pages, self._cells, classes, tile)
-        self.observe("classify")
-        boundaries.boundaries(text, classes, self._pattern, starts, scratch, tile)
-        self.observe("boundaries")
-        word_starts, word_count = take("word_starts", count + 1, torch.int32), take("word_count", 1, torch.int32)
-        compact.compact(starts, word_starts, word_count, scratch, tile)
-        self.observe("compact")
-        return word_starts[: int(word_count) + 1]
+        def start() -> None:
+            self._words.make_room()
+            if self.observe is None:
+                self.graphs.run((sent.bucket, sent.lane), lambda: self._compute(batch, scratch))
+            else:
+                self._compute(batch, scratch)
+
+        self._streams.launch(sent.lane, start, [(lane.counters, batch.counters)])
+        if on_host:
+            self._streams.fetch(sent.lane, self._results(sent, 0, sent.expected))
+
+    def finish(self, sent: Sent, *, on_host: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """Ids, int32 [n], and row offsets, int64 [rows + 1], when they are there, in memory of their own.
+
+        On the host where `launch` was told so, else on the device, for its current stream.
+        Raises UnfinishedMergesError, and what went wrong on the device.
+        """
+        lane = self._lanes[sent.lane]
+        batch = lane.batch(sent.bucket)
+        self._streams.wait(sent.lane)
+        expected = sent.expected
+        aside = int(lane.counters[ASIDE])
+        self._words.claimed(int(lane.counters[CLAIMED]))
+        if aside:
+            work = functools.partial(self._words.merge_aside, batch, sent.scratch, aside)
+            self._streams.launch(sent.lane, work, [(lane.counters, batch.counters)])
+            self._streams.wait(sent.lane)
+            expected = 0
+        ids = int(lane.counters[ID_COUNT])
+        self._share = max(self._share, _SPARE * ids / sent.text_bytes)
+        if on_host and ids <= len(lane.ids):
+            if ids > expected:
+                self._streams.fetch(sent.lane, self._results(sent, expected, ids))
+                self._streams.wait(sent.lane)
+            found = lane.ids[:ids].clone(), lane.row_offsets[: sent.rows + 1].clone()
+        elif on_host:
+            found = batch.ids[:ids].cpu(), batch.row_offsets[: sent.rows + 1].cpu()
+        else:
+            found = batch.ids[:ids].clone(), batch.row_offsets[: sent.rows + 1].clone()
+            self._streams.taken(sent.lane)
+        self._under_way.discard(sent.lane)
+        return found
+
+    def discard(self) -> None:
+        """Waits for what is under way and forgets it; words whose merges were not done leave the cache."""
+        self._under_way.clear()
+        self._streams.wait_for_all()
+        with self._streams.allocating():
+            self._words.empty_cache()
 
     def release(self) -> None:
         """Gives the memory of the buffers back and empties the cache."""
-        self._workspace.release()
-        self._staging = torch.empty(0, dtype=torch.int64)
+        self.discard()
+        self.graphs.clear()
+        self._scratch = None
+        self._lanes = [_Lane(self._streams) for _ in range(LANES)]
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
     def info(self) -> dict[str, Any]:
-        return {"workspace_bytes": self._workspace.bytes(), "cached_words": self._words_to_ids.cached_words}
+        buffers = sum(lane.bytes() for lane in self._lanes)
+        buffers += 0 if self._scratch is None else self._scratch.bytes()
+        return {
+            "workspace_bytes": buffers,
+            "table_bytes": {**self._words.tables.bytes(), "word_cache": self._words.cache.bytes()},
+            "cached_words": self._words.cached_words,
+            "graphs": self.graphs.info(),
+        }
 
-    def _sent(self, array: Any) -> torch.Tensor:
-        return torch.from_numpy(array).to(self.device)
+    def _compute(self, batch: Batch, scratch: Scratch) -> None:
+        """Launches all kernels of a batch; nothing else, as these launches are recorded."""
+        device_batch.clear(batch)
+        text_to_words.word_starts_of(
+            batch.text_words, batch.bucket, self._pages, self._cells, self._pattern, scratch.word_starts,
+            batch.counter(WORD_COUNT), scratch.of_text, self._tile, self._observed,
+        )  # fmt: skip
+        self._words.launch(batch, scratch, self._observed)
 
-    def _upload(self, layout: Layout) -> tuple[torch.Tensor, npt.NDArray[np.int64]]:
-        """The text as `device_words.padded` has it, packed in pinned memory; and where its pieces end."""
-        most_words = -(-(layout.most_bytes() + PADDING) // 8)
-        if len(self._staging) < most_words:
-            self._staging = torch.empty(0, dtype=torch.int64)
-            self._staging = torch.empty(most_words * 5 // 4, dtype=torch.int64, pin_memory=self.device.type == "cuda")
-        staged_bytes = self._staging.view(torch.uint8).numpy()
-        offsets = self._pack(layout.pieces, staged_bytes)
-        text_bytes = int(offsets[-1])
-        words = -(-(text_bytes + PADDING) // 8)
-        staged_bytes[text_bytes : 8 * words] = 0
-        self.observe("pack")
-        text_words = self._workspace.take("text_words", words, torch.int64)
-        return text_words.copy_(self._staging[:words], non_blocking=True), offsets[1:]
+    def _results(self, sent: Sent, begin: int, end: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        lane = self._lanes[sent.lane]
+        batch, rows = lane.batch(sent.bucket), sent.rows + 1
+        return [(lane.ids[begin:end], batch.ids[begin:end]), (lane.row_offsets[:rows], batch.row_offsets[:rows])]
+
+    def _make_room(self, number: int, bucket: int) -> Scratch:
+        """Buffers for a bucket: new ones where there are none as large, for all buckets up to there."""
+        lane = self._lanes[number]
+        if self._scratch is None or self._scratch.bucket < bucket or lane.capacity < bucket:
+            # A recording knows where its buffers are, and what is under way needs them.
+            self._streams.wait_for_all()
+            self.graphs.clear()
+            with self._streams.allocating():
+                lane.grow(bucket, self.device)
+                if self._scratch is None or self._scratch.bucket < bucket:
+                    self._scratch = None
+                    self._scratch = Scratch.empty(bucket, self.device, self._tile)
+        return self._scratch.within(bucket)
+
+    def _observed(self, stage: str) -> None:
+        if self.observe is not None:
+            self.observe(stage)
 
 
-def _nothing(stage: str) -> None:
-    pass
+class _Lane:
+    """Memory of one batch on its way: pinned, for what comes and goes, and its `Batch` on the device."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._batch: Batch | None = None
+        self._numbers = streams.pinned(SIZES, torch.int32)
+        self.staging = streams.pinned(0, torch.int64)
+        self.counters = streams.pinned(COUNTERS, torch.int32)
+        self.ids = streams.pinned(0, torch.int32)
+        self.row_offsets = streams.pinned(0, torch.int64)
+
+    @property
+    def capacity(self) -> int:
+        return 0 if self._batch is None else self._batch.bucket
+
+    def batch(self, bucket: int) -> Batch:
+        assert self._batch is not None
+        return self._batch.within(bucket)
+
+    def room_for(self, most_bytes: int) -> npt.NDArray[np.uint8]:
+        """The staging memory, with room for so many bytes and PADDING."""
+        most_words = -(-(most_bytes + PADDING) // 8)
+        if len(self.staging) < most_words:
+            self.staging = self._streams.pinned(0, torch.int64)
+            self.staging = self._streams.pinned(most_words * 5 // 4, torch.int64)
+        staged: npt.NDArray[np.uint8] = self.staging.view(torch.uint8).numpy()
+        return staged
+
+    def numbers(self, separators: int, rows: int) -> list[torch.Tensor]:
+        """Staging memory for sizes, positions, token ids and row ends."""
+        needed = SIZES + 2 * separators + rows
+        if len(self._numbers) < needed:
+            self._numbers = self._streams.pinned(needed * 5 // 4, torch.int32)
+        return list(self._numbers[:needed].split([SIZES, separators, separators, rows]))
+
+    def grow(self, bucket: int, device: torch.device) -> None:
+        """Buffers for that bucket, if they are smaller. Half as many ids as bytes are fetched through pinned memory."""
+        if self.capacity < bucket:
+            self._batch = None
+            self._batch = Batch.empty(bucket, device)
+            self.ids = self._streams.pinned(bucket // 2, torch.int32)
+            self.row_offsets = self._streams.pinned(len(self._batch.row_offsets), torch.int64)
+
+    def bytes(self) -> int:
+        return 0 if self._batch is None else self._batch.bytes()

@@ -21,8 +21,15 @@ def in_order(parts: Sequence[Part], rows: int, device: Any) -> tuple[Any, Any]:
     """Ids, int32 [n], and row offsets, int64 [rows + 1], on `device`. Every row is in exactly one part."""
     import torch
 
-    if len(parts) == 1 and list(parts[0].numbers) == list(range(rows)):
-        return parts[0].ids.to(device), parts[0].row_offsets.to(device)
+    if [number for part in parts for number in part.numbers] == list(range(rows)):
+        if len(parts) == 1:
+            return parts[0].ids.to(device), parts[0].row_offsets.to(device)
+        shift = 0
+        offsets = [torch.zeros(1, dtype=torch.int64, device=device)]
+        for part in parts:
+            offsets.append(part.row_offsets[1:].to(device) + shift)
+            shift += len(part.ids)
+        return torch.cat([part.ids.to(device) for part in parts]), torch.cat(offsets)
     lengths = torch.zeros(rows, dtype=torch.int64, device=device)
     moved = []
     for numbers, ids, row_offsets in parts:

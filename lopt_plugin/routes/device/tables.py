@@ -76,6 +76,8 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
     except KeyError as error:
         raise ValueError(f"a merge names {error}, which is no entry") from error
     entries = dict(_entries(model, core))
+    if not all(bytes([byte]) in entries for byte in range(0x80)):
+        raise ValueError("a character of one byte is no entry")  # what `triton_kernels.batch` counts on
     return HostTables(kind_table(load()), EntryTable.of(entries), PairTable.of(merges, byte_ids), pipeline.scanner)
 
 
