@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,6 @@ def outcome(call: Callable[[], Any]) -> Any:
 
 
 def rendered(renderer: Any, prompts: list[Any], given: dict[str, Any], way: str) -> Any:
-    from dataclasses import replace
-
     from vllm.renderers.inputs.preprocess import parse_model_prompt
 
     def call() -> Any:
@@ -83,10 +82,19 @@ def rendered(renderer: Any, prompts: list[Any], given: dict[str, Any], way: str)
     return outcome(call)
 
 
+def known(given: dict[str, Any]) -> bool:
+    """Whether this vLLM has these parameters."""
+    from vllm.renderers.params import TokenizeParams
+
+    return given.keys() <= {field.name for field in fields(TokenizeParams)}
+
+
 @pytest.mark.parametrize("way", ["sync", "async"])
 @pytest.mark.parametrize("params", PARAMS)
 @pytest.mark.parametrize("name", LISTS)
 def test_completions(renderers: tuple[Any, Any], name: str, params: str, way: str) -> None:
+    if not known(PARAMS[params]):
+        pytest.skip("this vLLM has no such parameter")
     ours, theirs = (rendered(renderer, LISTS[name], PARAMS[params], way) for renderer in renderers)
     assert ours == theirs
     assert isinstance(theirs, list) or name not in ("one", "prompts", "many")
@@ -128,6 +136,8 @@ def test_chat(renderers: tuple[Any, Any]) -> None:
     ids=repr,
 )
 def test_validation_of_ids(renderers: tuple[Any, Any], ids: Any) -> None:
+    if not hasattr(renderers[1], "validate_token_ids"):
+        pytest.skip("this vLLM's renderer validates no ids")
     ours, theirs = (outcome(lambda r=renderer: r.validate_token_ids(ids) or []) for renderer in renderers)
     assert ours == theirs
 
@@ -187,7 +197,7 @@ def test_a_short_text_waits_for_no_thread(renderers: tuple[Any, Any], monkeypatc
             found, expected = (rendered(renderer, [prompt], PARAMS[params], "async") for renderer in renderers)
             assert found == expected
     # Where offsets are asked for, or no ids at all; the long one; the one that is Hugging Face's to refuse.
-    assert asked.count(PARAGRAPH) == 2
+    assert asked.count(PARAGRAPH) == 1 + known(PARAMS["offsets"])
     assert PARAGRAPH * 60 in asked
     assert "a\ud800" in asked
 
