@@ -20,6 +20,7 @@ from typing import Any
 
 from corpora import prompts, whole_text
 from gpu_floors import Amounts, Device, counter, device_of, least_bytes, least_instructions
+from gpu_papers import table_of_block_bpe, table_of_gputok
 from gpu_routes import MIXED, Routes, WrongIdsError, seconds, texts_of, utf8_bytes
 from report import Report, Table, show, write_json
 from script import add_output, known_corpus, names, numbers, parse
@@ -187,65 +188,6 @@ def table_of_prompts(routes: Routes, corpus: str, given: argparse.Namespace) -> 
         rows.append([f"{size:,}", *cells])
     columns = ["characters", "gpu: on the device", "gpu: array", "gpu: list", "native: array", "native: list"]
     return Table(columns, rows, f"{routes.name}, {corpus}: one prompt, ms, {routes.threads} threads")
-
-
-def table_of_block_bpe(routes: Routes, given: argparse.Namespace) -> Table:
-    """BlockBPE's: GPT-2, excerpts of War and Peace, batches of 64 to 1024 by 128 to 4096 characters."""
-    tiktoken_encode = _tiktoken(routes)
-    rows = []
-    for batch in given.block_batches:
-        for chars in given.block_chars:
-            texts = prompts("books_en", batch, chars).texts
-            routes.compare(texts)
-            works = [
-                lambda texts=texts: routes.gpu.encode_batch(texts, False, False),
-                lambda texts=texts: routes.native.encode_batch(texts, False, False),
-                lambda texts=texts: routes.hf.encode_batch(texts, False, False),
-                *([lambda texts=texts: tiktoken_encode(texts)] if tiktoken_encode else []),
-            ]
-            times = [seconds(work, given.repeat) for work in works]
-            over = f"{times[3] / times[0]:.2f}" if tiktoken_encode else "-"
-            cells = [*(f"{1e3 * taken:.3f}" for taken in times), *([] if tiktoken_encode else ["-"]), over]
-            rows.append([f"{batch} x {chars}", *cells])
-    columns = ["batch", "gpu ms", "native ms", "HF ms", "tiktoken ms", "times tiktoken"]
-    return Table(columns, rows, f"BlockBPE's microbenchmark, {routes.name}, {routes.threads} threads")
-
-
-def _tiktoken(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
-    try:
-        import tiktoken
-    except ImportError:
-        return None
-    from lopt_plugin.character_classes import alphabet
-    from lopt_plugin.pipeline import BytePairModel
-    from lopt_plugin.pipeline.split_patterns import GPT2
-
-    model = routes.pipeline.model
-    assert isinstance(model, BytePairModel)
-    of_stand_in = {character: byte for byte, character in enumerate(alphabet())}
-    if routes.pipeline.scanner != "gpt2":
-        return None
-    special = {"<|endoftext|>"}
-    ranks = {bytes(map(of_stand_in.get, e)): i for e, i in model.vocabulary.items() if e not in special}  # type: ignore[arg-type]
-    encoding = tiktoken.Encoding("gpt2", pat_str=GPT2, mergeable_ranks=ranks, special_tokens={})
-    threads = routes.native.settings.threads
-    return lambda texts: encoding.encode_ordinary_batch(list(texts), num_threads=threads)
-
-
-def table_of_gputok(routes: Routes, given: argparse.Namespace) -> Table:
-    """GPUTOK's: single texts of 256 to 131,072 tokens."""
-    text, _ = whole_text("books_en")
-    rows = []
-    for tokens in given.gputok_tokens:
-        one = [text[: 4 * tokens]]
-        routes.compare(one)
-        times = [
-            seconds(lambda route=route, one=one: route.encode_batch(one, False, False), given.repeat)
-            for route in (routes.gpu, routes.native, routes.hf)
-        ]
-        count = len(routes.native.encode_batch(one, False, False)[0])
-        rows.append([f"{count:,}", *(f"{1e3 * found:.3f}" for found in times)])
-    return Table(["tokens", "gpu ms", "native ms", "HF ms"], rows, f"GPUTOK's microbenchmark: one text, {routes.name}")
 
 
 def main() -> int:

@@ -49,9 +49,7 @@ def main() -> int:
             # A race for each: longer texts hold what shorter ones held, and would find it in caches.
             race = Race(processes, tokenizer, {"text": processes.store_prompts(texts)}, cpus)
             by[tokens] = race.run(given.engines, given.repeat)
-    seconds = {
-        name: {n: s for n in groups if (s := by[n][name].median("text")) is not None} for name in given.engines
-    }
+    seconds = {name: {n: s for n in groups if (s := by[n][name].median("text")) is not None} for name in given.engines}
     rows = [[name, *(number(1e3 * own[n] if n in own else None) for n in groups)] for name, own in seconds.items()]
     title = f"One text, ms, at about {chars_a_token:.2f} characters a token"
     lines = all_remarks(by.values())

@@ -18,9 +18,11 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import gpu
+    import gpu_papers
 
-    # One run each, not three: the interpreter takes seconds for one.
-    monkeypatch.setattr(gpu, "seconds", lambda work, repeats: (work(), 1.0)[1])
+    for module in (gpu, gpu_papers):
+        # One run each, not three: the interpreter takes seconds for one.
+        monkeypatch.setattr(module, "seconds", lambda work, repeats: (work(), 1.0)[1])
     return gpu
 
 
