@@ -6,6 +6,8 @@ summaries says what each tile finds at its ends; so where one kind stands beside
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from ..classify.kernel import classify_kernel
@@ -64,7 +66,7 @@ def start_bits(
     planes, codes, byte_tiles, rows = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
     codes, byte_tiles, rows = codes.view(torch.int32), byte_tiles.view(torch.int32), rows.view(torch.int32)
     ascii_tiles = {**constants(pattern, tile), "num_warps": warps_of(tile)}
-    other_tiles = {"CHOSEN": True, "TILE": tile, "num_warps": byte_warps_of(tile)}
+    other_tiles: dict[str, Any] = {"CHOSEN": True, "TILE": tile, "num_warps": byte_warps_of(tile)}
 
     grid = (tiles,)
     masks(text_words, count, pattern, planes, byte_tiles, tile)
