@@ -10,6 +10,7 @@ tiles that are not ASCII, which `kernel` does, stand between the others. A word 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import triton
@@ -32,8 +33,9 @@ GOES_THROUGH = tl.constexpr(4)
 ANY_STATE = tl.constexpr(0o11111111)
 
 
+@functools.cache
 def constants(pattern: str, tile: int) -> dict[str, Any]:
-    """What the kernels know of a pattern when they are compiled.
+    """What the kernels know of a pattern when they are compiled; not to be changed.
 
     PHASE: the state behind n digits of a group is this and n; behind none it is 0. GROUPS: whether there are groups.
     CARRIED: octal digit s is 1 where the carried bit is 1 in state s. ALL_DIGITS: the function of a tile of digits.

@@ -7,6 +7,8 @@ pattern looks at neighbours only and needs the last one alone.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
@@ -119,8 +121,8 @@ def boundaries_kernel(
     """starts[p] = 1 where byte p begins a pre-token or is a separator, else 0.
 
     text, classes: uint8 [count]. scratch: int32 [6, tiles]. starts: uint8 [count], written.
-    CHOSEN: only in tiles where `chosen`, int32 [tiles], is not 0, and as bits: starts is int64 [tiles * TILE / 64], and
-    bit p % 64 of element p // 64 is that of byte p.
+    CHOSEN: only in tiles where `chosen`, int32 [tiles], is not 0, and as bits: starts is int32 [tiles * TILE / 32], and
+    bit p % 32 of element p // 32 is that of byte p.
     A tile reads four bytes before it, and four bytes behind it.
     """
     tile = tl.program_id(0)
@@ -148,21 +150,28 @@ def boundaries_kernel(
     is_lead = class_at(classes, place, count) >> DISTANCE_SHIFT == 0
     flags = (flags | is_separator | behind_separator) & is_lead
     if CHOSEN:
-        bits = tl.reshape((flags & (place < count)).to(tl.int64), (TILE // 64, 64)) << tl.arange(0, 64)[None, :]
-        tl.store(starts + tile * (TILE // 64) + tl.arange(0, TILE // 64), tl.sum(bits, 1))
+        # Words of 32 bits: those of 64 take registers that are not there.
+        bits = tl.reshape((flags & (place < count)).to(tl.int32) << (place & 31), (TILE // 32, 32))
+        tl.store(starts + tile * (TILE // 32) + tl.arange(0, TILE // 32), tl.sum(bits, 1))
     else:
         tl.store(starts + place, flags.to(tl.uint8), mask=place < count)
 
 
+def warps_of_kernel(kernel: Any, pattern: str, tile: int) -> int:
+    """Warps of a program for tiles that are not ASCII; for sm_80 o200k's starts spill with less."""
+    return byte_warps_of(tile) * (2 if kernel is boundaries_kernel and pattern == "o200k" else 1)
+
+
 def variants() -> list[Variant]:
     """What `tiles.start_bits` compiles of these; `boundaries` compiles the same with CHOSEN=False."""
-    types = {"text": "*u8", "classes": "*u8", "chosen": "*i32", "scratch": "*i32", "starts": "*i64"}
+    types = {"text": "*u8", "classes": "*u8", "chosen": "*i32", "scratch": "*i32", "starts": "*i32"}
     types |= dict.fromkeys(("count", "tiles"), "i32")
     found = [Variant(carry_kernel, types, {"CHUNK": CARRY_CHUNK})]
     for pattern in PATTERNS:
         constants = {"PATTERN": pattern, "CHOSEN": True, "TILE": MASK_TILE}
         kernels = [boundaries_kernel] if pattern == "gpt2" else [summary_kernel, boundaries_kernel]
-        found += [Variant(kernel, types, constants, warps=byte_warps_of(MASK_TILE)) for kernel in kernels]
+        for kernel in kernels:
+            found.append(Variant(kernel, types, constants, warps=warps_of_kernel(kernel, pattern, MASK_TILE)))
     return found
 
 

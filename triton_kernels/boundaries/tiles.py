@@ -14,7 +14,7 @@ from ..classify.kernel import classify_kernel
 from ..classify.masks import PLANES, masks, words_of
 from ..limits import MASK_TILE, PATTERNS, byte_warps_of, tiles_of, warps_of
 from .bits import bit_summary_kernel, bits_kernel, constants
-from .kernel import CARRY_CHUNK, ROWS, boundaries_kernel, carry_kernel, summary_kernel
+from .kernel import CARRY_CHUNK, ROWS, boundaries_kernel, carry_kernel, summary_kernel, warps_of_kernel
 
 
 def scratch_size(count: int, tile: int = MASK_TILE) -> int:
@@ -77,4 +77,5 @@ def start_bits(
         summary_kernel[grid](text, classes, byte_tiles, rows, count, tiles, **other_tiles)
         carry_kernel[(ROWS if pattern in ("o200k", "tekken") else ROWS - 1,)](rows, tiles, CHUNK=CARRY_CHUNK)
     bits_kernel[grid](planes, byte_tiles, codes, rows, bits, count, words, tiles, **ascii_tiles)
-    boundaries_kernel[grid](text, classes, byte_tiles, rows, bits, count, tiles, **other_tiles)
+    other_tiles["num_warps"] = warps_of_kernel(boundaries_kernel, pattern, tile)
+    boundaries_kernel[grid](text, classes, byte_tiles, rows, bits.view(torch.int32), count, tiles, **other_tiles)
