@@ -169,7 +169,7 @@ class _AnyCore:
         """The same for the last seam p, begin < p < end. Looks backwards, no further than to there."""
 
     def last_group(self, text: str) -> int | None:
-        """The last place of a text of its own, or one that follows a seam, that divides a row of digits at its beginning.
+        """The last place that divides the row of digits at the beginning of a text of its own, or one behind a seam.
 
         Only what stands before the row says so: behind another beginning it is no such place.
         """
