@@ -3,7 +3,8 @@
     python benchmarks/agent_session.py --tokenizers qwen3,llama3 --turns 200 --chars 1000000
     python benchmarks/agent_session.py --quick
 
-Every engine gets the same turns in a fresh process; all but those of lopt_store tokenize each one from its beginning.
+Every engine gets the same turns in a fresh process, each as a string that was made of UTF-8 right before, as a server
+makes it of what it received (not timed); all but those of lopt_store tokenize each one from its beginning.
 The HF tokenizer, which would take longer than all others together, gets every 20th turn and the last one
 (--hf-every), and its sum is extrapolated and named so. Ids of these turns are compared with HF's; those of all turns
 with those of the engine `lopt`, which keeps nothing, or of the first engine. An engine whose ids differ has no
@@ -75,10 +76,11 @@ def measure(
     HF runs once, over the texts of the numbers `asked`; the others alternate, those that keep nothing first.
     """
     tokenizer_file = processes.store_tokenizer(tokenizer_json(tokenizer))
-    oracle = processes.measure("hf", tokenizer_file, [processes.store_prompts([texts[k] for k in asked])], cpus)
+    received = [text.encode() for text in texts]
+    oracle = processes.measure("hf", tokenizer_file, [processes.store_prompts([received[k] for k in asked])], cpus)
     if oracle.refused or oracle.failed:
         raise RuntimeError(f"no reference ids for {tokenizer}: {oracle.refused}{oracle.failed}")
-    passes = [processes.store_prompts(texts)]
+    passes = [processes.store_prompts(received)]
     seconds: Seconds = {"hf": [list(oracle.seconds[0])]}
     problems: dict[str, str] = {}
     first_seen: tuple[str, ...] = ()

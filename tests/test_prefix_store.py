@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import collections
+import gc
+import itertools
 import random
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -230,6 +234,31 @@ def test_arrays_batches_and_threads() -> None:
         assert [core.encode(text + "x", 3, 1000) for text in texts] == [ids_of(tokenizer, text + "x") for text in texts]
         assert [core.encode(text, 2) for text in texts] == expected
     assert core.prefix_counters()["hits"] > 0
+
+
+@pytest.mark.skipif(hasattr(sys, "_is_gil_enabled"), reason="references are counted one by one, or not at all")
+def test_references_to_ids_are_given_back() -> None:
+    """They are counted for many lists at once, also for lists that are never made."""
+    core, tokenizer = remembering("tiny_qwen2", piece=64)
+    rng = random.Random(2)
+    words = ["".join(rng.choices("abcdefgh", k=5)) for _ in range(2000)]
+    text, kept = "", []
+    for turn in range(24):
+        text += " ".join(rng.choices(words, k=700)) + "\n"
+        ids = core.encode(text)
+        assert ids == ids_of(tokenizer, text)
+        if turn % 5 == 0:
+            kept.append(ids)
+    assert len(ids) > 5 * 4096
+    del core, ids
+    gc.collect()
+    lists = list(itertools.chain.from_iterable(kept))
+    times = collections.Counter(lists)
+    del lists
+    for one in {number: number for ids in kept for number in ids}.values():
+        if one > 256:  # smaller ones are everybody's
+            # Others: keys and values of the dict and the counter, this loop, and the call.
+            assert sys.getrefcount(one) - times[one] <= 5, one
 
 
 def test_special_tokens_as_text_are_apart() -> None:

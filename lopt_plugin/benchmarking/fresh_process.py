@@ -36,8 +36,8 @@ class FreshProcesses:
         path.write_text(tokenizer_json, encoding="utf-8")
         return path
 
-    def store_prompts(self, texts: Sequence[str] | Sequence[list[str]]) -> Path:
-        """The prompts, or batches, of one pass as a file for `measure`."""
+    def store_prompts(self, texts: Sequence[str] | Sequence[list[str]] | Sequence[bytes]) -> Path:
+        """The prompts, or batches, of one pass as a file for `measure`. Of bytes a text is made when it is its turn."""
         path = self._new_file(".pickle")
         path.write_bytes(pickle.dumps(list(texts)))
         return path

@@ -29,7 +29,8 @@ from .engines import engine_class
 class Job:
     """`passes` are pickled lists of prompts, encoded one after the other; a file may stand there more than once.
 
-    A prompt that is a list of texts is a batch.
+    A prompt that is a list of texts is a batch; one that is bytes is UTF-8, of which the text is made right before it
+    is encoded, as a server has just made it of what it received.
     """
 
     engine: str
@@ -115,6 +116,8 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
     seconds, copies = [], []
     last = len(prompts) - 1
     for number, prompt in enumerate(prompts):
+        if isinstance(prompt, bytes):
+            prompt = prompt.decode()
         is_batch = isinstance(prompt, list)
         encode, ids_of = (engine.encode_batch, engine.batch_ids) if is_batch else (engine.encode, engine.ids)
         start = time.perf_counter()

@@ -38,6 +38,7 @@ class _Settled:
     front: list[list[int]] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     tail: str | None = None
+    from_start: bool = False  # the middle begins at a place that is no seam if something stands before the text
     before: list[str] = field(default_factory=list)  # what was prepended
     pieces: list[str] = field(default_factory=list)  # what was appended
 
@@ -55,8 +56,8 @@ class IncrementalEncoder:
     """The ids of a text to which more is added.
 
     `ids` is at every moment what encoding the whole text gives. An append costs what encoding it costs, and the text
-    behind the last seam, which is encoded again: some characters. (Of a long word of letters, in byte-level BPE, only
-    what is new is looked at; of other long texts without a seam, such as a row of digits, all.) Where HF does the work
+    behind the last seam, which is encoded again: some characters. (Of a long row of letters, symbols or blanks, in
+    byte-level BPE, only what is new is looked at; of other long texts without a seam all.) Where HF does the work
     (`tokenizer.lopt.explain()` says why), the whole text is encoded again when ids are asked for. A tokenizer that is
     changed meanwhile encodes all of the text anew.
 
@@ -96,9 +97,11 @@ class IncrementalEncoder:
             return
         head = text + now.head
         now.head, self._head_ids = "", None
+        if now.from_start:
+            now.ids, now.tail, now.from_start = [], None, False
+            head = now.text
         if now.tail is None:
-            self._word = None
-        if now.tail is None:
+            self._word = self._tail_ids = None
             self._settle(native, now, head)
             return
         seam = native.core.first_seam(head)
@@ -194,8 +197,16 @@ class IncrementalEncoder:
         rest = before + text
         self._tail_ids = None
         last = native.core.last_seam(rest, known)
+        in_groups = last is None and len(rest) >= _LONG_WORD
+        if in_groups:
+            last = native.core.last_group(rest)
         if self._word is not None and (last is not None or not self._word.append(text)):
             self._word = None
+        if in_groups and last is not None and now.tail is None:
+            now.from_start = True
+            now.ids += self._part(native, rest, 0, last, inside=False)
+            now.head, now.tail, self._head_ids = "", rest[last:], None
+            return
         if now.tail is None:
             self._head_ids = None
             if last is None:

@@ -174,6 +174,12 @@ class _AnyCore:
     def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
         """The same for the last seam p, begin < p < end. Looks backwards, no further than to there."""
 
+    def last_group(self, text: str) -> int | None:
+        """The last place that divides the row of digits at the beginning of a text of its own, or one behind a seam.
+
+        Only what stands before the row says so: behind another beginning it is no such place.
+        """
+
     def encode_part(
         self,
         text: str,
@@ -263,7 +269,7 @@ class Core(_AnyCore):
         blank_signs: tuple[bool, bool, str] | None = None,
     ) -> None: ...
     def growing_word(self, text: str) -> GrowingWord | None:
-        """A text that is one word without a seam, to which more is added; None where it is short, or no such word."""
+        """A text that is one row without a seam, of letters for instance, to which more is added; None for others."""
 
     def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
         """Counts of the parts of a text, after one pass over it."""

@@ -48,15 +48,45 @@ inline uint64_t byte_sum(const uint8_t* p, size_t bytes) {
     return sum.value();
 }
 
-// The sum of numbers, which are copied at the same time if `to` is not null.
-inline uint64_t number_sum(const uint32_t* from, size_t count, uint32_t* __restrict to = nullptr) {
+// Compiled a second time for wider vectors, where the processor has them.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define LOPT_WIDER_VECTORS [[gnu::target("avx2")]]
+inline bool has_wider_vectors() { return __builtin_cpu_supports("avx2"); }
+#else
+#define LOPT_WIDER_VECTORS
+inline bool has_wider_vectors() { return false; }
+#endif
+
+namespace detail {
+
+inline uint64_t as_number(uint32_t number) { return number; }
+inline uint64_t as_number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
+
+template <class Number>
+[[gnu::always_inline]] inline uint64_t copy_and_sum(const Number* __restrict from, size_t count, Number* __restrict to) {
     uint64_t sum = 0;
-    if (to) {
-        for (size_t i = 0; i < count; i++) sum += to[i] = from[i];
-    } else {
-        for (size_t i = 0; i < count; i++) sum += from[i];
-    }
+    for (size_t i = 0; i < count; i++) sum += as_number(to[i] = from[i]);
     return sum;
+}
+template <class Number>
+LOPT_WIDER_VECTORS inline uint64_t copy_and_sum_wider(const Number* from, size_t count, Number* to) {
+    return copy_and_sum(from, count, to);
+}
+
+}  // namespace detail
+
+// The sum of numbers, or of addresses.
+template <class Number>
+uint64_t number_sum(const Number* from, size_t count) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) sum += detail::as_number(from[i]);
+    return sum;
+}
+
+// Copies them, and returns their sum.
+template <class Number>
+uint64_t copy_and_sum(const Number* from, size_t count, Number* to) {
+    return has_wider_vectors() ? detail::copy_and_sum_wider(from, count, to) : detail::copy_and_sum(from, count, to);
 }
 
 }  // namespace lopt

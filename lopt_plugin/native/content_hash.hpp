@@ -31,12 +31,12 @@ uint64_t content_hash(const Unit* s, size_t n) {
     return hash_bytes(bytes.data(), bytes.size()) ^ mix(n);
 }
 
-// Whether two texts are the same; then the sum of the bytes of the second one is added to `sum`: in one pass, which takes the
-// time of reading them.
+namespace detail {
+
 template <class A, class B>
-bool same_units(const A* a, const B* b, size_t n, uint64_t& sum) {
+[[gnu::always_inline]] inline bool same_units(const A* a, const B* b, size_t n, uint64_t& sum) {
     static_assert(sizeof(A) >= sizeof(B));
-    constexpr size_t TOGETHER = 64, UNITS = ByteSum::BLOCK / sizeof(B);
+    constexpr size_t TOGETHER = 128, UNITS = ByteSum::BLOCK / sizeof(B);
     const auto differences = [&](size_t i, size_t count) {
         A all = 0;
         for (size_t j = i; j < i + count; j++) all = static_cast<A>(all | (a[j] ^ b[j]));
@@ -52,6 +52,19 @@ bool same_units(const A* a, const B* b, size_t n, uint64_t& sum) {
     sum_of_b.add_rest(reinterpret_cast<const uint8_t*>(b + i), (n - i) * sizeof(B));
     sum += sum_of_b.value();
     return true;
+}
+template <class A, class B>
+LOPT_WIDER_VECTORS bool same_units_wider(const A* a, const B* b, size_t n, uint64_t& sum) {
+    return same_units(a, b, n, sum);
+}
+
+}  // namespace detail
+
+// Whether two texts are the same; then the sum of the bytes of the second one is added to `sum`: in one pass, which takes the
+// time of reading them.
+template <class A, class B>
+bool same_units(const A* a, const B* b, size_t n, uint64_t& sum) {
+    return has_wider_vectors() ? detail::same_units_wider(a, b, n, sum) : detail::same_units(a, b, n, sum);
 }
 
 }  // namespace lopt

@@ -18,6 +18,7 @@
 #include "id_buffer.hpp"
 #include "offsets.hpp"
 #include "prefix_store.hpp"
+#include "rows.hpp"
 #include "seam.hpp"
 #include "text.hpp"
 #include "thread_pool.hpp"
@@ -152,16 +153,35 @@ class Core {
         return raw_edges_.divide(method_->classes(), junction.left, junction.right) && method_->divides(junction, normalized_edges_);
     }
 
-    // Is text[begin, end) one word whatever its length, so that its prefixes are to be had from a GrowingWord over
-    // `method().word_model()`? It may begin with a blank if `begins`.
-    bool is_word(const Characters& text, size_t begin, size_t end, bool begins) const {
-        if (add_prefix_space_ || !method_->word_model()) return false;
-        for (size_t i = begin; i < end; i++) {
+    // Is text[begin, end), as a text of its own or behind a seam, one word whatever its length, so that its prefixes are to
+    // be had from a GrowingWord over `method().word_model()`? Of which kinds of rows (rows.hpp), of those given, it may be;
+    // 0: it is not. It may begin with a blank if `begins`.
+    unsigned word_kinds(const Characters& text, size_t begin, size_t end, bool begins, unsigned kinds) const {
+        if (add_prefix_space_ || !method_->word_model()) return 0;
+        for (size_t i = begin; i < end && kinds; i++) {
             const uint32_t c = text[i];
-            if (is_surrogate(c) || raw_edges_.begin_with(c) || normalized_edges_.begin_with(c)) return false;
-            if (!method_->continues_word(c) && !(c == ' ' && begins && i == begin)) return false;
+            if (may_begin_token(c)) return 0;
+            if (!(c == ' ' && begins && i == begin)) kinds &= method_->row_kinds(c);
         }
-        return true;
+        return kinds;
+    }
+    bool is_word(const Characters& text, size_t begin, size_t end) const { return word_kinds(text, begin, end, true, ALL_ROWS); }
+
+    // Where the digits of text[begin, end) begin, which is a text of its own or stands behind a seam: it has nothing but
+    // blanks before them. There is a boundary behind every group of `method().digits_in_group()` of them, then, if a digit
+    // follows. `end` where there are none, or these are not so divided; `stop`: the end of the digits.
+    size_t digits_begin(const Characters& text, size_t begin, size_t end, size_t& stop) const {
+        if (add_prefix_space_ || method_->digits_in_group() == 0) return stop = end;
+        size_t at = begin;
+        while (at < end && (text[at] == ' ' || text[at] == '\n') && !may_begin_token(text[at])) at++;
+        for (stop = at; stop < end && text[stop] >= '0' && text[stop] <= '9' && !may_begin_token(text[stop]);) stop++;
+        return stop > at ? at : stop = end;
+    }
+    // The last of these boundaries in (begin, end); 0: there is none.
+    size_t last_group(const Characters& text, size_t begin, size_t end) const {
+        size_t stop;
+        const size_t first = digits_begin(text, begin, end, stop), group = method_->digits_in_group();
+        return stop - first > group ? first + (stop - first - 1) / group * group : 0;
     }
 
     // Four chunks a thread: one that is slowed down by others then holds up less.
@@ -377,6 +397,8 @@ class Core {
     static constexpr size_t KEPT_ORIGINS = size_t{1} << 16;
 
     static bool is_surrogate(uint32_t c) { return c >= 0xD800 && c < 0xE000; }
+    // Or may it be no character at all?
+    bool may_begin_token(uint32_t c) const { return is_surrogate(c) || raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
     Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
         if (text.ascii) {

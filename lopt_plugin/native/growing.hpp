@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -30,7 +31,8 @@ size_t first_seam(const Core& core, const Characters& text, size_t begin, size_t
     return end;
 }
 
-// The parts of text[begin, end), from seam to seam; `inside`: `begin` is a seam as well.
+// The parts of text[begin, end), from seam to seam; `inside`: `begin` is a seam as well. Where there is no seam, they end
+// behind a group of digits: these are boundaries of this text, but not of one that begins in their midst.
 template <class Core>
 class Parts {
   public:
@@ -39,8 +41,9 @@ class Parts {
         bool inside;
     };
 
-    Parts(const Core& core, const Characters& text, size_t begin, size_t end, bool inside)
-        : core_(core), text_(text), at_(begin), end_(end), inside_(inside) {}
+    // only_seams: parts end at seams only.
+    Parts(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool only_seams = false)
+        : core_(core), text_(text), at_(begin), end_(end), inside_(inside), only_seams_(only_seams) {}
 
     bool done() const { return at_ == end_; }
     // The next part: `wanted` characters or fewer, more where there is no seam.
@@ -48,6 +51,7 @@ class Parts {
         size_t stop = end_, searched = at_;
         while (end_ - at_ > wanted) {
             stop = last_seam(core_, text_, searched, at_ + wanted);
+            if (!stop && !only_seams_) stop = core_.last_group(text_, at_, at_ + wanted);
             if (stop) break;
             stop = end_;
             searched = std::max(at_ + wanted, at_ + 2) - 2;  // of what stands there the next character was not known
@@ -63,7 +67,7 @@ class Parts {
     const Core& core_;
     const Characters& text_;
     size_t at_, end_;
-    bool inside_;
+    bool inside_, only_seams_;
 };
 
 // Ids of text[part], in `space.ids`.
@@ -147,7 +151,7 @@ size_t cut(const Core& core, const Characters& text, size_t most, bool split_spe
     }
     std::optional<WordText> word_text;
     std::optional<GrowingWord> word;
-    if (part.end - part.begin >= LONG_WORD && core.is_word(text, part.begin, part.end, true)) {
+    if (part.end - part.begin >= LONG_WORD && core.is_word(text, part.begin, part.end)) {
         word_text.emplace(text, part.begin, part.end);
         word.emplace(*core.method().word_model());
         if (!word->append(word_text->data(), word_text->size())) word.reset();
@@ -182,11 +186,11 @@ class Intervals {
   public:
     Intervals(const Core& core, const Characters& text, bool split_special, typename Core::Workspace& space) : core_(core), split_special_(split_special) {
         constexpr size_t APART = 64;  // characters
-        Parts<Core> parts(core, text, 0, text.length, false);
+        Parts<Core> parts(core, text, 0, text.length, false, true);
         size_t count = 0;
         while (!parts.done()) {
             const auto part = parts.next(APART);
-            note_word(text, part.begin, part.end);
+            if (part.end - part.begin >= LONG_WORD && !note_digits(text, part, space)) note_word(text, part.begin, part.end);
             count += encode_part(core, text, part, split_special, space);
             if (part.end == text.length) break;
             seams_.push_back(static_cast<uint32_t>(part.end));
@@ -206,6 +210,7 @@ class Intervals {
     size_t bytes() const {
         size_t total = (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t);
         for (const Word& word : words_) total += sizeof word + word.text.memory() + word.intervals.bytes();
+        for (const Digits& digits : digits_) total += sizeof digits + digits.counts.capacity() * sizeof(uint32_t);
         return total;
     }
 
@@ -218,16 +223,58 @@ class Intervals {
     };
 
     void note_word(const Characters& text, size_t begin, size_t end) {
-        if (end - begin < LONG_WORD || !core_.is_word(text, begin, end, true)) return;
+        if (!core_.is_word(text, begin, end)) return;
         words_.push_back({begin, end, WordText(text, begin, end), WordIntervals(*core_.method().word_model())});
         if (!words_.back().intervals.build(words_.back().text.data(), words_.back().text.size())) words_.pop_back();
+    }
+    // A long part of the text that is one row of digits, perhaps with blanks before them.
+    struct Digits {
+        size_t begin, first, end;  // the digits begin at `first`
+        // Of each place from `first` on, as far as there is a group before it: how many ids all groups have that stand
+        // before it one behind the other. Those that begin elsewhere are counted apart.
+        std::vector<uint32_t> counts;
+    };
+
+    bool note_digits(const Characters& text, const typename Parts<Core>::Part& part, typename Core::Workspace& space) {
+        size_t stop;
+        const size_t first = core_.digits_begin(text, part.begin, part.end, stop), group = core_.method().digits_in_group();
+        if (first == part.end || stop != part.end || group != GROUP) return false;
+        std::array<uint32_t, 1000> known;
+        known.fill(NONE);
+        Digits digits{part.begin, first, part.end, {}};
+        digits.counts.assign(part.end - first + 1, 0);
+        for (size_t at = GROUP; at < digits.counts.size(); at++) {
+            const size_t begin = first + at - GROUP;
+            uint32_t& count = known[(text[begin] - '0') * 100 + (text[begin + 1] - '0') * 10 + (text[begin + 2] - '0')];
+            if (count == NONE) count = static_cast<uint32_t>(encode_part(core_, text, {begin, begin + GROUP, true}, split_special_, space));
+            digits.counts[at] = digits.counts[at - GROUP] + count;
+        }
+        digits_.push_back(std::move(digits));
+        return true;
+    }
+    // Of a part of such a row, which begins or ends anywhere in it.
+    size_t count_digits(const Characters& text, const Digits& digits, const typename Parts<Core>::Part& part, typename Core::Workspace& space) const {
+        // Blanks are not counted without the digit behind them.
+        const size_t groups_begin = part.begin < digits.first ? digits.first + GROUP : part.begin;
+        if (groups_begin + GROUP > part.end) return encode_part(core_, text, part, split_special_, space);
+        const size_t groups_end = part.end - (part.end - groups_begin) % GROUP;
+        size_t count = digits.counts[groups_end - digits.first] - digits.counts[groups_begin - digits.first];
+        if (part.begin < groups_begin) count += encode_part(core_, text, {part.begin, groups_begin, part.inside}, split_special_, space);
+        if (groups_end < part.end) count += encode_part(core_, text, {groups_end, part.end, true}, split_special_, space);
+        return count;
+    }
+    // Of those that begin in order, the last one that begins at `at` or before; null: none.
+    template <class Part>
+    static const Part* part_at(const std::vector<Part>& parts, size_t at) {
+        const auto behind = std::upper_bound(parts.begin(), parts.end(), at, [](size_t place, const Part& part) { return place < part.begin; });
+        return behind == parts.begin() ? nullptr : &behind[-1];
     }
     // Of a part that has no noted seam inside.
     size_t count_part(const Characters& text, const typename Parts<Core>::Part& part, typename Core::Workspace& space) const {
         if (part.end - part.begin >= LONG_WORD) {
-            const auto behind = std::upper_bound(words_.begin(), words_.end(), part.begin, [](size_t at, const Word& word) { return at < word.begin; });
-            if (behind != words_.begin() && part.end <= behind[-1].end) {
-                const Word& word = behind[-1];
+            if (const Digits* digits = part_at(digits_, part.begin); digits && part.end <= digits->end) return count_digits(text, *digits, part, space);
+            if (const Word* found = part_at(words_, part.begin); found && part.end <= found->end) {
+                const Word& word = *found;
                 const size_t begin = word.text.end(part.begin - word.begin), end = word.text.end(part.end - word.begin);
                 const uint32_t count = end - begin > core_.method().word_model()->longest_whole() ? word.intervals.count(word.text.data(), begin, end) : NONE;
                 if (count != NONE) return count;
@@ -240,6 +287,8 @@ class Intervals {
     bool split_special_;
     std::vector<uint32_t> seams_, counts_;  // in order, and how many ids stand before each
     std::vector<Word> words_;               // in order
+    std::vector<Digits> digits_;            // likewise
+    static constexpr size_t GROUP = 3;
 };
 
 }  // namespace lopt

@@ -6,11 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
-#include <optional>
 
 #include "id_buffer.hpp"
 #include "id_tally.hpp"
-#include "object_places.hpp"
 #include "table.hpp"
 
 namespace lopt {
@@ -23,7 +21,6 @@ class IdObjects {
             objects_[id] = PyLong_FromSize_t(id);
             if (!objects_[id]) throw std::bad_alloc();
         }
-        places_.emplace(addresses(), objects_.size());
     }
     ~IdObjects() {
         for (size_t id = 0; id < objects_.size(); id++) Py_XDECREF(objects_[id]);
@@ -55,12 +52,12 @@ class IdObjects {
             size_ += count;
         }
 #ifndef Py_GIL_DISABLED
-        // Appends what `write(addresses)` writes, `count` addresses of objects, if it returns true. For the list to own them,
-        // a reference to each has to be counted: see `refer`.
-        template <class Write>
-        bool append_written(size_t count, Write&& write) {
+        // Appends `count` objects if `copy` writes their addresses and returns true. A reference to each is to be counted: see
+        // `refer`.
+        template <class Copy>
+        bool append_copied(size_t count, Copy&& copy) {
             reserve(count);
-            if (!write(const_cast<const void**>(reinterpret_cast<void**>(items_ + size_)))) return false;
+            if (!copy(const_cast<const void**>(reinterpret_cast<void**>(items_ + size_)))) return false;
             size_ += count;
             return true;
         }
@@ -117,7 +114,6 @@ class IdObjects {
         }
     }
 #endif
-    const ObjectPlaces& places() const { return *places_; }
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     // The integers from 0 to `largest`.
@@ -126,7 +122,6 @@ class IdObjects {
 
   private:
     Table<PyObject*> objects_;
-    std::optional<ObjectPlaces> places_;
 };
 
 }  // namespace lopt

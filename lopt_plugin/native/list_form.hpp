@@ -1,5 +1,5 @@
-// What a list of known ids is made of: the place of each id's object, ready to be written as an address, and how often
-// each id is there. To this file objects are addresses.
+// What a list of known ids is made of: the address of each id's object, ready to be copied, and how often each id is there.
+// To this file addresses are numbers.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,6 @@
 
 #include "checksum.hpp"
 #include "id_tally.hpp"
-#include "object_places.hpp"
 
 namespace lopt {
 
@@ -61,8 +60,8 @@ class UnusedReferences {
 
 // What the lists of a core are made with.
 struct ListMaterial {
-    const ObjectPlaces& places;
-    UnusedReferences& unused;
+    const void* const* addresses;  // of the objects of all ids
+    UnusedReferences* unused;
 };
 
 class ListForm {
@@ -73,7 +72,7 @@ class ListForm {
     static constexpr uint32_t LISTS_AT_ONCE = 16;
 
     ListForm(const uint32_t* ids, size_t count, const ListMaterial& material) : material_(material), tally_(ids, count), items_(count) {
-        for (size_t i = 0; i < count; i++) items_[i] = material.places.of(ids[i]);
+        for (size_t i = 0; i < count; i++) items_[i] = material.addresses[ids[i]];
         sum_ = number_sum(items_.data(), count);
     }
     // Of one list behind the other, whose tallies are intact. What has decayed of their items will still be known by the sum.
@@ -90,14 +89,14 @@ class ListForm {
     ListForm(const ListForm&) = delete;
     ListForm& operator=(const ListForm&) = delete;
     ~ListForm() {
-        if (counted_for_) material_.unused.hand_in(std::move(tally_), counted_for_);
+        if (counted_for_) material_.unused->hand_in(std::move(tally_), counted_for_);
     }
 
-    // Writes the addresses of all items to `out`; whether the items are what they were.
-    bool write(const void** out) const { return material_.places.write(items_.data(), items_.size(), out) == sum_; }
+    // Copies all items to `out`; whether they are what they were.
+    bool copy(const void** out) const { return copy_and_sum(items_.data(), items_.size(), out) == sum_; }
     const IdTally& tally() const { return tally_; }
     const ListMaterial& material() const { return material_; }
-    size_t bytes() const { return sizeof *this + items_.capacity() * sizeof(uint32_t) + tally_.bytes(); }
+    size_t bytes() const { return sizeof *this + items_.capacity() * sizeof(void*) + tally_.bytes(); }
 
     // Under the lock that guards objects. Lists for which references are counted already, but which are not made yet.
     uint32_t& counted_for() { return counted_for_; }
@@ -111,7 +110,7 @@ class ListForm {
   private:
     ListMaterial material_;
     IdTally tally_;
-    std::vector<uint32_t> items_;
+    std::vector<const void*> items_;
     uint64_t sum_ = 0;
     uint32_t counted_for_ = 0;
 };

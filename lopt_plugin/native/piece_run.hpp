@@ -89,7 +89,7 @@ class Run {
         return characters(1) == other.characters(1) && same_text(other.text(0), 0, 1, sum) && sum == pieces_[0].text_sum;
     }
     // Writes the ids of the first `pieces` to `out`; false if they are not what they were.
-    bool copy_ids(size_t pieces, uint32_t* out) const { return number_sum(ids(), count(pieces), out) == pieces_[pieces - 1].ids_sum; }
+    bool copy_ids(size_t pieces, uint32_t* out) const { return copy_and_sum(ids(), count(pieces), out) == pieces_[pieces - 1].ids_sum; }
     bool ids_intact(size_t pieces) const { return number_sum(ids(), count(pieces)) == pieces_[pieces - 1].ids_sum; }
     // Made when it is first asked for; its bytes are then added to `made`. See ListForm. The ids are intact.
     ListForm& list_form(const ListMaterial& material, size_t& made) {

@@ -62,7 +62,8 @@ class PythonWord {
 
   private:
     bool append_characters(const Characters& text) {
-        if (!core_.is_word(text, 0, text.length, word_.size() == 0)) return false;
+        kinds_ = core_.word_kinds(text, 0, text.length, word_.size() == 0, kinds_);
+        if (!kinds_) return false;
         const WordText utf8(text, 0, text.length);
         return word_.append(utf8.data(), utf8.size());
     }
@@ -70,6 +71,7 @@ class PythonWord {
     const Core& core_;
     const IdObjects& objects_;
     GrowingWord word_;
+    unsigned kinds_ = ALL_ROWS;  // of rows, that it may be
 };
 
 template <class Core>
@@ -100,6 +102,13 @@ class PythonGrowing : public PythonCore<Core> {
         size_t seam = stop;
         with_lock_if_short(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
         return seam < stop ? std::optional(seam) : std::nullopt;
+    }
+
+    std::optional<size_t> last_group(nb::str text) const {
+        const Characters characters = characters_of(text);
+        size_t group = 0;
+        with_lock_if_short(characters.length, [&] { group = this->core().last_group(characters, 0, characters.length); });
+        return group ? std::optional(group) : std::nullopt;
     }
 
     size_t count(nb::str text, size_t threads, bool split_special) const {
@@ -173,6 +182,7 @@ class PythonGrowing : public PythonCore<Core> {
                  nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
             .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
+            .def("last_group", &PythonGrowing::last_group, nb::arg("text"))
             .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)

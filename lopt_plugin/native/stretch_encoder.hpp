@@ -11,6 +11,7 @@
 
 #include "model.hpp"
 #include "refine.hpp"
+#include "rows.hpp"
 #include "scan_cuts.hpp"
 #include "scanner.hpp"
 #include "seam.hpp"
@@ -54,10 +55,8 @@ class StretchEncoder {
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
-        const bool minds_case = scanner == Scanners<>::O200k::name || scanner == Scanners<>::Tekken::name;
-        word_bits_ = minds_case ? class_bit::letter | class_bit::lower_side : class_bit::letter;
-        not_word_bits_ = class_bit::mark | class_bit::hf_punctuation;
-        if (scanner == Scanners<>::Deepseek::name) not_word_bits_ |= class_bit::deepseek_cjk;
+        rows_ = {scanner};
+        digits_in_group_ = lopt::digits_in_group(scanner);
     }
 
     // Appends the ids of all pre-tokens that start in [from, stop), `from` being the start of one; returns the end of
@@ -96,14 +95,13 @@ class StretchEncoder {
     // Is the place between these neighbours a boundary, whatever stands around them?
     bool divides(uint32_t left, uint32_t right) const {
         if (cut_scanner_) return cut_scanner_->between(left, right);
+        if (digits_in_group_ == 1 && (classes_.of(left) & classes_.of(right) & class_bit::number)) return true;
         return divides_words_ && always_divides(classes_, left, right);
     }
-
-    // Is a row of such characters, perhaps with a blank in front, one pre-token, whatever its length?
-    bool continues_word(uint32_t c) const {
-        const uint16_t bits = classes_.of(c);
-        return word_bits_ && (bits & word_bits_) == word_bits_ && !(bits & not_word_bits_);
-    }
+    // In rows of which kinds (rows.hpp) the character stands.
+    unsigned row_kinds(uint32_t c) const { return rows_.kinds(classes_.of(c)); }
+    // How many digits of a row stand in a pre-token, counted from the first one on; 0: that is not known, or all of them.
+    size_t digits_in_group() const { return digits_in_group_; }
 
     // Does every character of a stretch lie in a pre-token?
     bool keeps_all() const {
@@ -465,7 +463,8 @@ class StretchEncoder {
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
     std::optional<SingleCharacters> singles_;
     bool divides_words_ = false;  // whether `always_divides` holds
-    uint16_t word_bits_ = 0, not_word_bits_ = 0;  // for `continues_word`; none: never
+    Rows rows_;
+    size_t digits_in_group_ = 0;
     const uint8_t* (StretchEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
 };

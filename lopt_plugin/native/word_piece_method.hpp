@@ -76,7 +76,8 @@ class WordPieceMethod {
                ((words_->classes().of(at.left) | words_->classes().of(at.right)) & dividing);
     }
     static const Model* word_model() { return nullptr; }  // words have a greatest length
-    static bool continues_word(uint32_t) { return false; }
+    static unsigned row_kinds(uint32_t) { return 0; }
+    static size_t digits_in_group() { return 0; }
     static const BlankSigns* blank_signs() { return nullptr; }
     static bool walks_apart() { return true; }
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const { walk.stretch(offsets_, segment, origin); }

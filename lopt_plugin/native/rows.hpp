@@ -1,0 +1,60 @@
+// Rows of characters of one kind: what a split pattern makes of them, whatever their length.
+//
+// Letters, symbols, blanks or newlines in a row are one pre-token, and so is every part of the row; so are numbers in GPT-2's
+// pattern. The others take numbers in groups of so many, counted from the first one on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "scanner.hpp"
+#include "unicode.hpp"
+
+namespace lopt {
+
+// Kinds are bits, so that what may begin a row of several kinds has them all.
+inline constexpr unsigned ALL_ROWS = 31;
+
+class Rows {
+  public:
+    // No rows are known.
+    Rows() = default;
+    Rows(std::string_view scanner) {
+        using namespace class_bit;
+        using Known = Scanners<>;
+        const bool is_gpt2 = scanner == Known::Gpt2::name, is_deepseek = scanner == Known::Deepseek::name;
+        const bool takes_marks_as_letters = scanner == Known::O200k::name || scanner == Known::Tekken::name;
+        kinds_[0] = {takes_marks_as_letters ? letter | lower_side : letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
+        if (!is_gpt2 && !is_deepseek && !takes_marks_as_letters && scanner != Known::Qwen2::name && scanner != Known::Cl100k::name) return;
+        // A mark behind symbols begins a word in patterns that take it as a letter.
+        const bool minds_marks = is_deepseek || takes_marks_as_letters;
+        kinds_[1] = {punctuation_or_symbol, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
+        kinds_[2] = {space, newline};
+        kinds_[3] = {newline, 0};
+        if (is_gpt2) kinds_[4] = {number, letter | space};
+    }
+    // Of a character with these classes: the bits of the kinds.
+    unsigned kinds(uint16_t classes) const {
+        unsigned found = 0;
+        for (size_t i = 0; i < kinds_.size(); i++)
+            if (kinds_[i].wanted && (classes & kinds_[i].wanted) == kinds_[i].wanted && !(classes & kinds_[i].unwanted)) found |= 1u << i;
+        return found;
+    }
+
+  private:
+    struct Kind {
+        int wanted = 0, unwanted = 0;  // class bits; none wanted: there are no such rows
+    };
+    std::array<Kind, 5> kinds_;
+};
+
+// How many numbers of a row stand in a pre-token, from the first one on; 0 where that is not so.
+inline size_t digits_in_group(std::string_view scanner) {
+    using Known = Scanners<>;
+    if (scanner == Known::Qwen2::name || scanner == Known::Tekken::name) return 1;
+    return scanner == Known::Cl100k::name || scanner == Known::O200k::name || scanner == Known::Deepseek::name ? 3 : 0;
+}
+
+}  // namespace lopt
