@@ -51,8 +51,7 @@ class WordPieceOffsets {
                 count += characters_between(counted, begin, ascii);
                 const auto length = static_cast<size_t>(end - begin);
                 counted = end;
-                if (bytes_of(*id) == length && *id != model_.unknown_id() && characters_.ascii_never_grows() && (ascii || is_ascii(begin, length))) {
-                    // No byte was removed, as the id has them all.
+                if (bytes_of(*id) == length && *id != model_.unknown_id() && is_whole(begin, length, ascii)) {
                     emit(count, count + static_cast<int32_t>(length));
                     count += static_cast<int32_t>(length);
                     id++;
@@ -100,6 +99,11 @@ class WordPieceOffsets {
     static bool may_stand_alone(const uint8_t* p) { return *p >= 0xE3 && *p <= 0xE9; }
     static int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
         return ascii || end - p <= 1 ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
+    }
+    // Is an id of as many bytes as the word, of which it is not said that it has ids at all, the only one? Only the first
+    // byte is looked at: one that stays has an id, and that id has what the others become, as none becomes more than one.
+    bool is_whole(const uint8_t* p, size_t length, bool ascii) const {
+        return characters_.ascii_never_grows() && characters_.ascii_image(*p) && (ascii || is_ascii(p, length));
     }
     // Bytes behind the word may be read.
     static bool is_ascii(const uint8_t* p, size_t length) {
