@@ -22,7 +22,7 @@ from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
 from .routes import CannotEncodeError, Row
-from .row_encoding import Padding, RowRequest, sequences, tells_texts, text_runs
+from .row_encoding import Padding, RowRequest, sequences, tells_texts
 from .row_kinds import Arrays, Lists
 from .settings import Settings
 from .tensors import from_arrays, tensors_from_arrays
@@ -382,7 +382,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         result = LazyBatchEncoding.of(data, source)
         if return_offsets_mapping:
             data["offset_mapping"] = offsets
-            result._lopt_places = _places(source, [ids])
+            result._lopt_lengths = (len(ids),)
         return result
 
     def _lopt_encode_many(
@@ -423,7 +423,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         result = LazyBatchEncoding.of(data, source)
         if return_offsets_mapping:
             data["offset_mapping"] = offsets
-            result._lopt_places = _places(source, rows)
+            result._lopt_lengths = tuple(map(len, rows))
         return result
 
     def _lopt_with_offsets(
@@ -504,13 +504,6 @@ class EncodingCalls4(EncodingCalls):
         hf = super()._batch_encode_plus
         encoder.left = None
         return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(batch_text_or_text_pairs, *args, **kwargs)))
-
-
-def _places(source: PlainSource, rows: Sequence[list[int]]) -> Places | None:
-    native = source[1].native
-    assert native is not None
-    runs = text_runs(native, [len(ids) for ids in rows], source[3])
-    return None if runs is None else Places(runs, None, [[None]] * len(rows))
 
 
 def _says_nothing(kwargs: dict[str, Any]) -> bool:
