@@ -13,7 +13,7 @@ from transformers.tokenization_utils_base import BatchEncoding
 from .encoder import Encoder
 from .route_choice import Snapshot
 from .routes import Row
-from .row_encoding import RowRequest, Run
+from .row_encoding import RowRequest, Run, text_runs
 
 # The call that a result came from: encoder, its state then, rows, add_special_tokens, split_special_tokens, the number
 # of ids kept (None: all) and whether the end of the text was kept. A plain tuple, as every call makes one. In place of
@@ -59,6 +59,8 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     _made: list[Encoding] | None
     # For who asks for no more than that; None: HF's encodings are asked.
     _lopt_places: Places | None = None
+    # Of rows that are one text each, how many ids: enough to find their places when somebody asks.
+    _lopt_lengths: tuple[int, ...] | None = None
 
     @classmethod
     def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
@@ -80,7 +82,7 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
     def sequence_ids(self, batch_index: int = 0) -> list[int | None]:
         """As in transformers."""
-        places = self._lopt_places
+        places = self._places()
         if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
             return places.sequence_ids(batch_index)
         found: list[int | None] = super().sequence_ids(batch_index)
@@ -88,12 +90,21 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
     def word_ids(self, batch_index: int = 0) -> list[int | None]:
         """As in transformers."""
-        places, found = self._lopt_places, None
+        places, found = self._places(), None
         if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
             found = places.word_ids(batch_index)
         if found is None:
             found = super().word_ids(batch_index)
         return found
+
+    def _places(self) -> Places | None:
+        lengths, source = self._lopt_lengths, self._source
+        if lengths is not None and source is not None:
+            native, self._lopt_lengths = source[1].native, None
+            assert native is not None
+            runs = text_runs(native, lengths, bool(source[3]))
+            self._lopt_places = None if runs is None else Places(runs, None, [[None]] * len(lengths))
+        return self._lopt_places
 
     @property
     def is_fast(self) -> bool:

@@ -113,8 +113,8 @@ class Wanted(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Nothing but ids, cut or not, of which all other columns follow by their length."""
-        more = self.special_tokens_mask or self.offsets or self.length or self.overflow or self.stride
+        """Nothing but ids, cut or not, and their offsets; all other columns follow by their length."""
+        more = self.special_tokens_mask or self.length or self.overflow or self.stride
         return self.width is None and self.tensors is None and not more
 
 

@@ -327,6 +327,30 @@ class Encoder:
             rows.append(ids)
         return rows
 
+    def native_list_with_offsets(
+        self,
+        snapshot: Snapshot,
+        text: str,
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        limit: int | None,
+        keep_end: bool,
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """`native_list`, and the offsets of its ids; nothing is verified. Raises CannotEncodeError, with the reason."""
+        native = snapshot.native
+        if native is None:
+            raise CannotEncodeError(snapshot.reason)
+        start = perf_counter()
+        try:
+            both = native.limited_with_offsets(text, add_special_tokens, split_special_tokens, limit, keep_end)
+        except CannotEncodeError:
+            raise
+        except Exception as error:
+            self._failed(native, error)
+            raise CannotEncodeError("the native route failed") from error
+        self._count(native, start)
+        return both
+
     def native_rows(self, snapshot: Snapshot, rows: Sequence[Row], request: RowRequest, kind: Kind) -> Columns:
         """Rows by the native route. Raises CannotEncodeError, with the reason, where HF must be asked."""
         native = snapshot.native

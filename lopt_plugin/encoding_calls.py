@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
-from .batch_encoding import LazyBatchEncoding, Places, Source
+from .batch_encoding import LazyBatchEncoding, Places, PlainSource
 from .call_arguments import (
     TRANSFORMERS_4,
     NotPlainError,
@@ -116,7 +116,6 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             and return_tensors is None
             and not return_overflowing_tokens
             and not return_special_tokens_mask
-            and not return_offsets_mapping
             and not return_length
             and tokenizer_kwargs is None
             and (not kwargs or _says_nothing(kwargs))
@@ -135,6 +134,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                     max_length_given,
                     return_token_type_ids,
                     return_attention_mask,
+                    return_offsets_mapping,
                     verbose,
                 )
                 left = self._lopt_left
@@ -268,14 +268,17 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             wanted.max_length,
             wanted.token_type_ids,
             wanted.attention_mask,
+            wanted.offsets,
             wanted.verbose,
         )
         self._lopt_leave(wanted.cut, wanted.limit)
         return result
 
     def _lopt_only_ids(self, rows: list[Row], wanted: Wanted) -> bool:
-        """Whether all other columns follow from the number of ids."""
+        """Whether all columns but offsets follow from the number of ids."""
         if not wanted.plain or wanted.cut == "only_second" or not all(isinstance(row, str) for row in rows):
+            return False
+        if wanted.offsets and self.lopt.settings.verify:
             return False
         asked = wanted.token_type_ids
         if not ("token_type_ids" in self.model_input_names if asked is None else asked):
@@ -360,12 +363,19 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         max_length: int | None,
         return_token_type_ids: bool | None,
         return_attention_mask: bool | None,
+        return_offsets_mapping: bool,
         verbose: bool,
     ) -> BatchEncoding:
         names = self.model_input_names
         if return_token_type_ids is None:
             return_token_type_ids = "token_type_ids" in names
-        ids, source = self._lopt_ids(text, add_special_tokens, split_special_tokens, limit, return_token_type_ids)
+        offsets: Any = None
+        if return_offsets_mapping:
+            (ids,), (offsets,), source = self._lopt_with_offsets(
+                (text,), add_special_tokens, split_special_tokens, limit, return_token_type_ids
+            )
+        else:
+            ids, source = self._lopt_ids(text, add_special_tokens, split_special_tokens, limit, return_token_type_ids)
         data: dict[str, Any] = {"input_ids": ids}
         if return_token_type_ids:
             data["token_type_ids"] = [0] * len(ids)
@@ -373,7 +383,11 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             data["attention_mask"] = [1] * len(ids)
         if max_length is None and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, max_length, verbose)
-        return LazyBatchEncoding.of(data, source)
+        result = LazyBatchEncoding.of(data, source)
+        if return_offsets_mapping:
+            data["offset_mapping"] = offsets
+            result._lopt_lengths = (len(ids),)
+        return result
 
     def _lopt_encode_many(
         self,
@@ -384,15 +398,23 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         max_length: int | None,
         return_token_type_ids: bool | None,
         return_attention_mask: bool | None,
+        return_offsets_mapping: bool,
         verbose: bool,
     ) -> BatchEncoding:
         names = self.model_input_names
         if return_token_type_ids is None:
             return_token_type_ids = "token_type_ids" in names
         texts = tuple(texts)
-        chars = min(map(len, texts), default=0)
-        encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids, chars)
-        rows = encoder.native_lists(snapshot, texts, add_special_tokens, split_special_tokens, limit, keep_end)
+        rows: Sequence[list[int]] | None
+        if return_offsets_mapping:
+            rows, offsets, source = self._lopt_with_offsets(
+                texts, add_special_tokens, split_special_tokens, limit, return_token_type_ids
+            )
+        else:
+            chars = min(map(len, texts), default=0)
+            encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids, chars)
+            rows = encoder.native_lists(snapshot, texts, add_special_tokens, split_special_tokens, limit, keep_end)
+            source = (encoder, snapshot, texts, add_special_tokens, split_special_tokens, limit, keep_end)
         if rows is None:
             raise NotPlainError("the native route gave no ids")
         data: dict[str, Any] = {"input_ids": rows}
@@ -402,9 +424,29 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             data["attention_mask"] = [[1] * len(row) for row in rows]
         for row in rows:
             self._eventual_warn_about_too_long_sequence(row, max_length, verbose)
-        return LazyBatchEncoding.of(
-            data, (encoder, snapshot, texts, add_special_tokens, split_special_tokens, limit, keep_end)
-        )
+        result = LazyBatchEncoding.of(data, source)
+        if return_offsets_mapping:
+            data["offset_mapping"] = offsets
+            result._lopt_lengths = tuple(map(len, rows))
+        return result
+
+    def _lopt_with_offsets(
+        self,
+        texts: tuple[str, ...],
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        limit: int | None,
+        return_token_type_ids: bool | None,
+    ) -> tuple[list[list[int]], list[list[tuple[int, int]]], PlainSource]:
+        encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids, 0)
+        if encoder.settings.verify:
+            raise NotPlainError("offsets are verified")
+        call = (add_special_tokens, split_special_tokens, limit, keep_end)
+        try:
+            made = [encoder.native_list_with_offsets(snapshot, text, *call) for text in texts]
+        except CannotEncodeError as error:
+            raise NotPlainError(str(error)) from error
+        return [ids for ids, _ in made], [offsets for _, offsets in made], (encoder, snapshot, texts, *call)
 
     def _lopt_ids(
         self,
@@ -413,7 +455,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         split_special_tokens: bool,
         limit: int | None,
         return_token_type_ids: bool | None,
-    ) -> tuple[list[int], Source]:
+    ) -> tuple[list[int], PlainSource]:
         encoder, snapshot, keep_end = self._lopt_ready(limit, return_token_type_ids, len(text))
         ids = encoder.native_list(snapshot, text, add_special_tokens, split_special_tokens, limit, keep_end)
         if ids is None:

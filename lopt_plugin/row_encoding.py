@@ -14,7 +14,7 @@ import numpy as np
 
 from .pipeline import Template
 from .routes import CannotEncodeError, Ids, Row, RowOffsets
-from .routes.native import NativeRoute
+from .routes.native import NO_OFFSETS, NO_TEMPLATE, NativeRoute
 from .row_kinds import Arrays, Kind
 from .row_overflow import Range, combined, part_ranges
 
@@ -96,9 +96,9 @@ class Columns:
 def encode_rows(native: NativeRoute, rows: Sequence[Row], request: RowRequest, kind: Kind) -> Columns:
     """Every row as HF makes it. Raises CannotEncodeError where HF must be asked; the message says why."""
     if native.templates is None:
-        raise CannotEncodeError("a post-processor whose template is not known")
+        raise CannotEncodeError(NO_TEMPLATE)
     if request.offsets and not native.gives_offsets:
-        raise CannotEncodeError("offsets are not native for this tokenizer")
+        raise CannotEncodeError(NO_OFFSETS)
     room = None if request.limit is None else request.limit - native.templates.single.ids_added
     if request.stride and room is not None and room <= request.stride:
         raise CannotEncodeError("stride is not smaller than max_length")
@@ -190,6 +190,20 @@ def sequences(native: NativeRoute, row: Row, request: RowRequest) -> int:
 def tells_texts(native: NativeRoute, rows: Sequence[Row], request: RowRequest) -> bool:
     """Whether what HF calls sequence_ids of a row are its runs."""
     return all(_template(native, row, request).tells_texts for row in rows)
+
+
+def text_runs(native: NativeRoute, lengths: Sequence[int], add_special_tokens: bool) -> list[list[Run]] | None:
+    """The runs of rows that are one text each and have so many ids; None if they are not what HF calls sequence_ids."""
+    templates = native.templates
+    assert templates is not None
+    template = templates.single if add_special_tokens else templates.single_bare
+    if not template.tells_texts:
+        return None
+    special, added = Run(None, 0, 1), template.ids_added
+    return [
+        [special if piece.text is None else Run(0, 0, length - added) for piece in template.pieces]
+        for length in lengths
+    ]
 
 
 def _template(native: NativeRoute, row: Row, request: RowRequest) -> Template:

@@ -116,8 +116,6 @@ class IdObjects {
 #endif
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
-    // The integers from 0 to `largest`.
-    const Table<PyObject*>& integers() const { return objects_; }
     size_t bytes() const { return objects_.size() * (sizeof(PyObject*) + 32); }
 
   private:

@@ -84,8 +84,9 @@ class OffsetWalk {
     template <class Words>
     void stretch(const Words& words, const Segment& segment, const Origin& origin) {
         if (trim_.blanks) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        const bool ascii = ascii_ && !origin.alignment;
         with_places(segment, origin, [&](const auto& place) {
-            return words.walk({segment.begin, segment.end}, id_, last_, [&](int32_t begin, int32_t end) { *out_++ = place(begin, end); });
+            return words.walk({segment.begin, segment.end}, ascii, id_, last_, [&](int32_t begin, int32_t end) { *out_++ = place(begin, end); });
         });
     }
 

@@ -15,7 +15,7 @@ namespace lopt {
 template <class Core>
 class PythonCore {
   public:
-    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id), offset_objects_(objects_.integers()) {}
+    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id) {}
     ~PythonCore() {
         core_.reset();
         take_back_references();
@@ -184,6 +184,7 @@ class PythonCore {
         nb::dict result;
         result["table_bytes"] = core_->bytes();
         result["id_object_bytes"] = objects_.bytes();
+        result["offset_object_bytes"] = offset_objects_.bytes();
         return result;
     }
 
@@ -363,7 +364,7 @@ class PythonCore {
     std::unique_ptr<Core> core_;
     const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();
     IdObjects objects_;
-    OffsetObjects offset_objects_;
+    mutable OffsetObjects offset_objects_;
 };
 
 }  // namespace lopt

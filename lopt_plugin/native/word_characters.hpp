@@ -70,6 +70,10 @@ class WordCharacters {
             if (!(bits & word_bit::changes)) ascii_images_[c] = static_cast<uint8_t>(c);
             else if (image(c).bytes == 1) ascii_images_[c] = image(c).data[0];
         }
+        for (uint32_t c = 0; c < 0x80; c++) {
+            const bool in_no_word = classes_.of(c) & word_bit::raw_blank, removed = classes_.of(c) & word_bit::removed;
+            ascii_never_grows_ = ascii_never_grows_ && (in_no_word || removed || ascii_images_[c]);
+        }
     }
     WordCharacters(const WordCharacters&) = delete;
     WordCharacters& operator=(const WordCharacters&) = delete;
@@ -94,6 +98,8 @@ class WordCharacters {
     }
     // The one byte that a byte of ASCII becomes, without the blanks around it; 0 for other bytes and where it is not one.
     uint8_t ascii_image(uint8_t byte) const { return ascii_images_[byte]; }
+    // Does each character of ASCII that is part of a word become one byte of the same word, or nothing?
+    bool ascii_never_grows() const { return ascii_never_grows_; }
     // Copies what the character at p, of `length` bytes, becomes, without the blanks around it, to `out`, which has room
     // for `room_for_image` bytes. It is not one that is removed. Returns the end, and counts the characters.
     uint8_t* copy_image(const uint8_t* p, int length, uint16_t bits, uint8_t* out, size_t& characters) const {
@@ -158,7 +164,7 @@ class WordCharacters {
     std::vector<uint32_t> rows_;
     std::vector<Image> places_;
     size_t longest_image_ = COPIED;
-    bool any_divides_ = false, any_reordered_ = false;
+    bool any_divides_ = false, any_reordered_ = false, ascii_never_grows_ = true;
 };
 
 }  // namespace lopt

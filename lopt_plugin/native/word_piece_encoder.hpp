@@ -68,6 +68,9 @@ class WordPieceEncoder {
     // End of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
+    // The only id of a character that is a word by itself; NONE where it is not, or is not known to be.
+    uint32_t lone_id(uint32_t code_point) const { return code_point < LONE_CHARACTERS ? lone_[code_point] : NONE; }
+
     size_t bytes() const { return table_.bytes() + cache_.bytes() + long_cache_.bytes() + lone_.bytes(); }
 
   private:

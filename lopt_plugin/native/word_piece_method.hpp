@@ -35,7 +35,7 @@ class WordPieceMethod {
     WordPieceMethod(WordPieceConfiguration configuration, const std::vector<VocabularyItem>& items)
         : words_(std::move(configuration.words)), text_(std::move(configuration.text)),
           model_(items, configuration.prefix, configuration.unknown_id, configuration.most_characters), encoder_(*words_, model_, items),
-          reordering_(text_ ? *text_ : *words_, std::move(configuration.order)), offsets_(*words_, model_, items, configuration.prefix.size()) {}
+          reordering_(text_ ? *text_ : *words_, std::move(configuration.order)), offsets_(*words_, model_, encoder_, items, configuration.prefix.size()) {}
     WordPieceMethod(const WordPieceMethod&) = delete;
     WordPieceMethod& operator=(const WordPieceMethod&) = delete;
 

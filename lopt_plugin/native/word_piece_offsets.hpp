@@ -9,18 +9,21 @@
 #include <vector>
 
 #include "alignment.hpp"
+#include "hash.hpp"
 #include "raw_words.hpp"
 #include "span.hpp"
 #include "word_characters.hpp"
 #include "word_piece.hpp"
+#include "word_piece_encoder.hpp"
 
 namespace lopt {
 
 class WordPieceOffsets {
   public:
     // items: the vocabulary, names in UTF-8; of ids that are those of two, nothing is known.
-    WordPieceOffsets(const WordCharacters& characters, const WordPiece& model, const std::vector<VocabularyItem>& items, size_t prefix_bytes)
-        : characters_(characters), model_(model), scanner_(characters), prefix_bytes_(prefix_bytes) {
+    WordPieceOffsets(const WordCharacters& characters, const WordPiece& model, const WordPieceEncoder& encoder, const std::vector<VocabularyItem>& items,
+                     size_t prefix_bytes)
+        : characters_(characters), model_(model), encoder_(encoder), scanner_(characters), prefix_bytes_(prefix_bytes) {
         for (const auto& item : items) {
             if (item.id >= bytes_.size()) bytes_.resize(item.id + 1, 0);
             bytes_[item.id] = bytes_[item.id] == 0 && item.name.size() < SHARED ? static_cast<uint16_t>(item.name.size()) : SHARED;
@@ -31,30 +34,37 @@ class WordPieceOffsets {
 
     // Calls emit(begin, end), characters of the stretch, for each of its ids, the next one being *id, up to `last`;
     // returns how many characters the stretch has. Throws OffsetsUnknownError if the ids are not those of its words.
+    // Where the stretch is not all ASCII, 8 bytes behind it may be read.
     template <class Emit>
-    int32_t walk(const Span& stretch, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
+    int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         Normalized normalized;
         RawWords words;
         int32_t count = 0;
         const uint8_t *counted = stretch.begin, *p = stretch.begin;
         while (p < stretch.end && id < last) {
+            p = take_lone(p, stretch.end, count, counted, id, last, emit);
             words.start(p);
-            while (p < stretch.end && !words.full(p)) p = scanner_.step(p, stretch.end, stretch.end, words);
+            while (p < stretch.end && !words.full(p) && !(words.count && may_stand_alone(p))) p = scanner_.step(p, stretch.end, stretch.end, words);
             for (uint32_t k = 0; k < words.count && id < last; k++) {
                 const uint8_t *begin = words.begin(k), *end = begin + words.length(k);
                 if (words.ends[k] == UINT32_MAX) throw OffsetsUnknownError("a word is too long");
-                count += characters_between(counted, begin);
-                if (*id != model_.unknown_id() && is_plain(begin, end)) {
-                    take_pieces(static_cast<size_t>(end - begin), [count](size_t byte) { return count + static_cast<int32_t>(byte); }, id, last, emit);
-                    count += static_cast<int32_t>(end - begin);
+                count += characters_between(counted, begin, ascii);
+                const auto length = static_cast<size_t>(end - begin);
+                counted = end;
+                if (bytes_of(*id) == length && *id != model_.unknown_id() && is_whole(begin, length, ascii)) {
+                    emit(count, count + static_cast<int32_t>(length));
+                    count += static_cast<int32_t>(length);
+                    id++;
+                } else if (*id != model_.unknown_id() && is_plain(begin, end)) {
+                    take_pieces(length, [count](size_t byte) { return count + static_cast<int32_t>(byte); }, id, last, emit);
+                    count += static_cast<int32_t>(length);
                 } else {
                     count += normalize(begin, end, count, normalized);
                     take(normalized, id, last, emit);
                 }
-                counted = end;
             }
         }
-        return count + characters_between(counted, stretch.end);
+        return count + characters_between(counted, stretch.end, ascii);
     }
     size_t bytes() const { return bytes_.size() * sizeof bytes_[0]; }
 
@@ -68,7 +78,41 @@ class WordPieceOffsets {
         bool divides = false;
     };
 
-    static int32_t characters_between(const uint8_t* p, const uint8_t* end) { return static_cast<int32_t>(count_characters(p, end)); }
+    // Takes the characters from p on that are words by themselves, of three bytes each, and have one id; returns their end.
+    template <class Emit>
+    const uint8_t* take_lone(const uint8_t* p, const uint8_t* end, int32_t& count, const uint8_t*& counted, const uint32_t*& id, const uint32_t* last,
+                             Emit&& emit) const {
+        if (!may_stand_alone(p)) return p;
+        count += characters_between(counted, p, false);
+        int length;
+        for (; p < end && may_stand_alone(p) && id < last; p += length) {
+            const uint32_t lone = encoder_.lone_id(decode_character(p, length));
+            if (lone == NONE) break;
+            if (lone != *id) throw OffsetsUnknownError("the ids are not those of the text's words");
+            emit(count, count + 1);
+            count++;
+            id++;
+        }
+        counted = p;
+        return p;
+    }
+    static bool may_stand_alone(const uint8_t* p) { return *p >= 0xE3 && *p <= 0xE9; }
+    static int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
+        return ascii || end - p <= 1 ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
+    }
+    // Is an id of as many bytes as the word, of which it is not said that it has ids at all, the only one? Only the first
+    // byte is looked at: one that stays has an id, and that id has what the others become, as none becomes more than one.
+    bool is_whole(const uint8_t* p, size_t length, bool ascii) const {
+        return characters_.ascii_never_grows() && characters_.ascii_image(*p) && (ascii || is_ascii(p, length));
+    }
+    // Bytes behind the word may be read.
+    static bool is_ascii(const uint8_t* p, size_t length) {
+        constexpr uint64_t HIGH = 0x8080808080808080u;
+        for (; length > 8; length -= 8, p += 8)
+            if (load64(p) & HIGH) return false;
+        return !(load64(p) << (64 - 8 * length) & HIGH);
+    }
+    size_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : 0; }
     // Does each byte become one, all of them in one word?
     bool is_plain(const uint8_t* p, const uint8_t* end) const {
         return std::all_of(p, end, [this](uint8_t byte) { return characters_.ascii_image(byte) != 0; });
@@ -134,7 +178,7 @@ class WordPieceOffsets {
     template <class Source, class Emit>
     void take_pieces(size_t size, Source&& source, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         for (size_t at = 0; at < size && id < last; id++) {
-            const size_t prefix = at == 0 ? 0 : prefix_bytes_, name = *id < bytes_.size() ? bytes_[*id] : 0;
+            const size_t prefix = at == 0 ? 0 : prefix_bytes_, name = bytes_of(*id);
             if (name <= prefix || name - prefix > size - at) throw OffsetsUnknownError("the ids are not those of the text's words");
             const size_t behind = at + name - prefix;
             emit(source(at), source(behind - 1) + 1);
@@ -144,6 +188,7 @@ class WordPieceOffsets {
 
     const WordCharacters& characters_;
     const WordPiece& model_;
+    const WordPieceEncoder& encoder_;
     RawWordScanner<> scanner_;
     size_t prefix_bytes_;
     std::vector<uint16_t> bytes_;  // of each id's name; 0: not known

@@ -25,6 +25,10 @@ _FIRST_OF_CHARS = 4
 # Shorter texts are encoded anew nearly as fast as what is known of them is found.
 _KEPT_FROM_CHARS = 8192
 
+NO_TEMPLATE = "a post-processor whose template is not known"
+NO_OFFSETS = "offsets are not native for this tokenizer"
+_OF_NO_TEXT = (0, 0)
+
 
 class NativeUnavailableError(Exception):
     """The native route cannot be had for this tokenizer or on this machine; the message says why."""
@@ -217,6 +221,25 @@ class NativeRoute:
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
         return both
+
+    def limited_with_offsets(
+        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """`encode_limited` and the offsets of its ids. Raises CannotEncodeError as `text_with_offsets`."""
+        if not self.gives_offsets:
+            raise CannotEncodeError(NO_OFFSETS)
+        if self.templates is None:
+            raise CannotEncodeError(NO_TEMPLATE)
+        kept = limit if limit is None or not add_special_tokens else limit - self.special_tokens_added
+        ids, offsets = self.text_with_offsets(text, split_special_tokens, kept, keep_end, as_lists=True)
+        if add_special_tokens:
+            if self._prefix:
+                ids[:0] = self._prefix
+                offsets[:0] = [_OF_NO_TEXT] * len(self._prefix)
+            if self._suffix:
+                ids += self._suffix
+                offsets += [_OF_NO_TEXT] * len(self._suffix)
+        return ids, offsets
 
     def words(
         self, words: list[str], split_special_tokens: bool, offsets: bool, *, as_lists: bool
