@@ -116,6 +116,8 @@ class IdObjects {
 #endif
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
+    // How many ids have an object: those below this.
+    size_t size() const { return objects_.size(); }
     size_t bytes() const { return objects_.size() * (sizeof(PyObject*) + 32); }
 
   private:

@@ -78,7 +78,7 @@ class PythonCore {
     // The integers of ids that came from elsewhere.
     nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
         const int32_t* data = ids.data();
-        const size_t count = ids.shape(0), most = objects_.integers().size();
+        const size_t count = ids.shape(0), most = objects_.size();
         for (size_t i = 0; i < count; i++) {
             if (data[i] < 0 || static_cast<size_t>(data[i]) >= most) throw nb::value_error("list_of: not an id of this core");
         }
