@@ -110,10 +110,11 @@ class OffsetObjects {
     // Makes the tuple number `next_`, which is ours, into `offset`; `begin`: null, or the first integer. False without memory.
     bool refill(PyObject* tuple, const Offset& offset, PyObject* begin) {
         PyObject** const items = reinterpret_cast<PyTupleObject*>(tuple)->ob_item;
-        if (begin) {
-            if (items[0] != begin) Py_DECREF(std::exchange(items[0], Py_NewRef(begin)));
-        } else if (Py_REFCNT(items[0]) != 1 || !rewrite(items[0], offset.begin)) {
-            if (!replace(items[0], offset.begin)) return false;
+        // One of its own is kept, even where it could be shared: the next text may need it again.
+        const bool begin_is_ours = Py_REFCNT(items[0]) == 1;
+        if (items[0] != begin && (!begin_is_ours || !rewrite(items[0], offset.begin))) {
+            if (begin) Py_DECREF(std::exchange(items[0], Py_NewRef(begin)));
+            else if (!replace(items[0], offset.begin)) return false;
         }
         // The end may be where the next one begins, which is ours as well.
         const Py_ssize_t holders = Py_REFCNT(items[1]);
