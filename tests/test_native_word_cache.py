@@ -1,8 +1,9 @@
-"""Words that are no entries come again: the ids that were kept are the reference's, whatever else lies in the same slot."""
+"""Words that are no entries come again: the ids kept for them are the reference's, whatever lies in the same slot."""
 
 from __future__ import annotations
 
 import random
+import string
 from concurrent.futures import ThreadPoolExecutor
 
 import corpus
@@ -29,7 +30,7 @@ def core_and_reference(request: pytest.FixtureRequest) -> tuple[object, Tokenize
 
 
 def words_of(seed: int) -> list[str]:
-    """Words of all lengths in bytes, and for each one that differs from it in its first, its last or its 56th byte only."""
+    """Words of all lengths in bytes, and for each one that differs in its first, last or 56th character only."""
     generator = random.Random(seed)
     words = []
     for alphabet in ALPHABETS:
@@ -54,7 +55,7 @@ def test_words_that_come_again(core_and_reference: tuple[object, Tokenizer]) -> 
 def test_more_words_than_are_kept(core_and_reference: tuple[object, Tokenizer]) -> None:
     core, reference = core_and_reference
     generator = random.Random(9)
-    words = ["".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=generator.randint(17, 30))) for _ in range(20_000)]
+    words = ["".join(generator.choices(string.ascii_lowercase, k=generator.randint(17, 30))) for _ in range(20_000)]
     texts = [" ".join(words[k : k + 500]) for k in range(0, len(words), 500)]
     assert native_cores.different(core, reference, texts) == []
     assert native_cores.different(core, reference, texts[::-1]) == []
