@@ -480,6 +480,8 @@ class Encoder:
     def _count(self, route: AcceleratedRoute | GpuRoute, start: float, texts: int = 1) -> None:
         if self.observer is not None:
             self.observer.encoded(route.name, perf_counter() - start)
+            if isinstance(route, NativeRoute):
+                self.observer.remembered(route.new_prefix_counts())
         if route.name == "native":
             self.native_calls += texts
         elif route.name == "gpu":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -13,3 +14,6 @@ class Observer(Protocol):
 
     def fell_back(self, reason: str) -> None:
         """A call has been left to the HF tokenizer, because of `reason`."""
+
+    def remembered(self, counts: Mapping[str, int]) -> None:
+        """What the store of beginnings has counted since it was last told: see `prefix_counters` in `_core.pyi`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +20,7 @@ class Told:
     routes: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    prefixes: Counter[str] = field(default_factory=Counter)
 
     def encoded(self, route: str, seconds: float) -> None:
         self.routes.append(route)
@@ -25,6 +28,9 @@ class Told:
 
     def fell_back(self, reason: str) -> None:
         self.reasons.append(reason)
+
+    def remembered(self, counts: Mapping[str, int]) -> None:
+        self.prefixes.update(counts)
 
 
 @pytest.fixture
@@ -89,3 +95,15 @@ def test_another_backend_tells_too(tokenizer: Any, told: Told) -> None:
     tokenizer._tokenizer = copy.deepcopy(tokenizer._tokenizer)
     tokenizer("a text")
     assert told.routes == ["native"]
+
+
+def test_what_the_store_of_beginnings_counts(tokenizer: Any, told: Told) -> None:
+    text = "A text that comes again and again, a little longer each time. " * 400
+    copied = copy.copy(tokenizer)
+    for times, one in enumerate([tokenizer, copied, tokenizer, copied]):
+        grown = text + "More. " * times
+        assert one.lopt.encode_list(grown) == one.lopt.hf.encode_list(grown, True, False)
+    tokenizer("too short to be looked up")
+    counters = tokenizer.lopt.explain()["core"]["prefix_cache"]
+    assert told.prefixes["hits"] > 0
+    assert {name: counters[name] for name in told.prefixes} == dict(told.prefixes)

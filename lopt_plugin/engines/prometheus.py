@@ -3,6 +3,8 @@
 lopt_tokenization_seconds{route}  histogram: how long a call took, by the route that gave the ids; a batch is one call
 lopt_fallbacks_total{reason}      counter: calls that the Hugging Face tokenizer did, by reason; a tokenizer that is not
                                   accelerated at all counts once, when it is loaded
+lopt_prefix_cache_*_total         counters of the store of what texts began with: `lookups`, `hits`, `evictions`, and
+                                  `saved_bytes` that were not tokenized again
 
 Several server processes are added up as prometheus_client does it (PROMETHEUS_MULTIPROC_DIR), which vLLM sets itself
 where it starts several.
@@ -13,6 +15,7 @@ from __future__ import annotations
 import functools
 import logging
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from ..observer import Observer
@@ -24,6 +27,13 @@ BUCKETS_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0
 # Each label makes a time series for good; further reasons are counted together.
 MOST_REASONS = 32
 OTHER_REASONS = "other"
+# By their names in the core.
+PREFIX_COUNTERS = {
+    "lookups": ("lookups", "Texts that were looked up in the store of what texts began with."),
+    "hits": ("hits", "Texts whose beginning was known."),
+    "bytes_saved": ("saved_bytes", "UTF-8 that was not tokenized again."),
+    "evictions": ("evictions", "Pieces of texts that made room for others."),
+}
 
 
 class PrometheusObserver:
@@ -38,6 +48,9 @@ class PrometheusObserver:
         self._fallbacks = Counter(
             "lopt_fallbacks", "Tokenizer calls left to the Hugging Face tokenizer, by reason.", ["reason"]
         )
+        self._prefixes = {
+            counted: Counter(f"lopt_prefix_cache_{name}", text) for counted, (name, text) in PREFIX_COUNTERS.items()
+        }
         self._by_route: dict[str, Any] = {}
         self._by_reason: dict[str, Any] = {}
         self._new_label = threading.Lock()
@@ -58,6 +71,14 @@ class PrometheusObserver:
             if series is None:
                 series = self._series_of(reason)
             series.inc()
+        except Exception:
+            self._give_up()
+
+    def remembered(self, counts: Mapping[str, int]) -> None:
+        try:
+            for counted, series in self._prefixes.items():
+                if counts.get(counted):
+                    series.inc(counts[counted])
         except Exception:
             self._give_up()
 

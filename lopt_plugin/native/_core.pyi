@@ -83,6 +83,9 @@ class _AnyCore:
         limit_bytes: now.
         """
 
+    def new_prefix_counts(self) -> dict[str, int]:
+        """How much lookups, hits, bytes_saved and evictions have grown since this was last asked; empty if none has."""
+
     def spoil_prefixes(self, texts: bool) -> None:
         """Changes a bit of the text, or of the ids, of every run of pieces that is kept; for tests."""
 

@@ -177,6 +177,20 @@ class PythonCore {
         result["limit_bytes"] = counters.limit_bytes;
         return result;
     }
+    // How much the counters that only grow have grown since this was last asked, by name; empty where no text was looked up.
+    nb::dict new_prefix_counts() {
+        nb::dict result;
+        PrefixStore* prefixes = core_->prefixes();
+        if (!prefixes) return result;
+        const PrefixStore::Counters now = prefixes->counters();
+        if (now.lookups == told_of_.lookups) return result;
+        result["lookups"] = now.lookups - told_of_.lookups;
+        result["hits"] = now.hits - told_of_.hits;
+        result["bytes_saved"] = now.bytes_saved - told_of_.bytes_saved;
+        result["evictions"] = now.evictions - told_of_.evictions;
+        told_of_ = now;
+        return result;
+    }
     void spoil_prefixes(bool texts) {
         if (PrefixStore* prefixes = core_->prefixes()) prefixes->spoil(texts);
     }
@@ -211,6 +225,7 @@ class PythonCore {
                  nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
+            .def("new_prefix_counts", &PythonCore::new_prefix_counts)
             .def("spoil_prefixes", &PythonCore::spoil_prefixes, nb::arg("texts"));
     }
 
@@ -363,6 +378,7 @@ class PythonCore {
     }
     std::unique_ptr<Core> core_;
     const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();
+    PrefixStore::Counters told_of_{};
     IdObjects objects_;
     mutable OffsetObjects offset_objects_;
 };

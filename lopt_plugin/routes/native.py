@@ -263,6 +263,11 @@ class NativeRoute:
         """Counts of the core's store of what texts began with, see `_core.pyi`; None where nothing is kept."""
         return self.core.prefix_counters() or None
 
+    def new_prefix_counts(self) -> dict[str, int]:
+        """How much those that only grow have grown since this was last asked of the core; nothing where none has."""
+        grown: dict[str, int] = self.core.new_prefix_counts()
+        return grown
+
     def chunks(self, chars: int) -> int:
         """Into how many chunks a text of that length is cut at most, were it ASCII and without added tokens."""
         threads, chunk_chars = self._threads_and_chunk(chars)

@@ -21,6 +21,8 @@ assert observer is prometheus.observer()
 observer.encoded("native", 0.0003)
 observer.encoded("native", 0.5)
 observer.encoded("hf", 2.0)
+observer.remembered({"lookups": 3, "hits": 2, "bytes_saved": 70, "evictions": 0})
+observer.remembered({})
 for number in range(100):
     observer.fell_back(f"reason {number}")
     observer.fell_back("reason 1")
@@ -48,6 +50,9 @@ def test_one_process(tmp_path: Path) -> None:
     assert 'lopt_tokenization_seconds_sum{route="hf"} 2.0' in shown
     assert 'lopt_tokenization_seconds_bucket{le="0.0005",route="native"} 1.0' in shown
     assert 'lopt_fallbacks_total{reason="reason 1"} 101.0' in shown
+    assert "lopt_prefix_cache_hits_total 2.0" in shown
+    assert "lopt_prefix_cache_saved_bytes_total 70.0" in shown
+    assert "lopt_prefix_cache_evictions_total 0.0" in shown
     reasons = [line for line in shown if line.startswith("lopt_fallbacks_total{")]
     assert len(reasons) == 33
     assert 'lopt_fallbacks_total{reason="other"} 68.0' in reasons
@@ -59,6 +64,7 @@ def test_several_processes(tmp_path: Path) -> None:
     shown = run("show", tmp_path, PROMETHEUS_MULTIPROC_DIR=folder)
     assert 'lopt_tokenization_seconds_count{route="native"} 4.0' in shown
     assert 'lopt_fallbacks_total{reason="reason 1"} 202.0' in shown
+    assert "lopt_prefix_cache_lookups_total 6.0" in shown
 
 
 def test_a_broken_metric_breaks_nothing(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -68,10 +74,12 @@ def test_a_broken_metric_breaks_nothing(monkeypatch: pytest.MonkeyPatch, caplog:
         raise OSError("no space left on device")
 
     observer = object.__new__(PrometheusObserver)
-    observer.__dict__ |= {"_by_route": {"native": type("Series", (), {"observe": full})()}, "_by_reason": {}}
+    broken = type("Series", (), {"observe": full, "inc": full})()
+    observer.__dict__ |= {"_by_route": {"native": broken}, "_by_reason": {}, "_prefixes": {"hits": broken}}
     observer._broken = False
     with caplog.at_level("ERROR"):
         for _ in range(3):
             observer.encoded("native", 1.0)
             observer.fell_back("reason")
+            observer.remembered({"hits": 1})
     assert len(caplog.records) == 1

@@ -106,6 +106,11 @@ def test_metrics(server: Any, oracle: Any) -> None:
     status, _ = server.post("/v1/completions", b'{"model": "tiny", "prompt": "a\\ud800b", "max_tokens": 1}')
     assert status != 200
     assert server.metric("lopt_fallbacks_total") == fallbacks + 1
+    # Two server processes answer: each has to see the text twice before it knows it.
+    for number in range(8):
+        server.post("/tokenize", {"model": "tiny", "prompt": PARAGRAPH * 80 + f" {number}"})
+    assert server.metric("lopt_prefix_cache_hits_total") > 0
+    assert server.metric("lopt_prefix_cache_saved_bytes_total") > 0
 
 
 def test_no_metrics_without_lopt(hf_server: Any) -> None:
