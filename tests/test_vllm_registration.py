@@ -81,7 +81,7 @@ def ours(model: str) -> Any:
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.LogCaptureFixture]:
     """What the plugin logs, whatever vLLM has made of its loggers."""
-    monkeypatch.setattr(engine, "_said", set())
+    monkeypatch.setattr(engine._lines, "_said", set())
     monkeypatch.setattr(engine.logger, "propagate", False)
     engine.logger.addHandler(caplog.handler)
     with caplog.at_level(logging.INFO, engine.logger.name):
@@ -225,7 +225,7 @@ def test_fastokens_is_detected_and_said(theirs: Any, log: pytest.LogCaptureFixtu
     tokenizer = copy.copy(theirs)
     tokenizer._tokenizer = shim
     assert engine._accelerated(tokenizer, shared=True) is tokenizer
-    assert "VLLM_USE_FASTOKENS" in log.text
+    assert "fastokens is in its place" in log.text
 
 
 @pytest.mark.parametrize("version", ["0.99.0", "0.28.0", "dev", "0.24.0.post1+cpu", "0.32.0+cpu", "0.32.1"])
@@ -233,7 +233,7 @@ def test_untried_versions_are_named(
     theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     monkeypatch.setattr(engine, "_vllm_version", lambda: version)
-    engine._say_what_is_active(theirs, "takes the native route", {"threads": 2})
+    engine._lines.say(theirs, "takes the native route", {"threads": 2})
     tried = version.startswith(("0.24.0", "0.32.0"))
     assert f"vLLM {version}" in log.text
     assert ("which was not tried; 0.24.0 and 0.32.0 were" not in log.text) == tried

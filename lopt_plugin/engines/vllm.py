@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 from . import prometheus
-from .active_line import active_line, show_our_log
+from .acceleration import Accelerated, ActiveLines, accelerated_or_reason
+from .active_line import show_our_log
 from .vllm_batches import generate as generate
 from .vllm_threads import keep_calls_as_they_are, marked_thread_safe
 
@@ -219,6 +220,8 @@ def _renderer_mode_under_auto(model_config: Any) -> str:
     return MODE if mode == "hf" else str(mode)
 
 
+_lines = ActiveLines("vLLM", lambda: _vllm_version(), TRIED_VERSIONS, logger)
+
 # Tokenizers that were looked at and stay as vLLM made them, and why.
 _left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
@@ -227,33 +230,13 @@ def _accelerated(tokenizer: Any, *, shared: bool) -> Any:
     """The tokenizer, accelerated if it can be; `shared`: others hold it, so that a copy has to be made."""
     if tokenizer is None or hasattr(tokenizer, "lopt") or tokenizer in _left_alone:
         return tokenizer
-    reason = _why_not(tokenizer)
-    if reason is None:
-        try:
-            accelerated = _accelerate(tokenizer, shared)
-        except Exception as error:
-            logger.exception("lopt_plugin: the tokenizer could not be accelerated")
-            reason = f"{type(error).__name__}: {error}"
-        else:
-            explained = accelerated.lopt.explain()
-            if explained["route"] != "hf":
-                _say_what_is_active(tokenizer, f"takes the {explained['route']} route", explained)
-                return marked_thread_safe(accelerated)
-            reason = explained["reason"]
-    _left_alone[tokenizer] = reason
-    _say_what_is_active(tokenizer, f"stays as vLLM made it: {reason}", None)
+    outcome = accelerated_or_reason(tokenizer, functools.partial(_accelerate, shared=shared), logger)
+    if isinstance(outcome, Accelerated):
+        _lines.say(tokenizer, f"takes the {outcome.explained['route']} route", outcome.explained)
+        return marked_thread_safe(outcome.tokenizer)
+    _left_alone[tokenizer] = outcome
+    _lines.say(tokenizer, f"stays as vLLM made it: {outcome}", None)
     return tokenizer
-
-
-def _why_not(tokenizer: Any) -> str | None:
-    from transformers import PreTrainedTokenizerFast
-
-    if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        return f"{type(tokenizer).__name__} does not run on the tokenizers library"
-    backend = type(tokenizer._tokenizer)
-    if backend.__module__.partition(".")[0] == "fastokens":
-        return "VLLM_USE_FASTOKENS has put fastokens in its place"
-    return None
 
 
 def _accelerate(tokenizer: Any, shared: bool) -> Any:
@@ -274,16 +257,6 @@ def _count_left_alone(tokenizer: Any) -> None:
     observer = None if reason is None else prometheus.observer()
     if reason is not None and observer is not None:
         observer.fell_back(reason)
-
-
-_said: set[str] = set()
-
-
-def _say_what_is_active(tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-    message = active_line("vLLM", _vllm_version(), TRIED_VERSIONS, tokenizer, what, explained)
-    if message not in _said:
-        _said.add(message)
-        logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)
 
 
 def _vllm_version() -> str:
