@@ -14,7 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,9 @@ class Clock:
 
     def fell_back(self, reason: str) -> None:
         self.fallbacks.append(reason)
+
+    def remembered(self, counts: Mapping[str, int]) -> None:
+        """Nothing: documents are not seen twice."""
 
 
 def main() -> None:

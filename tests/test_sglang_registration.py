@@ -11,7 +11,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -461,6 +461,9 @@ class Seen:
 
     def fell_back(self, reason: str) -> None:
         self.reasons.append(reason)
+
+    def remembered(self, counts: Mapping[str, int]) -> None:
+        """Not asked for here."""
 
 
 def test_observed_tokenizers_are_copied(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
