@@ -15,6 +15,7 @@ import json
 import os
 import pickle
 import sys
+import tempfile
 import time
 from array import array
 from dataclasses import asdict, dataclass
@@ -113,23 +114,26 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
     # Unpickled for each pass anew: CPython keeps a UTF-8 copy on a string that was once asked for it, and a second call
     # with the same object would find it there.
     prompts = pickle.loads(pickled)
-    seconds, copies = [], []
+    seconds, lengths = [], []
     last = len(prompts) - 1
-    for number, prompt in enumerate(prompts):
-        if isinstance(prompt, bytes):
-            prompt = prompt.decode()
-        is_batch = isinstance(prompt, list)
-        encode, ids_of = (engine.encode_batch, engine.batch_ids) if is_batch else (engine.encode, engine.ids)
-        start = time.perf_counter()
-        result = encode(prompt)
-        ids = ids_of(result)
-        seconds.append(time.perf_counter() - start)
-        # Between timed calls as little as possible is touched, so that the caches stay the engine's: the ids are copied
-        # here and hashed below. Results cannot be kept instead: engines would never get their memory back.
-        copy = _copy_batch if is_batch else _copy
-        copies.append(copy(ids, engine.kind, every_type=number == last))
-        del result, ids
-    return tuple(seconds), tuple(hashlib.sha256(copy).hexdigest() for copy in copies)
+    # Copies go to a file: kept in memory, they would take the place of what the engine has just freed.
+    with tempfile.TemporaryFile() as copies:
+        for number, prompt in enumerate(prompts):
+            if isinstance(prompt, bytes):
+                prompt = prompt.decode()
+            is_batch = isinstance(prompt, list)
+            encode, ids_of = (engine.encode_batch, engine.batch_ids) if is_batch else (engine.encode, engine.ids)
+            start = time.perf_counter()
+            result = encode(prompt)
+            ids = ids_of(result)
+            seconds.append(time.perf_counter() - start)
+            # Between timed calls as little as possible is touched, so that the caches stay the engine's: the ids are
+            # copied here and hashed below. Results cannot be kept: engines would never get their memory back.
+            copy = _copy_batch if is_batch else _copy
+            lengths.append(copies.write(copy(ids, engine.kind, every_type=number == last)))
+            del result, ids
+        copies.seek(0)
+        return tuple(seconds), tuple(hashlib.sha256(copies.read(length)).hexdigest() for length in lengths)
 
 
 def _copy(ids: Any, kind: str, every_type: bool) -> bytes | array[int]:
