@@ -32,11 +32,16 @@ class FakeCore:
         self.oracle = HfRoute(copy.deepcopy(backend))
         self.calls: list[tuple[int, int]] = []
 
-    def encode(self, text: str, threads: int, chunk_chars: int, split_special_tokens: bool) -> list[int]:
+    def encode(
+        self, text: str, threads: int, chunk_chars: int, split_special_tokens: bool, first_id: int = -1
+    ) -> list[int]:
         if not text.isascii():
             text.encode()
         self.calls.append((threads, chunk_chars))
-        return self.oracle.encode_list(text, False, split_special_tokens)
+        return [first_id] * (first_id >= 0) + self.oracle.encode_list(text, False, split_special_tokens)
+
+    def id_count(self) -> int:
+        return 1 << 20
 
     def encode_array(self, *arguments: Any) -> Any:
         return np.array(self.encode(*arguments), dtype=np.int32)

@@ -172,3 +172,15 @@ def test_runs_of_a_million(long: str, kind: str) -> None:
     assert len(ids) > 0
     for threads, chunk_chars in ((2, 0), (8, 0), (3, 100_003)):
         assert (core.encode_array(text, threads, chunk_chars) == ids).all()
+
+
+def test_an_id_to_begin_with(name: str) -> None:
+    core, reference = native_cores.core_and_reference(name)
+    texts = ["", "a", "Hello world, " * 3000, "e\u0301\u4e2d" * 500]
+    for text, ids in zip(texts, native_cores.expected(reference, texts), strict=True):
+        for threads, chunk_chars in ((1, 0), (2, 300)):
+            for first in (0, 5, core.id_count() - 1):
+                assert core.encode(text, threads, chunk_chars, False, first) == [first, *ids]
+            assert core.encode(text, threads, chunk_chars, False, -1) == ids
+    with pytest.raises(ValueError, match="first_id"):
+        core.encode("a", 1, 0, False, core.id_count())

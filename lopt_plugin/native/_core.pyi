@@ -45,12 +45,18 @@ class _AnyCore:
     """What the cores have in common; at run time they have no base."""
 
     def encode(
-        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        first_id: int = -1,
     ) -> list[int]:
         """Ids of one text, without those of the post-processor.
 
         chunk_bytes: length of the chunks, in bytes of UTF-8; 0: `default_chunk_bytes` of the text's length.
-        Raises LoneSurrogateError; ValueError for a text of more than 2**30 characters.
+        first_id: an id to begin the list with, or a negative number.
+        Raises LoneSurrogateError; ValueError for a text of more than 2**30 characters, or a first_id above all others.
         """
 
     def encode_array(
@@ -82,6 +88,9 @@ class _AnyCore:
         not tokenized again; insertions, evictions, corrupted: of pieces; collisions: of runs of pieces; pieces, bytes,
         limit_bytes: now.
         """
+
+    def id_count(self) -> int:
+        """Ids are below this number."""
 
     def new_prefix_counts(self) -> dict[str, int]:
         """How much lookups, hits, bytes_saved and evictions have grown since this was last asked; empty if none has."""

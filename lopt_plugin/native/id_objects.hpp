@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #include "id_buffer.hpp"
 #include "id_tally.hpp"
@@ -31,7 +32,9 @@ class IdObjects {
     // A list that grows by ids, each at most `largest`. All members hold the interpreter lock.
     class List {
       public:
-        explicit List(const IdObjects& objects) : objects_(objects.objects_.data()) {}
+        static constexpr uint32_t NO_ID = ~uint32_t{0};
+        // first: an id that the list begins with; put there later, all others would have to make room.
+        explicit List(const IdObjects& objects, uint32_t first = NO_ID) : objects_(objects.objects_.data()), first_(first) {}
         ~List() {
             for (size_t i = 0; i < size_; i++) Py_DECREF(items_[i]);
             PyMem_Free(items_);
@@ -65,14 +68,17 @@ class IdObjects {
         // The first call reserves what it brings: mostly it is the only one.
         void reserve(size_t count) {
             if (capacity_ - size_ >= count) return;
-            const size_t capacity = size_ == 0 ? roomy(count) : std::max(size_ + count, capacity_ + capacity_ / 4);
+            const bool begins = first_ != NO_ID;
+            const size_t capacity = size_ == 0 ? roomy(count + begins) : std::max(size_ + count, capacity_ + capacity_ / 4);
             auto* items = static_cast<PyObject**>(PyMem_Realloc(items_, capacity * sizeof(PyObject*)));
             if (!items) throw std::bad_alloc();
             items_ = items;
             capacity_ = capacity;
+            if (begins) items_[size_++] = Py_NewRef(objects_[std::exchange(first_, NO_ID)]);
         }
         // The list object, which takes over what was gathered; null never.
         PyObject* finish() {
+            if (first_ != NO_ID) reserve(1);
 #ifdef Py_GIL_DISABLED
             // There, the interpreter keeps numbers of its own in front of a list's items.
             PyObject* list = PyList_New(static_cast<Py_ssize_t>(size_));
@@ -97,6 +103,7 @@ class IdObjects {
 
       private:
         PyObject* const* objects_;
+        uint32_t first_;
         PyObject** items_ = nullptr;
         size_t size_ = 0, capacity_ = 0;
     };

@@ -23,12 +23,14 @@ class PythonCore {
     PythonCore(const PythonCore&) = delete;
     PythonCore& operator=(const PythonCore&) = delete;
 
-    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
         EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
-        nb::object made = encode_list(text, options);
+        if (first_id >= static_cast<int64_t>(objects_.size())) throw nb::value_error("first_id: not an id of this core");
+        const uint32_t first = first_id < 0 ? IdObjects::List::NO_ID : static_cast<uint32_t>(first_id);
+        nb::object made = encode_list(text, options, first);
         if (!made) {
             options.recall = false;
-            made = encode_list(text, options);
+            made = encode_list(text, options, first);
         }
         return made;
     }
@@ -153,6 +155,7 @@ class PythonCore {
         const nb::tuple both = ids_and_offsets(ids.data(), std::move(offsets), as_lists, ids.size());
         return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
     }
+    size_t id_count() const { return objects_.size(); }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     // See Core; to be called before anything is encoded.
     void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters) {
@@ -206,7 +209,7 @@ class PythonCore {
     template <class Class>
     static void define(Class& type) {
         type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-                 nb::arg("split_special_tokens") = false)
+                 nb::arg("split_special_tokens") = false, nb::arg("first_id") = -1)
             .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false)
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
@@ -225,6 +228,7 @@ class PythonCore {
                  nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
+            .def("id_count", &PythonCore::id_count)
             .def("new_prefix_counts", &PythonCore::new_prefix_counts)
             .def("spoil_prefixes", &PythonCore::spoil_prefixes, nb::arg("texts"));
     }
@@ -255,10 +259,10 @@ class PythonCore {
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives
 
     // The list; null if what was recalled of the text has decayed, which is then forgotten.
-    nb::object encode_list(nb::str text, const EncodeOptions& options) const {
+    nb::object encode_list(nb::str text, const EncodeOptions& options, uint32_t first_id) const {
         take_back_references();
         typename Core::Borrowed space(*core_);
-        IdObjects::List list(objects_);
+        IdObjects::List list(objects_, first_id);
         bool intact = true;
         if (options.threads == 1) {
             space->stretch.read_later(objects_.addresses());

@@ -54,6 +54,8 @@ class NativeRoute:
         self._encode = self.core.encode
         self._prefix = list(pipeline.post_processor.prefix_ids)
         self._suffix = list(pipeline.post_processor.suffix_ids)
+        # Put in front of a list afterwards, an id moves all others.
+        self._first_id = self._prefix[0] if len(self._prefix) == 1 and self._prefix[0] < self.core.id_count() else -1
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
         self.prefix_length = len(self._prefix)
         self.special_tokens_added = len(self._prefix) + len(self._suffix)
@@ -79,17 +81,22 @@ class NativeRoute:
         `limit` must be more than `special_tokens_added`. Raises CannotEncodeError for a lone surrogate and for a text
         that is longer than the core takes.
         """
+        first_id = self._first_id if add_special_tokens and limit is None else -1
         try:
             if limit is not None and not keep_end and self.is_over_long(text, limit):
                 kept = max(0, limit - self.special_tokens_added if add_special_tokens else limit)
                 threads = self.threads_for(_FIRST_OF_CHARS * kept)
                 ids: list[int] = self.core.encode_first(text, kept, threads, split_special_tokens)
             elif self._parallel_min_chars is None or len(text) < self._parallel_min_chars:
-                ids = self._encode(text, 1, 0, split_special_tokens)
+                ids = self._encode(text, 1, 0, split_special_tokens, first_id)
             else:
-                ids = self._encode(text, self.settings.threads, self.settings.chunk_chars, split_special_tokens)
+                threads, chunk_chars = self.settings.threads, self.settings.chunk_chars
+                ids = self._encode(text, threads, chunk_chars, split_special_tokens, first_id)
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
+        if first_id >= 0:
+            ids += self._suffix
+            return ids
         return self.finished(ids, add_special_tokens, limit, keep_end)
 
     def is_over_long(self, text: str, limit: int) -> bool:
