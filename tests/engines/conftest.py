@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_fixtures import model, oracle  # noqa: F401
 from required import skip_without
 from vllm_process import API_SERVERS
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "vllm_demo"))
 
 MAX_MODEL_LEN = 4096
 # Several threads that render, so that requests do meet in the tokenizer. The grammar holds while the model thinks as
@@ -31,22 +29,6 @@ def vllm_is_installed() -> None:
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tiny model."""
-    from tiny_model import build
-
-    return build(tmp_path_factory.mktemp("tiny") / "model")
-
-
-@pytest.fixture(scope="session")
-def oracle(model: Path) -> Any:
-    """The Hugging Face tokenizer itself."""
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(model)
-
-
-@pytest.fixture(scope="session")
 def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A LoRA adapter for the tiny model, with a tokenizer of its own."""
     from small_models import lora_adapter
@@ -57,7 +39,7 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # noqa: F811
     """A running server in mode lopt, of several processes."""
     from lopt_plugin.demo.vllm_server import VllmServer
 
@@ -68,7 +50,7 @@ def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="session")
-def hf_server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def hf_server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # noqa: F811
     """A running server in mode hf, of one process."""
     from lopt_plugin.demo.vllm_server import VllmServer
 
