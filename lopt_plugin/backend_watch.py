@@ -23,6 +23,8 @@ from typing import Any
 from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordPiece
 
+from .pipeline.models import BYTE_PAIR_OPTIONS, WORD_PIECE_OPTIONS
+
 _CHANGE_ADDED_TOKENS = ("add_tokens", "add_special_tokens")
 _CHANGE_MODEL = ("train", "train_from_iterator")
 _WATCH = "_lopt_watch"
@@ -97,16 +99,8 @@ class BackendWatch:
             self.backend.__dict__.pop(name, None)
 
 
-_BPE_OPTIONS = operator.attrgetter(
-    "dropout",
-    "unk_token",
-    "continuing_subword_prefix",
-    "end_of_word_suffix",
-    "fuse_unk",
-    "byte_fallback",
-    "ignore_merges",
-)
-_WORD_PIECE_OPTIONS = operator.attrgetter("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
+_BPE_OPTIONS = operator.attrgetter(*BYTE_PAIR_OPTIONS)
+_WORD_PIECE_OPTIONS = operator.attrgetter(*WORD_PIECE_OPTIONS)
 
 
 def _options(model: Any) -> tuple[Any, ...]:

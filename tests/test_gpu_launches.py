@@ -174,7 +174,7 @@ def test_smaller_bucket_within_larger_buffers() -> None:
     assert Scratch.empty(1 << 16, device, 1024).bytes() + 2 * Batch.empty(1 << 16, device).bytes() < 42 << 16
 
 
-@pytest.mark.skipif(not INTERPRETED, reason="the recording of a GPU is recorded")
+@pytest.mark.skipif(not INTERPRETED, reason="a stand-in for recordings; test_gpu_real_sizes has those of a GPU")
 def test_route_with_recordings_and_growing_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     make_interpreter_faster(monkeypatch)
     monkeypatch.setattr(graphs, "record", FakeGraph)

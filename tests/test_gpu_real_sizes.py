@@ -120,3 +120,15 @@ def test_every_device(index: int) -> None:
         table = TokenBatch(*found).padded(0).input_ids
         assert table.device.index == index
     assert route.failure is None
+
+
+@needs_gpu
+def test_batches_of_one_size_are_replayed() -> None:
+    """Recording that fails is no error of the route: without this, nothing would show that it never works."""
+    reference = corpus.load_tokenizer("tiny_o200k")
+    route = made(reference)
+    texts = documents(2000)
+    for _ in range(4):
+        assert rows(route.encode_on_device(texts, True, False)) == expected(reference, texts)
+    assert route._batch.graphs.failure is None
+    assert route._batch.graphs.replayed > 0

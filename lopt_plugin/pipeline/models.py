@@ -14,8 +14,9 @@ from .component_state import unknown_options
 from .components import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
 from .merges import Merges
 
-_WORD_PIECE_OPTIONS = {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}
-_OPTIONS = {
+# All that these models are made of besides their entries and merges; `BackendWatch` looks at the same ones.
+WORD_PIECE_OPTIONS = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
+BYTE_PAIR_OPTIONS = (
     "dropout",
     "unk_token",
     "continuing_subword_prefix",
@@ -23,9 +24,7 @@ _OPTIONS = {
     "fuse_unk",
     "byte_fallback",
     "ignore_merges",
-    "vocab",
-    "merges",
-}
+)
 # All but 0xC0, 0xC1 and 0xF5 to 0xFF.
 _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
@@ -43,7 +42,7 @@ def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel | Unsupp
     """A word that needs an unknown token is an error where the vocabulary has none; that is left to Hugging Face."""
     with _garbage_collection_paused():
         state = json.loads(tokenizer.model.__getstate__())
-    if unsupported := unknown_options(state, _WORD_PIECE_OPTIONS, "model"):
+    if unsupported := unknown_options(state, {*WORD_PIECE_OPTIONS, "vocab"}, "model"):
         return unsupported
     vocabulary: dict[str, int] = state["vocab"]
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
@@ -72,7 +71,7 @@ def _read_byte_pairs(
         state = json.loads(text if parts is None else parts[0])
         vocabulary: dict[str, int] = state.get("vocab", {})
         merges = state.get("merges", []) if parts is None else parts[1]
-    if unsupported := unknown_options(state, _OPTIONS, "model"):
+    if unsupported := unknown_options(state, {*BYTE_PAIR_OPTIONS, "vocab", "merges"}, "model"):
         return unsupported
     if state["dropout"]:
         return Unsupported("model BPE with dropout is not accelerated: it is random")
