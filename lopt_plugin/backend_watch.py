@@ -6,10 +6,10 @@ engines do, users reach for `backend_tokenizer`. So every call asks, and the ask
 Noticed, whoever does it and however the object was reached:
   - added tokens, new ones and ones whose flags change (the four methods that change them or train are watched);
   - the normalizer, pre-tokenizer and post-processor, replaced or changed in place (their serialized state is compared);
-  - the model's options (dropout, unknown token, prefixes and suffixes, longest word ...) and its vocabulary size.
-Not noticed: `backend.model = other` where `other` has the same vocabulary size and the same options, and a method of
-the class called around the instance (`Tokenizer.add_tokens(backend, ...)`). Neither can be reached through a method of
-the transformers tokenizer.
+  - another model (see model_identity), the model's options (dropout, unknown token, prefixes and suffixes, longest
+    word ...) and its vocabulary size.
+Not noticed: a method of the class called around the instance (`Tokenizer.add_tokens(backend, ...)`), which nothing in
+transformers does.
 Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
 """
 
@@ -23,6 +23,7 @@ from typing import Any
 from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordPiece
 
+from .model_identity import ModelIdentity
 from .pipeline.models import BYTE_PAIR_OPTIONS, WORD_PIECE_OPTIONS
 
 _CHANGE_ADDED_TOKENS = ("add_tokens", "add_special_tokens")
@@ -55,6 +56,7 @@ class BackendWatch:
         self.backend = backend
         self.added_tokens_version = 0
         self.model_version = 0
+        self._model = ModelIdentity(backend.model)
         setattr(backend, _WATCH, weakref.ref(self))
         for name in _CHANGE_ADDED_TOKENS + _CHANGE_MODEL:
             setattr(backend, name, _shadow(weakref.ref(self), name))
@@ -75,6 +77,8 @@ class BackendWatch:
         pre_tokenizer = backend.pre_tokenizer
         post_processor = backend.post_processor
         model = backend.model
+        if self._model.is_another(model):
+            self.model_version += 1
         return (
             self.added_tokens_version,
             self.model_version,
