@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import platform
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,10 +15,11 @@ import tokenizers
 from tokenizers import Encoding, Tokenizer
 
 from . import growing
-from .backend_watch import ADDED_TOKENS_VERSION, BackendWatch, differ_only_in, same_state
+from .backend_state import BackendState
 from .gpu_use import LEAST_TEXT_CHARS, GpuUse, check_device
+from .hf_rows import hf_encodings
 from .observer import Observer
-from .route_choice import Snapshot, choose_route
+from .route_choice import Snapshot
 from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Row
 from .routes.gpu import GpuRoute
 from .routes.hf import HfRoute, Truncation
@@ -29,6 +28,7 @@ from .row_encoding import Columns, RowRequest, encode_rows
 from .row_kinds import Arrays, Kind, Lists
 from .settings import Settings
 from .token_batch import TokenBatch
+from .verification import Verification
 
 if TYPE_CHECKING:
     from .left_settings import LeftSettings
@@ -57,16 +57,13 @@ class Encoder:
         self.chunked_calls = 0
         self.gpu_calls = 0
         self.hf_calls: Counter[str] = Counter()
-        self.verified_calls = 0
         self.observer: Observer | None = None
         # What the calls of the tokenizer since the last one of transformers would have set; None if there were none. It
         # stands here, not in the tokenizer, whose pickle (and hash of it, by datasets) is the same before and after.
         self.left: LeftSettings | None = None
-        self._verify_due = 0.0
         self._gpu = GpuUse(backend, self.settings)
-        self._snapshot: Snapshot | None = None
-        self._forced_to_hf: str | None = None
-        self._watch = BackendWatch.of(backend) if isinstance(backend, Tokenizer) else None
+        self._state = BackendState(self.hf, self.settings)
+        self._verification = Verification(self.hf, self._state, self.settings.verify)
         if not lazy:
             self.snapshot()
 
@@ -74,21 +71,7 @@ class Encoder:
         """An encoder for a copy of the backend; what was built for this one is shared, as far as it is still true."""
         copied = Encoder(backend, self.settings, lazy=True)
         copied.observer = self.observer
-        copied._forced_to_hf = self._forced_to_hf
-        snapshot = self._snapshot
-        if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
-            return copied
-        if snapshot.fingerprint is not None and copied._watch is not None:
-            fingerprint = copied._watch.fingerprint()
-            # A copy is made through JSON, and a backend in an odd state does not come back as it was.
-            same = same_state(fingerprint, snapshot.fingerprint)
-            if not same or copied._watch.added_tokens() != snapshot.added_tokens:
-                return copied
-            snapshot = replace(snapshot, fingerprint=fingerprint)
-            if snapshot.hf_chunks is not None:
-                # Its tokenizers share the components of this backend, which may change without the copy's notice.
-                snapshot = replace(snapshot, hf_chunks=snapshot.hf_chunks.over(copied.hf))
-        copied._snapshot = snapshot
+        self._state.pass_on(copied._state)
         copied._gpu = self._gpu.copy_for(backend)
         return copied
 
@@ -113,7 +96,7 @@ class Encoder:
             try:
                 ids = route.encode_array(plain(text), add_special_tokens, split)
             except Exception as error:
-                self._failed(route, error)
+                self._state.failed(route, error)
             else:
                 self._count(route, start)
                 return ids
@@ -159,7 +142,7 @@ class Encoder:
             try:
                 batch = TokenBatch(*route.encode_batch(list(map(plain, texts)), add_special_tokens, split))
             except Exception as error:
-                self._failed(route, error)
+                self._state.failed(route, error)
             else:
                 self._count(route, start)
                 return self._verified_batch(texts, batch, add_special_tokens, split)
@@ -254,13 +237,22 @@ class Encoder:
         self.count_hf_call(f"{call}: {snapshot.reason}")
         return None
 
+    @property
+    def verified_calls(self) -> int:
+        return self._verification.calls
+
+    def _verified_batch(self, texts: list[str], batch: TokenBatch, add_special_tokens: bool, split: bool) -> TokenBatch:
+        if not self.settings.verify or not self._verification.is_due():
+            return batch
+        return self._verification.batch(texts, batch, add_special_tokens, split)
+
     def verified_ids(
         self, text: str, ids: list[int], add_special_tokens: bool, split_special_tokens: bool
     ) -> list[int]:
         """The ids, or HF's where these are compared now and are others."""
-        if not self.settings.verify or not self._verify_now():
+        if not self.settings.verify or not self._verification.is_due():
             return ids
-        return self._verified(text, ids, add_special_tokens, split_special_tokens, None)
+        return self._verification.ids(text, ids, add_special_tokens, split_special_tokens, None)
 
     def _split(self, asked: bool | None) -> bool:
         return self.split_special_tokens if asked is None else asked
@@ -285,13 +277,13 @@ class Encoder:
         try:
             ids = route.encode_limited(text, add_special_tokens, split_special_tokens, limit, keep_end)
         except Exception as error:
-            self._failed(route, error)
+            self._state.failed(route, error)
             return None
         self._count(route, start)
-        if self.settings.verify and self._verify_now():
+        if self.settings.verify and self._verification.is_due():
             side = "left" if keep_end else "right"
             truncation = None if limit is None else Truncation(limit, side)
-            return self._verified(text, ids, add_special_tokens, split_special_tokens, truncation)
+            return self._verification.ids(text, ids, add_special_tokens, split_special_tokens, truncation)
         return ids
 
     def native_lists(
@@ -314,7 +306,7 @@ class Encoder:
             try:
                 rows = (gpu or native).text_lists(texts, split_special_tokens)
             except Exception as error:
-                self._failed(native, error)
+                self._state.failed(native, error)
                 return None
             rows = [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
             self._count(gpu or native, start, len(rows))
@@ -346,7 +338,7 @@ class Encoder:
         except CannotEncodeError:
             raise
         except Exception as error:
-            self._failed(native, error)
+            self._state.failed(native, error)
             raise CannotEncodeError("the native route failed") from error
         self._count(native, start)
         return both
@@ -362,28 +354,12 @@ class Encoder:
         except CannotEncodeError:
             raise
         except Exception as error:
-            self._failed(native, error)
+            self._state.failed(native, error)
             raise CannotEncodeError("the native route failed") from error
         self._count(native, start, len(rows))
-        if self.settings.verify and self._verify_now():
-            self._verify_rows(rows, request, encoded)
+        if self.settings.verify and self._verification.is_due():
+            self._verification.rows(rows, request, encoded)
         return encoded
-
-    def _verify_rows(self, rows: Sequence[Row], request: RowRequest, encoded: Columns) -> None:
-        self.verified_calls += 1
-        found = [_comparable(encoded, number) for number in range(len(encoded.ids))]
-        if found == [_expected(encoding, request) for encoding in hf_encodings(self.hf, rows, request)]:
-            return
-        # Somebody may have changed the shared backend's truncation without our lock; a private copy cannot be changed.
-        private = self.hf.on_private_copy()
-        expected = [_expected(encoding, request) for encoding in hf_encodings(private, rows, request)]
-        if found != expected and self._snapshot is self.snapshot():
-            digest = hashlib.sha256(repr(rows).encode(errors="replace")).hexdigest()[:16]
-            reason = f"verification found other values than HF's for a batch of {len(rows)}, sha256 {digest}"
-            logger.error("lopt_plugin: %s; HF's are returned, and the HF tokenizer is used from now on", reason)
-            self._force_to_hf(reason)
-        if found != expected:
-            raise CannotEncodeError("verification found other values than HF's")
 
     def encodings(self, made_from: Snapshot, rows: Sequence[Row], request: RowRequest) -> list[Encoding]:
         """HF's Encodings for rows whose ids were given out in the state `made_from`.
@@ -407,75 +383,12 @@ class Encoder:
 
     def snapshot(self) -> Snapshot:
         """What holds for the backend as it is now; built anew where it has changed."""
-        snapshot = self._snapshot
-        if snapshot is None:
-            return self._renew()
-        if snapshot.fingerprint is not None and self._stale(snapshot):
-            return self._renew()
-        return snapshot
+        return self._state.snapshot()
 
     @property
     def route(self) -> Route:
         """The route that texts take now, or those that are long enough for it."""
         return self.snapshot().longest_route or self.hf
-
-    def _stale(self, snapshot: Snapshot) -> bool:
-        if self._watch is None:
-            return False
-        try:
-            return self._watch.fingerprint() != snapshot.fingerprint
-        except Exception:
-            return True
-
-    def _renew(self) -> Snapshot:
-        with self.hf.lock:
-            snapshot = self._snapshot
-            if snapshot is not None:
-                if snapshot.fingerprint is None or not self._stale(snapshot):
-                    return snapshot
-                same = self._same_added_tokens(snapshot)
-                if same is not None:
-                    self._snapshot = same
-                    return same
-            if self._forced_to_hf is not None:
-                renewed = Snapshot(None, self._forced_to_hf)
-            else:
-                renewed = choose_route(self._watch, self.hf, self.settings, snapshot)
-            self._snapshot = renewed
-            return renewed
-
-    def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
-        """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""
-        if self._watch is None or snapshot.fingerprint is None:
-            return None
-        try:
-            fingerprint = self._watch.fingerprint()
-        except Exception:
-            return None
-        if not differ_only_in(ADDED_TOKENS_VERSION, fingerprint, snapshot.fingerprint):
-            return None
-        if self._watch.added_tokens() != snapshot.added_tokens:
-            return None
-        return replace(snapshot, fingerprint=fingerprint)
-
-    def _force_to_hf(self, reason: str) -> None:
-        with self.hf.lock:
-            self._forced_to_hf = reason
-            before = self._snapshot
-            self._snapshot = Snapshot(
-                None,
-                reason,
-                description=None if before is None else before.description,
-                checked=None if before is None else before.checked,
-            )
-
-    def _failed(self, route: AcceleratedRoute | GpuRoute, error: Exception) -> None:
-        if isinstance(error, CannotEncodeError):
-            return
-        logger.error(
-            "lopt_plugin: the %s route failed; the HF tokenizer is used from now on", route.name, exc_info=error
-        )
-        self._force_to_hf(f"the {route.name} route failed: {type(error).__name__}: {error}")
 
     def _count(self, route: AcceleratedRoute | GpuRoute, start: float, texts: int = 1) -> None:
         if self.observer is not None:
@@ -488,39 +401,6 @@ class Encoder:
             self.gpu_calls += 1
         else:
             self.chunked_calls += texts
-
-    def _verify_now(self) -> bool:
-        self._verify_due += self.settings.verify
-        if self._verify_due < 1.0:
-            return False
-        self._verify_due -= 1.0
-        return True
-
-    def _verified(
-        self, text: str, ids: list[int], add_special_tokens: bool, split: bool, truncation: Truncation | None
-    ) -> list[int]:
-        self.verified_calls += 1
-        expected: list[int] = self.hf.encodings([text], add_special_tokens, split, truncation)[0].ids
-        if expected == ids:
-            return ids
-        # Somebody may have changed the shared backend's truncation without our lock; a private copy cannot be changed.
-        private = self.hf.on_private_copy()
-        expected = private.encodings([text], add_special_tokens, split, truncation)[0].ids
-        if expected != ids and self._snapshot is self.snapshot():
-            digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-            reason = f"verification found other ids than HF's for a text of {len(text)} characters, sha256 {digest}"
-            logger.error("lopt_plugin: %s; HF's are returned, and the HF tokenizer is used from now on", reason)
-            self._force_to_hf(reason)
-        return expected
-
-    def _verified_batch(self, texts: list[str], batch: TokenBatch, add_special_tokens: bool, split: bool) -> TokenBatch:
-        if not self.settings.verify or not self._verify_now():
-            return batch
-        for index, text in enumerate(texts):
-            ids = batch.row(index).tolist()
-            if self._verified(text, ids, add_special_tokens, split, None) != ids:
-                return TokenBatch(*self.hf.encode_batch(texts, add_special_tokens, split))
-        return batch
 
     def count_hf_call(self, reason: str) -> None:
         """Counts a call that HF does, for `explain`."""
@@ -570,38 +450,6 @@ class Encoder:
                 "chunks": 1 if route is None else route.chunks(len(text)),
             }
         return explained
-
-
-def hf_encodings(hf: HfRoute, rows: Sequence[Row], request: RowRequest) -> list[Encoding]:
-    """What HF makes of the rows, padding included."""
-    truncation = None
-    if request.limit is not None:
-        truncation = Truncation(request.limit, "left" if request.keep_end else "right", request.cut, request.stride)
-    special, split = request.add_special_tokens, request.split_special_tokens
-    in_words = any(isinstance(row[0] if isinstance(row, tuple) else row, list) for row in rows)
-    encodings = hf.encodings(rows, special, split, truncation, in_words)
-    lengths = [len(encoding.ids) for encoding in encodings]
-    if request.overflow:
-        encodings = [part for encoding in encodings for part in (encoding, *encoding.overflowing)]
-    padding = request.padding
-    if padding is not None:
-        width = padding.width(lengths)
-        for encoding in encodings:
-            encoding.pad(
-                width, direction=padding.side, pad_id=padding.id, pad_type_id=padding.type_id, pad_token=padding.token
-            )
-    return encodings
-
-
-def _comparable(columns: Columns, row: int) -> tuple[list[Any], ...]:
-    parts = (columns.ids, columns.type_ids, columns.special, columns.attention)
-    offsets = [] if columns.offsets is None else [(int(begin), int(end)) for begin, end in columns.offsets[row]]
-    return *(list(map(int, part[row])) for part in parts), offsets
-
-
-def _expected(encoding: Encoding, request: RowRequest) -> tuple[list[Any], ...]:
-    offsets = encoding.offsets if request.offsets else []
-    return encoding.ids, encoding.type_ids, encoding.special_tokens_mask, encoding.attention_mask, offsets
 
 
 def plain(text: str) -> str:

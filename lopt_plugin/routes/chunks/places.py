@@ -64,12 +64,9 @@ class AddedTokens:
         """Whether no added token touches `place` or the blanks beside it."""
         if not self._contents:
             return True
-        left, right = place, place
         first, last = max(0, place - _LONGEST_BLANK_RUN), min(len(text), place + _LONGEST_BLANK_RUN)
-        while left > first and text[left - 1].isspace():
-            left -= 1
-        while right < last and text[right].isspace():
-            right += 1
+        left = first + len(text[first:place].rstrip())
+        right = last - len(text[place:last].lstrip())
         if place - left == _LONGEST_BLANK_RUN or right - place == _LONGEST_BLANK_RUN:
             return False
         for start in range(max(0, left - self._longest), min(right + 1, len(text))):
