@@ -1,6 +1,7 @@
 # Each target makes the environment that it needs. None needs a GPU.
 #   make test           the whole suite, in .venv (with Ray and datasets) and, for the engines, in .venv-vllm; ruff, mypy
 #   make test-sglang    the tests against the real SGLang server, in .venv-sglang (Python 3.11 or newer)
+#   make test-kernels   the GPU kernels and their route in Triton's interpreter, in .venv-sglang
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
@@ -15,8 +16,8 @@ PYTHON ?= python3
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
 
-.PHONY: test test-core test-engines test-examples test-sglang test-sanitize gpu-test core-for-gpu-test demo demo-sglang bench lint \
-	clean environment wheel
+.PHONY: test test-core test-engines test-examples test-sglang test-kernels test-sanitize gpu-test core-for-gpu-test demo \
+	demo-sglang bench lint clean environment sglang-environment wheel
 
 test: lint test-core test-examples test-engines
 
@@ -39,11 +40,17 @@ test-engines: wheel
 	.venv-vllm/bin/pytest tests/test_interface_grid.py tests/test_padding.py
 
 # LOPT_REQUIRE_SGLANG: as above.
-test-sglang: wheel
+test-sglang: sglang-environment
+	LOPT_REQUIRE_SGLANG=1 .venv-sglang/bin/pytest tests/sglang_server tests/test_sglang_registration.py --durations=5
+
+# SGLang's environment has torch and Triton.
+test-kernels: sglang-environment
+	LOPT_REQUIRE_KERNELS=1 .venv-sglang/bin/pytest -n auto tests/test_gpu_*.py --durations=5
+
+sglang-environment: wheel
 	examples/sglang_demo/environment.sh .venv-sglang cpu
 	.venv-sglang/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
 	.venv-sglang/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
-	LOPT_REQUIRE_SGLANG=1 .venv-sglang/bin/pytest tests/sglang_server tests/test_sglang_registration.py --durations=5
 
 # The sanitizers' runtime has to be loaded before Python, and the C++ library with it, so that exceptions are seen.
 # --capture=sys: what the runtime prints before it ends the process must not be lost. Left out: ceilings of memory (freed
