@@ -89,7 +89,7 @@ class OffsetWalk {
         if (trim_.blanks) throw OffsetsUnknownError("the names of tokens do not show their blanks");
         const bool ascii = ascii_ && !origin.alignment;
         with_places(segment, origin, [&](const auto& place) {
-            return words.walk({segment.begin, segment.end}, ascii, id_, last_, [&](int32_t begin, int32_t end) { *out_++ = place(begin, end); });
+            return words.walk({segment.begin, segment.end}, ascii, id_, last_, Emit<std::decay_t<decltype(place)>>{place, out_});
         });
     }
 
@@ -100,6 +100,19 @@ class OffsetWalk {
     }
 
   private:
+    // Takes the places of ids.
+    template <class Place>
+    struct Emit {
+        void operator()(int32_t begin, int32_t end) const { *out++ = place(begin, end); }
+        // Those of characters with an id each.
+        void each(int32_t begin, int32_t end) const {
+            Offset* const first = out;
+            out += end - begin;
+            for (int32_t i = 0; i < end - begin; i++) first[i] = place(begin + i, begin + i + 1);
+        }
+        const Place& place;
+        Offset*& out;
+    };
     // Calls walk(place), which returns the number of characters of the segment; place(begin, end) is the offset of those
     // characters of it.
     template <class Walk>
