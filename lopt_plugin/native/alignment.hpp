@@ -117,15 +117,16 @@ class Sources {
         Reader() = default;
         explicit Reader(const Sources& sources) : sources_(&sources) {}
         // Of a character that has one.
-        int32_t operator[](int32_t character) {
+        [[gnu::always_inline]] int32_t operator[](int32_t character) {
             if (character < first_ || character >= end_) [[unlikely]] find(character);
             return character + to_source_;
         }
 
       private:
-        void find(int32_t character) {
-            const bool is_next = row_ + 1 < sources_->rows_.size() && character >= end_ && character < sources_->end_of(row_ + 1);
-            row_ = is_next ? row_ + 1 : sources_->row_of(character);
+        [[gnu::noinline]] void find(int32_t character) {
+            const size_t next = row_ + 1;
+            const bool is_next = next < sources_->rows_.size() && character >= sources_->rows_[next].first && character < sources_->end_of(next);
+            row_ = is_next ? next : sources_->row_of(character);
             first_ = sources_->rows_[row_].first;
             end_ = sources_->end_of(row_);
             to_source_ = sources_->rows_[row_].source - first_;

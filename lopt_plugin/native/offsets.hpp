@@ -121,7 +121,7 @@ class OffsetWalk {
         if (origin.alignment) {
             const int32_t first = aligned_character(origin), base = character(origin.alignment->original);
             Sources::Reader sources = sources_;
-            walk_with([=, &sources](int32_t begin, int32_t end) {
+            walk_with([=, &sources](int32_t begin, int32_t end) __attribute__((always_inline)) {
                 const int32_t from = base + sources[first + std::max(begin - blank, 0)];
                 return Offset{from, base + sources[first + std::max(end - blank, 1) - 1] + 1};
             });
@@ -193,10 +193,13 @@ class OffsetWalk {
         return count;
     }
 
-    static int32_t characters_of(const uint8_t* p, size_t length) {
+    [[gnu::always_inline]] static int32_t characters_of(const uint8_t* p, size_t length) {
+        // Bytes behind the token are shifted out.
+        return length <= 8 ? leads_shifted(load64(p), length) : characters_of_long(p, length);
+    }
+    [[gnu::noinline]] static int32_t characters_of_long(const uint8_t* p, size_t length) {
         int32_t count = 0;
         for (; length > 8; length -= 8, p += 8) count += leads(load64(p));
-        // Bytes behind the token are shifted out.
         return count + leads_shifted(load64(p), length);
     }
     static uint64_t lead_bits(uint64_t bytes) { return (~bytes | bytes << 1) & 0x8080808080808080u; }

@@ -33,8 +33,9 @@ class WordPieceOffsets {
     }
 
     // Calls emit(begin, end), characters of the stretch, for each of its ids, the next one being *id, up to `last`, and
-    // emit.each(begin, end) where each of these characters has one of its own; returns how many characters the stretch has. Throws OffsetsUnknownError if the ids are not those of its words.
-    // Where the stretch is not all ASCII, 8 bytes behind it may be read.
+    // emit.each(begin, end) where each of these characters has one of its own; returns how many characters the stretch has.
+    // Throws OffsetsUnknownError if the ids are not those of its words. Where the stretch is not all ASCII, 8 bytes behind
+    // it may be read.
     template <class Emit>
     int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         Normalized normalized;
