@@ -136,6 +136,7 @@ class _AnyCore:
         limit: int | None = None,
         keep_end: bool = False,
         as_lists: Literal[False] = False,
+        first_id: int = -1,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
     @overload
     def encode_with_offsets(
@@ -150,12 +151,14 @@ class _AnyCore:
         keep_end: bool = False,
         *,
         as_lists: Literal[True],
+        first_id: int = -1,
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids [n], and the characters of the text as it was given that each stands for, [n, 2]: begin and end.
 
         limit: how many ids are kept at most, the last ones if keep_end.
         trim_blanks: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
             add_prefix_space.
+        first_id: lists begin with this id and (0, 0), if it is not negative.
         Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
         """
 

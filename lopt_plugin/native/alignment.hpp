@@ -1,6 +1,7 @@
 // Which characters of a stretch each character of its normalized form came from.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,7 +29,13 @@ struct OffsetsUnknownError : std::invalid_argument {
 inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
+    constexpr ptrdiff_t BLOCK = 192;  // its characters are counted in one byte
     size_t count = 0;
+    for (; end - p >= BLOCK; p += BLOCK) {
+        uint8_t in_block = 0;
+        for (ptrdiff_t i = 0; i < BLOCK; i++) in_block = static_cast<uint8_t>(in_block + !is_continuation(p[i]));
+        count += in_block;
+    }
     for (; p < end; p++) count += !is_continuation(*p);
     return count;
 }
@@ -60,38 +67,92 @@ class Aligner {
 };
 
 // For each character of a text that was made of another, the character of that one which it came from. Through every step
-// the reference library has a character take the place of just one that was there before it.
+// the reference library has a character take the place of just one that was there before it. Most do so in rows: what is
+// noted is where a row begins.
 class Sources {
+    struct Row {
+        int32_t first, source;  // the characters from `first` on came from those from `source` on
+    };
+
   public:
     // The next characters of the old text, [p, end), stay as they are.
     void keep(const uint8_t* p, const uint8_t* end) {
-        const size_t first = of_.size(), count = count_characters(p, end);
-        of_.resize(first + count);
-        for (size_t i = 0; i < count; i++) of_[first + i] = passed_ + static_cast<int32_t>(i);
-        passed_ += static_cast<int32_t>(count);
+        const auto count = static_cast<int32_t>(count_characters(p, end));
+        append(passed_, count);
+        passed_ += count;
     }
     // [p, end) becomes `count` characters, which take the place of its first or last one.
     void replace(const uint8_t* p, const uint8_t* end, size_t count, bool by_last) {
         const auto passed = static_cast<int32_t>(count_characters(p, end));
-        of_.insert(of_.end(), count, by_last ? passed_ + passed - 1 : passed_);
+        for (size_t i = 0; i < count; i++) append(by_last ? passed_ + passed - 1 : passed_, 1);
         passed_ += passed;
     }
     // [p, end) becomes characters of which `offsets` says where in it they came from.
     void replace(const uint8_t* p, const uint8_t* end, const std::vector<Offset>& offsets) {
-        for (const Offset& offset : offsets) of_.push_back(passed_ + offset.begin);
+        for (const Offset& offset : offsets) append(passed_ + offset.begin, 1);
         passed_ += static_cast<int32_t>(count_characters(p, end));
     }
     // These were made of a text that was itself made of another: `before` says of which.
     void follow(const Sources& before) {
-        for (int32_t& source : of_) source = before.of_[static_cast<size_t>(source)];
+        const std::vector<Row> rows = std::move(rows_);
+        const int32_t size = std::exchange(size_, 0);
+        rows_.clear();
+        for (size_t i = 0; i < rows.size(); i++) {
+            int32_t source = rows[i].source, left = (i + 1 < rows.size() ? rows[i + 1].first : size) - rows[i].first;
+            if (source < 0 || left > before.size_ - source) throw OffsetsUnknownError("a normalized character has no place in the text");
+            for (size_t row = before.row_of(source); left > 0; row++) {
+                const int32_t count = std::min(left, before.end_of(row) - source);
+                append(before.rows_[row].source + (source - before.rows_[row].first), count);
+                source += count;
+                left -= count;
+            }
+        }
     }
 
-    const int32_t* data() const { return of_.data(); }
-    size_t size() const { return of_.size(); }
+    size_t size() const { return static_cast<size_t>(size_); }
+
+    // Reads sources, mostly one after the other.
+    class Reader {
+      public:
+        Reader() = default;
+        explicit Reader(const Sources& sources) : sources_(&sources) {}
+        // Of a character that has one.
+        [[gnu::always_inline]] int32_t operator[](int32_t character) {
+            if (character < first_ || character >= end_) [[unlikely]] find(character);
+            return character + to_source_;
+        }
+
+      private:
+        [[gnu::noinline]] void find(int32_t character) {
+            const size_t next = row_ + 1;
+            const bool is_next = next < sources_->rows_.size() && character >= sources_->rows_[next].first && character < sources_->end_of(next);
+            row_ = is_next ? next : sources_->row_of(character);
+            first_ = sources_->rows_[row_].first;
+            end_ = sources_->end_of(row_);
+            to_source_ = sources_->rows_[row_].source - first_;
+        }
+
+        const Sources* sources_ = nullptr;
+        size_t row_ = 0;
+        int32_t first_ = 0, end_ = 0, to_source_ = 0;
+    };
 
   private:
-    std::vector<int32_t> of_;
-    int32_t passed_ = 0;
+    // The next `count` characters came from those from `source` on.
+    void append(int32_t source, int32_t count) {
+        if (count == 0) return;
+        if (rows_.empty() || source - rows_.back().source != size_ - rows_.back().first) rows_.push_back({size_, source});
+        size_ += count;
+    }
+    // The row that a character belongs to, which there is.
+    size_t row_of(int32_t character) const {
+        const auto behind = std::upper_bound(rows_.begin(), rows_.end(), character, [](int32_t at, const Row& row) { return at < row.first; });
+        return static_cast<size_t>(behind - rows_.begin()) - 1;
+    }
+    int32_t end_of(size_t row) const { return row + 1 < rows_.size() ? rows_[row + 1].first : size_; }
+
+    std::vector<Row> rows_;
+    int32_t size_ = 0, passed_ = 0;
 };
 
 // Where the characters of one normalized stretch came from.

@@ -76,6 +76,8 @@ class BytePair {
     // Throws OffsetsUnknownError where ids do not tell the offsets.
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
         if (encoder_.keeps_all() && !shapes_.holds_dropped(segment.begin, segment.end)) return walk.stretch(shapes_, nullptr, segment, origin);
+        const bool tells_ends = model_.unknown_characters().unknown_id() == NONE && !shapes_.drops_bytes();
+        if (encoder_.keeps_all_but_blanks() && tells_ends) return walk.stretch(shapes_, nullptr, segment, origin, &classes_);
         std::vector<Span> spans;
         encoder_.pre_tokens(segment.begin, segment.end, spans);
         // The reference does not count the bytes that it drops: what follows them moves up.

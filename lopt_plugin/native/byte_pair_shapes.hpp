@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "unknown_characters.hpp"
@@ -16,11 +17,17 @@ class BytePairShapes {
     struct Blanks {
         uint16_t in_front, behind;
     };
+    // Of an id, in one place. MANY blanks: `blanks_of` knows how many.
+    struct Shape {
+        uint16_t bytes;
+        uint8_t in_front, behind;
+    };
+    static constexpr uint8_t MANY = UINT8_MAX;
 
     // unknown: outlives this. tells_blanks: names are made of the stand-ins of bytes, so that the blanks among the bytes
     // are those of the name.
     BytePairShapes(const Vocabulary& vocabulary, const UnknownCharacters& unknown, bool tells_blanks)
-        : unknown_(unknown), bytes_(size_t{vocabulary.max_id()} + 1, 0), blanks_(tells_blanks ? bytes_.size() : 0, Blanks{0, 0}) {
+        : unknown_(unknown), bytes_(size_t{vocabulary.max_id()} + 1, 0), shapes_(tells_blanks ? bytes_.size() : 0, Shape{0, 0, 0}) {
         for (const auto& [name, id] : vocabulary.entries()) {
             std::string_view bytes = name;
             const bool ends_word = vocabulary.ends_words() && static_cast<uint8_t>(bytes.back()) == END_OF_WORD;
@@ -30,10 +37,14 @@ class BytePairShapes {
             if (!tells_blanks) continue;
             const size_t in_front = std::min(bytes.find_first_not_of(' '), bytes.size());
             const size_t behind = ends_word ? 0 : bytes.size() - (bytes.find_last_not_of(' ') + 1);
-            blanks_[id] = {static_cast<uint16_t>(in_front), static_cast<uint16_t>(behind)};
+            shapes_[id].in_front = static_cast<uint8_t>(std::min<size_t>(in_front, MANY));
+            shapes_[id].behind = static_cast<uint8_t>(std::min<size_t>(behind, MANY));
+            if (in_front < MANY && behind < MANY) many_blanks_.erase(id);
+            else many_blanks_[id] = {static_cast<uint16_t>(in_front), static_cast<uint16_t>(behind)};
         }
         const uint32_t id = unknown_.unknown_id();
         if (id < bytes_.size()) std::swap(unknown_entry_, bytes_[id]);
+        for (size_t i = 0; i < shapes_.size(); i++) shapes_[i].bytes = bytes_[i];
         for (size_t byte = 0; byte < 256; byte++) {
             dropped_[byte] = vocabulary.drops_bytes() && vocabulary.byte_id(static_cast<uint8_t>(byte)) == NONE;
             any_dropped_ |= dropped_[byte];
@@ -43,15 +54,24 @@ class BytePairShapes {
     BytePairShapes& operator=(const BytePairShapes&) = delete;
 
     // 0 for an id that is no entry, and for the one that stands for unknown characters.
-    size_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : 0; }
-    // The same for an id of 0 bytes that stands at p, in a text that ends at `end`; 0 where it cannot stand there.
+    uint16_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : uint16_t{0}; }
+    // The same with the blanks of the name. Only where `tells_blanks`.
+    Shape shape_of(uint32_t id) const { return id < shapes_.size() ? shapes_[id] : Shape{0, 0, 0}; }
+    // Asks for what they are going to read.
+    void fetch_bytes(uint32_t id) const { __builtin_prefetch(bytes_.data() + id); }
+    void fetch_shape(uint32_t id) const { __builtin_prefetch(shapes_.data() + id); }
+    // The same as `bytes_of` for an id of 0 bytes that stands at p, in a text that ends at `end`; 0 where it cannot stand there.
     size_t bytes_at(uint32_t id, const uint8_t* p, const uint8_t* end) const {
         if (id != unknown_.unknown_id()) return 0;
         const size_t unknown = unknown_.unknown_bytes(p, end);
         return unknown ? unknown : unknown_entry_;
     }
-    bool tells_blanks() const { return !blanks_.empty(); }
-    Blanks blanks_of(uint32_t id) const { return id < blanks_.size() ? blanks_[id] : Blanks{0, 0}; }
+    bool tells_blanks() const { return !shapes_.empty(); }
+    Blanks blanks_of(uint32_t id) const {
+        const Shape shape = shape_of(id);
+        if (shape.in_front < MANY && shape.behind < MANY) return {shape.in_front, shape.behind};
+        return many_blanks_.at(id);
+    }
     // Bytes that are dropped stand in no token.
     bool drops_bytes() const { return any_dropped_; }
     bool holds_dropped(const uint8_t* p, const uint8_t* end) const {
@@ -60,12 +80,13 @@ class BytePairShapes {
     size_t count_kept(const uint8_t* p, const uint8_t* end) const {
         return static_cast<size_t>(std::count_if(p, end, [this](uint8_t byte) { return !dropped_[byte]; }));
     }
-    size_t bytes() const { return bytes_.size() * sizeof bytes_[0] + blanks_.size() * sizeof blanks_[0]; }
+    size_t bytes() const { return bytes_.size() * sizeof bytes_[0] + shapes_.size() * sizeof shapes_[0]; }
 
   private:
     const UnknownCharacters& unknown_;
     std::vector<uint16_t> bytes_;
-    std::vector<Blanks> blanks_;
+    std::vector<Shape> shapes_;  // empty: names do not tell blanks
+    std::unordered_map<uint32_t, Blanks> many_blanks_;
     uint16_t unknown_entry_ = 0;  // the bytes of the entry that is also the unknown token
     std::array<bool, 256> dropped_{};
     bool any_dropped_ = false;

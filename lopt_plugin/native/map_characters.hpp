@@ -96,11 +96,7 @@ class MapCharacters final : public NormalizerStep {
     void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
         const uint8_t* kept = begin;
         int length;
-        for (const uint8_t* p = begin; p < end; p += length) {
-            if (ascii_by_bytes_ && *p < 0x80) {
-                length = 1;
-                continue;
-            }
+        for (const uint8_t* p = begin; (p = past_single(p, end)) < end; p += length) {
             const uint32_t cell = cell_at(p, length);
             if (!cell) continue;
             const auto* text = reinterpret_cast<const uint8_t*>(texts_[cell].data());
@@ -126,6 +122,18 @@ class MapCharacters final : public NormalizerStep {
         uint64_t differs = 0;
         for (int i = 0; i < BLOCK; i += 8) differs |= load64(p + i) ^ load64(q + i);
         return differs == 0;
+    }
+    // Past characters at p that become one each.
+    const uint8_t* past_single(const uint8_t* p, const uint8_t* end) const {
+        for (;;) {
+            if (ascii_by_bytes_) {
+                while (end - p >= BLOCK && is_ascii(p)) p += BLOCK;
+                while (p < end && *p < 0x80) p++;
+            }
+            const uint8_t* const from = p;
+            p = skip_three_bytes(p, end);
+            if (p == from) return p;
+        }
     }
     // Past the characters of three bytes at p that share their first two bytes with none that changes.
     const uint8_t* skip_three_bytes(const uint8_t* p, const uint8_t* end) const {

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <Python.h>
-#if PY_VERSION_HEX < 0x030B0000
-#include <longintrepr.h>
-#endif
 
 #include <algorithm>
 #include <cstddef>
@@ -31,49 +28,103 @@ class GarbageCollectionWaits {
     int was_enabled_;
 };
 
-// Makes lists of offsets. Fresh memory costs more than what is written there, so what lists were made of is kept, and
-// what nobody else holds any more is made into something else: tuples, as zip() does it, and their integers. A list that
-// is like the one before then reads and writes the same memory in the same order, and allocates nothing but itself.
+// Makes lists of offsets. Fresh memory costs more than what is written there, so the tuples that lists were made of are
+// kept, and those that nobody else holds any more are made into others, as zip() does it. A list that is like the one
+// before then reads and writes the same memory in the same order, and allocates nothing but itself. The integers are
+// kept as well, one for each place of a text.
+//
+// A kept tuple's references to its integers are not counted: no integer is touched for a tuple that is made into another.
+// That is sound because each of those integers has a reference of ours for as long as tuples are kept, and because a
+// kept tuple is never the last: before it is let go of, its references are counted.
 // All members hold the interpreter lock; where Python has none, nothing is kept.
 class OffsetObjects {
   public:
     OffsetObjects() = default;
     ~OffsetObjects() {
-        for (PyObject* tuple : kept_) Py_DECREF(tuple);
+        for (PyObject* tuple : kept_) let_go(tuple);
+        for (PyObject* number : numbers_) Py_DECREF(number);
     }
     OffsetObjects(const OffsetObjects&) = delete;
     OffsetObjects& operator=(const OffsetObjects&) = delete;
 
-    // A new reference to a list of `count` tuples of two ints.
-    PyObject* list(const Offset* offsets, size_t count) {
+    // A new reference to a list of `in_front` tuples (0, 0), and behind them those of the offsets.
+    PyObject* list(const Offset* offsets, size_t count, size_t in_front = 0) {
         const GarbageCollectionWaits waits;
-        prepare(count);
+        Items items(in_front + count);
+        prepare(in_front + count);
+        for (size_t i = 0; i < in_front; i++) add(items, {0, 0});
+        for (size_t i = 0; i < count; i++) {
+            i += refill(items, offsets + i, count - i);
+            if (i < count) add(items, offsets[i]);
+        }
+        return items.finish();
+    }
+    // Of what is kept.
+    size_t bytes() const { return kept_.size() * (sizeof(PyObject*) + 64) + numbers_.size() * (sizeof(PyObject*) + 32); }
+
+  private:
+    static constexpr size_t MOST_KEPT = size_t{1} << 19;  // tuples
+    static constexpr size_t MOST_NUMBERS = size_t{1} << 19;
+
+    // The items of a list to be.
+    class Items {
+      public:
         // Room is left for the special tokens that may follow.
-        PyObject* list = PyList_New(static_cast<Py_ssize_t>(roomy(count)));
-        if (!list) throw std::bad_alloc();
-        Py_SET_SIZE(reinterpret_cast<PyVarObject*>(list), static_cast<Py_ssize_t>(count));
-        if (fill(list, offsets, count)) return list;
-        Py_DECREF(list);
+        explicit Items(size_t count) : room_(roomy(count)), items_(PyMem_New(PyObject*, room_)) {
+            if (!items_) throw std::bad_alloc();
+        }
+        ~Items() {
+            for (size_t i = 0; i < size_; i++) Py_DECREF(items_[i]);
+            PyMem_Free(items_);
+        }
+        Items(const Items&) = delete;
+        Items& operator=(const Items&) = delete;
+
+        // Takes the reference; not more than were asked for.
+        void push(PyObject* item) { items_[size_++] = item; }
+        // Where the next ones belong, and that they are there.
+        PyObject** end() { return items_ + size_; }
+        void set_end(PyObject** end) { size_ = static_cast<size_t>(end - items_); }
+        // A new list, which takes over the items.
+        PyObject* finish() {
+#ifdef Py_GIL_DISABLED
+            // There, the interpreter keeps numbers of its own in front of a list's items.
+            PyObject* const list = PyList_New(static_cast<Py_ssize_t>(size_));
+            if (!list) throw_no_memory();
+            for (size_t i = 0; i < size_; i++) PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), items_[i]);
+#else
+            PyObject* const list = PyList_New(0);
+            if (!list) throw_no_memory();
+            if (!size_) return list;
+            // What PyList_New(room) would leave, without writing null to all of it first.
+            auto* const object = reinterpret_cast<PyListObject*>(list);
+            object->ob_item = std::exchange(items_, nullptr);
+            object->allocated = static_cast<Py_ssize_t>(room_);
+            Py_SET_SIZE(object, static_cast<Py_ssize_t>(size_));
+#endif
+            size_ = 0;
+            return list;
+        }
+
+      private:
+        size_t room_, size_ = 0;
+        PyObject** items_;
+    };
+
+    // Python's own exception would be found by whoever looks for one next.
+    [[noreturn]] static void throw_no_memory() {
         PyErr_Clear();
         throw std::bad_alloc();
     }
-    // Of what is kept.
-    size_t bytes() const { return kept_.size() * (sizeof(PyObject*) + 64 + 2 * 32); }
-
-  private:
-    static constexpr size_t MOST_KEPT = size_t{1} << 18;  // tuples
 
 #ifdef Py_GIL_DISABLED
     static void prepare(size_t) {}
-    static bool fill(PyObject* list, const Offset* offsets, size_t count) {
-        for (size_t i = 0; i < count; i++) {
-            PyObject* const tuple = new_tuple(PyLong_FromLong(offsets[i].begin), PyLong_FromLong(offsets[i].end));
-            if (!tuple) return false;
-            PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), tuple);
-        }
-        return true;
-    }
+    static size_t refill(Items&, const Offset*, size_t) { return 0; }
+    static void add(Items& items, const Offset& offset) { items.push(counted_tuple(offset)); }
+    static void let_go(PyObject* tuple) { Py_DECREF(tuple); }
 #else
+    static constexpr size_t AHEAD = 32;  // few lie in the first-level cache
+
     // Chooses what the next `count` tuples are made of, and makes room for those that are new.
     void prepare(size_t count) {
         // Behind the list before, unless that one is gone.
@@ -81,100 +132,92 @@ class OffsetObjects {
         const size_t needed = std::min(next_ + count, MOST_KEPT);
         if (kept_.capacity() < needed) kept_.reserve(std::max(needed, std::min(2 * kept_.capacity(), MOST_KEPT)));
     }
-    bool fill(PyObject* list, const Offset* offsets, size_t count) {
-        constexpr size_t AHEAD = 8;
-        PyObject* end_before = nullptr;
-        for (size_t i = 0; i < count; i++, next_++) {
-            if (next_ + AHEAD < kept_.size()) __builtin_prefetch(kept_[next_ + AHEAD], 1);
-            const Offset offset = offsets[i];
-            // Most tokens begin where the one before ends.
-            PyObject* const begin = i && offsets[i - 1].end == offset.begin ? end_before : nullptr;
-            const bool known = next_ < kept_.size();
-            PyObject* tuple;
-            if (known && is_ours(kept_[next_])) {
-                tuple = kept_[next_];
-                if (!refill(tuple, offset, begin)) return false;
-                Py_INCREF(tuple);
-            } else {
-                tuple = new_tuple(begin ? Py_NewRef(begin) : PyLong_FromLong(offset.begin), PyLong_FromLong(offset.end));
-                if (!tuple) return false;
-                if (known) Py_DECREF(std::exchange(kept_[next_], Py_NewRef(tuple)));
-                else if (next_ < MOST_KEPT) kept_.push_back(Py_NewRef(tuple));
-            }
-            end_before = PyTuple_GET_ITEM(tuple, 1);
-            PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), tuple);
+    // Adds tuples as long as the kept ones and the integers are there, and are ours; returns how many.
+    size_t refill(Items& items, const Offset* offsets, size_t count) {
+        PyObject** out = items.end();
+        PyObject* const* const tuples = kept_.data() + next_;
+        PyObject* const* const numbers = numbers_.data();
+        const size_t most = std::min(count, kept_.size() - next_), all_numbers = numbers_.size();
+        size_t i = 0;
+        for (; i < most; i++) {
+            const auto begin = static_cast<size_t>(offsets[i].begin), end = static_cast<size_t>(offsets[i].end);
+            PyObject* const tuple = tuples[i];
+            if (i + AHEAD < most) __builtin_prefetch(tuples[i + AHEAD], 1);
+            if (!is_ours(tuple) || begin >= all_numbers || end >= all_numbers) break;
+            set_items(tuple, numbers[begin], numbers[end]);
+            *out++ = Py_NewRef(tuple);
         }
-        return true;
+        next_ += i;
+        items.set_end(out);
+        return i;
+    }
+    void add(Items& items, const Offset& offset) {
+        const auto begin = static_cast<size_t>(offset.begin), end = static_cast<size_t>(offset.end);
+        if (next_ == MOST_KEPT || !add_numbers(std::max(begin, end))) return items.push(counted_tuple(offset));
+        const bool known = next_ < kept_.size();
+        PyObject* tuple;
+        if (known && is_ours(kept_[next_])) {
+            tuple = kept_[next_];
+            set_items(tuple, numbers_[begin], numbers_[end]);
+        } else {
+            tuple = new_tuple(numbers_[begin], numbers_[end]);
+            if (known) let_go(std::exchange(kept_[next_], tuple));
+            else kept_.push_back(tuple);
+        }
+        next_++;
+        items.push(Py_NewRef(tuple));
     }
     static bool is_ours(PyObject* tuple) { return Py_REFCNT(tuple) == 1; }
-    // Makes the tuple number `next_`, which is ours, into `offset`; `begin`: null, or the first integer. False without memory.
-    bool refill(PyObject* tuple, const Offset& offset, PyObject* begin) {
-        PyObject** const items = reinterpret_cast<PyTupleObject*>(tuple)->ob_item;
-        // One of its own is kept, even where it could be shared: the next text may need it again.
-        const bool begin_is_ours = Py_REFCNT(items[0]) == 1;
-        if (items[0] != begin && (!begin_is_ours || !rewrite(items[0], offset.begin))) {
-            if (begin) Py_DECREF(std::exchange(items[0], Py_NewRef(begin)));
-            else if (!replace(items[0], offset.begin)) return false;
+    // Counts the references of a kept tuple, and gives up our reference to it.
+    static void let_go(PyObject* tuple) {
+        Py_INCREF(PyTuple_GET_ITEM(tuple, 0));
+        Py_INCREF(PyTuple_GET_ITEM(tuple, 1));
+        Py_DECREF(tuple);
+    }
+    // Makes the integers up to `last`; false if that is too large. What is no place of a text is too large as well.
+    [[gnu::noinline]] bool add_numbers(size_t last) {
+        if (last >= MOST_NUMBERS) return false;
+        if (numbers_.capacity() <= last) numbers_.reserve(std::max(last + 1, std::min(2 * numbers_.capacity(), MOST_NUMBERS)));
+        while (numbers_.size() <= last) {
+            PyObject* const number = PyLong_FromSize_t(numbers_.size());
+            if (!number) throw_no_memory();
+            numbers_.push_back(number);
         }
-        // The end may be where the next one begins, which is ours as well.
-        const Py_ssize_t holders = Py_REFCNT(items[1]);
-        const bool end_is_ours = holders == 1 || (holders == 2 && next_shares(items[1]));
-        if ((!end_is_ours || !rewrite(items[1], offset.end)) && !replace(items[1], offset.end)) return false;
-        forget_hash(tuple);
         return true;
-    }
-    bool next_shares(PyObject* end) const {
-        return next_ + 1 < kept_.size() && PyTuple_GET_ITEM(kept_[next_ + 1], 0) == end && is_ours(kept_[next_ + 1]);
-    }
-    static bool replace(PyObject*& item, int32_t value) {
-        PyObject* const integer = PyLong_FromLong(value);
-        if (integer) Py_DECREF(std::exchange(item, integer));
-        return integer;
-    }
-    // Gives an integer that nobody else holds another value; false for the small ones, which Python keeps for everybody.
-    static bool rewrite([[maybe_unused]] PyObject* integer, [[maybe_unused]] int32_t value) {
-#if PY_VERSION_HEX < 0x030F0000 && PYLONG_BITS_IN_DIGIT == 30
-        constexpr digit LARGEST_SMALL = 256;
-        auto* const object = reinterpret_cast<PyLongObject*>(integer);
-#if PY_VERSION_HEX >= 0x030C0000
-        if (!PyUnstable_Long_IsCompact(object)) return false;
-        digit* const digits = object->long_value.ob_digit;
-#else
-        if (Py_SIZE(integer) != 1) return false;
-        digit* const digits = object->ob_digit;
-#endif
-        const auto wanted = static_cast<digit>(value);
-        if (digits[0] <= LARGEST_SMALL || wanted <= LARGEST_SMALL || wanted > PyLong_MASK) return false;
-        digits[0] = wanted;
-        return true;
-#else
-        return false;
-#endif
     }
 #endif
 
-    static void forget_hash([[maybe_unused]] PyObject* tuple) {
+    static void set_items(PyObject* tuple, PyObject* begin, PyObject* end) {
+        auto* const object = reinterpret_cast<PyTupleObject*>(tuple);
+        object->ob_item[0] = begin;
+        object->ob_item[1] = end;
 #if PY_VERSION_HEX >= 0x030E0000
-        reinterpret_cast<PyTupleObject*>(tuple)->ob_hash = -1;
+        object->ob_hash = -1;
 #endif
     }
-    // Takes the references; null without memory, or where one of them is null.
+    // Takes the references.
     static PyObject* new_tuple(PyObject* begin, PyObject* end) {
         // A tuple of integers takes no part in cycles, so the collector need not know of it: it would find that out and
         // forget it, one by one.
-        auto* const tuple = begin && end ? PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2) : nullptr;
+        auto* const tuple = reinterpret_cast<PyObject*>(PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2));
+        if (!tuple) throw_no_memory();
+        set_items(tuple, begin, end);
+        return tuple;
+    }
+    // A tuple of its own.
+    static PyObject* counted_tuple(const Offset& offset) {
+        PyObject *const begin = PyLong_FromLong(offset.begin), *const end = PyLong_FromLong(offset.end);
+        PyObject* const tuple = begin && end ? reinterpret_cast<PyObject*>(PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2)) : nullptr;
         if (!tuple) {
             Py_XDECREF(begin);
             Py_XDECREF(end);
-            return nullptr;
+            throw_no_memory();
         }
-        tuple->ob_item[0] = begin;
-        tuple->ob_item[1] = end;
-        forget_hash(reinterpret_cast<PyObject*>(tuple));
-        return reinterpret_cast<PyObject*>(tuple);
+        set_items(tuple, begin, end);
+        return tuple;
     }
 
-    std::vector<PyObject*> kept_;
+    std::vector<PyObject*> kept_, numbers_;
     size_t next_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "added_tokens.hpp"
@@ -49,25 +50,27 @@ class OffsetWalk {
         const auto count = static_cast<int32_t>(ascii_ && !origin.alignment ? end - begin : static_cast<ptrdiff_t>(count_characters(begin, end)));
         Offset offset;
         if (origin.alignment) {
-            const size_t first = aligned_character(origin);
-            const int32_t* const sources = origin.alignment->sources.data() + first;
-            const int32_t base = character(origin.alignment->original);
-            offset = {base + sources[0], base + sources[count - 1] + 1};
+            const int32_t first = aligned_character(origin), base = character(origin.alignment->original);
+            offset.begin = base + sources_[first];
+            offset.end = base + sources_[first + count - 1] + 1;
         } else {
             const int32_t base = character(begin);
             offset = {base, base + count};
         }
-        if (trim_.blanks) trim(offset, blanks_in_front(classes, begin, end), blanks_behind(classes, begin, end));
+        if (trim_.blanks) offset = trimmed(offset, blanks_in_front(classes, begin, end), blanks_behind(classes, begin, end), id_);
         *out_++ = offset;
         id_++;
     }
 
     // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: one, without gaps);
-    // `shapes` says how many bytes an id stands for. Throws OffsetsUnknownError if their bytes do not end with a span.
-    void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin) {
+    // `shapes` says how many bytes an id stands for. `blanks`: null, or, of such a single one, what tells the white space
+    // that no id stands for. Throws OffsetsUnknownError if their bytes do not end with a span.
+    void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin,
+                 const ClassTable* blanks = nullptr) {
         if (trim_.blanks && !shapes.tells_blanks()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
         const bool ascii = ascii_ && !origin.alignment;  // what a normalizer made may not be, whatever it was made of
         with_places(segment, origin, [&](const auto& place) {
+            if (blanks) return walk_without_blanks(shapes, *blanks, ascii, {segment.begin, segment.end}, place);
             if (!spans) return walk(shapes, ascii, {segment.begin, segment.end}, 0, place);
             int32_t count = 0;
             const uint8_t* at = segment.begin;
@@ -86,7 +89,7 @@ class OffsetWalk {
         if (trim_.blanks) throw OffsetsUnknownError("the names of tokens do not show their blanks");
         const bool ascii = ascii_ && !origin.alignment;
         with_places(segment, origin, [&](const auto& place) {
-            return words.walk({segment.begin, segment.end}, ascii, id_, last_, [&](int32_t begin, int32_t end) { *out_++ = place(begin, end); });
+            return words.walk({segment.begin, segment.end}, ascii, id_, last_, Emit<std::decay_t<decltype(place)>>{place, out_});
         });
     }
 
@@ -97,17 +100,32 @@ class OffsetWalk {
     }
 
   private:
+    // Takes the places of ids.
+    template <class Place>
+    struct Emit {
+        void operator()(int32_t begin, int32_t end) const { *out++ = place(begin, end); }
+        // Those of characters with an id each.
+        void each(int32_t begin, int32_t end) const {
+            Offset* const first = out;
+            out += end - begin;
+            for (int32_t i = 0; i < end - begin; i++) first[i] = place(begin + i, begin + i + 1);
+        }
+        const Place& place;
+        Offset*& out;
+    };
     // Calls walk(place), which returns the number of characters of the segment; place(begin, end) is the offset of those
     // characters of it.
     template <class Walk>
     void with_places(const Segment& segment, const Origin& origin, Walk&& walk_with) {
         const int32_t blank = origin.blank;
         if (origin.alignment) {
-            const int32_t* const sources = origin.alignment->sources.data() + aligned_character(origin);
-            const int32_t base = character(origin.alignment->original);
-            walk_with([=](int32_t begin, int32_t end) {
-                return Offset{base + sources[std::max(begin - blank, 0)], base + sources[std::max(end - blank, 1) - 1] + 1};
+            const int32_t first = aligned_character(origin), base = character(origin.alignment->original);
+            Sources::Reader sources = sources_;
+            walk_with([=, &sources](int32_t begin, int32_t end) __attribute__((always_inline)) {
+                const int32_t from = base + sources[first + std::max(begin - blank, 0)];
+                return Offset{from, base + sources[first + std::max(end - blank, 1) - 1] + 1};
             });
+            sources_ = sources;
         } else if (blank) {
             const int32_t base = character(origin.begin);
             walk_with([=](int32_t begin, int32_t end) { return Offset{base + std::max(begin - 1, 0), base + std::max(end - 1, 1)}; });
@@ -126,27 +144,47 @@ class OffsetWalk {
         if (ascii) return trim_.blanks ? walk<true, true>(shapes, span, count, place) : walk<true, false>(shapes, span, count, place);
         return trim_.blanks ? walk<false, true>(shapes, span, count, place) : walk<false, false>(shapes, span, count, place);
     }
-    // Where the text is not ASCII, 8 bytes behind it may be read.
-    template <bool ASCII, bool TRIM, class Place>
-    int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place) {
+    template <class Place>
+    int32_t walk_without_blanks(const BytePairShapes& shapes, const ClassTable& blanks, bool ascii, const Span& span, const Place& place) {
+        const auto blanks_at = [&blanks](const uint8_t*& p, const uint8_t* end) {
+            if (*p > ' ' && *p < 0xC2) return 0;  // what is no white space, or inside a character
+            const uint8_t* const from = p;
+            p = blanks.skip(class_bit::space, p, end);
+            return p - from == 1 ? 1 : static_cast<int32_t>(count_characters(from, p));
+        };
+        if (ascii) return trim_.blanks ? walk<true, true>(shapes, span, 0, place, blanks_at) : walk<true, false>(shapes, span, 0, place, blanks_at);
+        return trim_.blanks ? walk<false, true>(shapes, span, 0, place, blanks_at) : walk<false, false>(shapes, span, 0, place, blanks_at);
+    }
+    static int32_t no_blanks(const uint8_t*&, const uint8_t*) { return 0; }
+    // Where the text is not ASCII, 8 bytes behind it may be read. blanks_at(p, end) passes what no id stands for.
+    template <bool ASCII, bool TRIM, class Place, class BlanksAt = decltype(&no_blanks)>
+    int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place, const BlanksAt& blanks_at = no_blanks) {
+        constexpr bool SKIP = !std::is_same_v<BlanksAt, decltype(&no_blanks)>;
         const uint8_t* p = span.begin;
         const uint32_t* id = id_;
         Offset* out = out_;
+        constexpr ptrdiff_t AHEAD = 16;
         for (; p < span.end && id < last_; id++) {
-            size_t length = shapes.bytes_of(*id);
+            if constexpr (SKIP) {
+                count += blanks_at(p, span.end);
+                if (p == span.end) break;
+            }
+            if (last_ - id > AHEAD) TRIM ? shapes.fetch_shape(id[AHEAD]) : shapes.fetch_bytes(id[AHEAD]);
+            const BytePairShapes::Shape shape = TRIM ? shapes.shape_of(*id) : BytePairShapes::Shape{shapes.bytes_of(*id), 0, 0};
+            size_t length = shape.bytes;
             if (length == 0) length = shapes.bytes_at(*id, p, span.end);
             if (length == 0 || length > static_cast<size_t>(span.end - p)) throw OffsetsUnknownError("the ids are not those of the text's bytes");
             const int32_t begin = ASCII ? count : count - static_cast<int32_t>(is_continuation(*p));
             count += ASCII ? static_cast<int32_t>(length) : characters_of(p, length);
-            *out = place(begin, count);
-            if constexpr (TRIM) {
+            const Offset whole = place(begin, count);
+            if constexpr (!TRIM) {
+                *out++ = whole;
+            } else if (whole.begin == 0 || id == first_ || std::max(shape.in_front, shape.behind) == BytePairShapes::MANY) [[unlikely]] {
                 const auto blanks = shapes.blanks_of(*id);
-                if (blanks.in_front | blanks.behind) {
-                    id_ = id;
-                    trim(*out, blanks.in_front, blanks.behind);
-                }
+                *out++ = trimmed(whole, blanks.in_front, blanks.behind, id);
+            } else {
+                *out++ = trimmed(whole, shape.in_front, shape.behind);
             }
-            out++;
             p += length;
         }
         if (p < span.end && id < last_) throw OffsetsUnknownError("the ids are not those of the text's bytes");
@@ -155,10 +193,13 @@ class OffsetWalk {
         return count;
     }
 
-    static int32_t characters_of(const uint8_t* p, size_t length) {
+    [[gnu::always_inline]] static int32_t characters_of(const uint8_t* p, size_t length) {
+        // Bytes behind the token are shifted out.
+        return length <= 8 ? leads_shifted(load64(p), length) : characters_of_long(p, length);
+    }
+    [[gnu::noinline]] static int32_t characters_of_long(const uint8_t* p, size_t length) {
         int32_t count = 0;
         for (; length > 8; length -= 8, p += 8) count += leads(load64(p));
-        // Bytes behind the token are shifted out.
         return count + leads_shifted(load64(p), length);
     }
     static uint64_t lead_bits(uint64_t bytes) { return (~bytes | bytes << 1) & 0x8080808080808080u; }
@@ -173,22 +214,28 @@ class OffsetWalk {
         at_ = p;
         return count_;
     }
-    size_t aligned_character(const Origin& origin) {
+    // The number of the segment's first character among those of its alignment.
+    int32_t aligned_character(const Origin& origin) {
         if (alignment_ != origin.alignment) {
             alignment_ = origin.alignment;
+            sources_ = Sources::Reader(alignment_->sources);
             aligned_at_ = alignment_->normalized;
             aligned_count_ = 0;
         }
         aligned_count_ += count_characters(aligned_at_, origin.begin);
         aligned_at_ = origin.begin;
-        return aligned_count_;
+        return static_cast<int32_t>(aligned_count_);
     }
 
     // process_offsets of the reference library.
-    void trim(Offset& offset, int32_t in_front, int32_t behind) const {
-        if (in_front == 1 && trim_.spare_first && (id_ == first_ || offset.begin == 0)) in_front = 0;
-        offset.begin = std::min(offset.begin + in_front, offset.end);
-        if (offset.end >= behind) offset.end = std::max(offset.end - behind, offset.begin);
+    Offset trimmed(const Offset& offset, int32_t in_front, int32_t behind, const uint32_t* id) const {
+        const bool spared = in_front == 1 && trim_.spare_first && (id == first_ || offset.begin == 0);
+        return trimmed(offset, spared ? 0 : in_front, behind);
+    }
+    // The same where none is spared.
+    static Offset trimmed(const Offset& offset, int32_t in_front, int32_t behind) {
+        const int32_t begin = std::min(offset.begin + in_front, offset.end);
+        return {begin, offset.end >= behind ? std::max(offset.end - behind, begin) : offset.end};
     }
     // White space, and the stand-in of the blank, which is taken for one in any token.
     static bool is_blank(const ClassTable& classes, const uint8_t* p, const uint8_t* end, int& length) {
@@ -220,6 +267,7 @@ class OffsetWalk {
     const Alignment* alignment_ = nullptr;
     const uint8_t* aligned_at_ = nullptr;
     size_t aligned_count_ = 0;
+    Sources::Reader sources_;
 };
 
 }  // namespace lopt

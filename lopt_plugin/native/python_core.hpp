@@ -25,8 +25,7 @@ class PythonCore {
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
         EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
-        if (first_id >= static_cast<int64_t>(objects_.size())) throw nb::value_error("first_id: not an id of this core");
-        const uint32_t first = first_id < 0 ? IdObjects::List::NO_ID : static_cast<uint32_t>(first_id);
+        const uint32_t first = checked_first_id(first_id);
         nb::object made = encode_list(text, options, first);
         if (!made) {
             options.recall = false;
@@ -105,9 +104,10 @@ class PythonCore {
         }
         return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {count}, owner);
     }
-    // Ids and offsets, cut to `limit` ids.
+    // Ids and offsets, cut to `limit` ids. first_id: an id, or -1; lists begin with it, and with (0, 0).
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
-                                  std::optional<size_t> limit, bool keep_end, bool as_lists) const {
+                                  std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
+        const uint32_t of_no_text = checked_first_id(first_id);
         typename Core::Borrowed space(*core_);
         OffsetArray offsets;
         run(text, [&](const Characters& characters) {
@@ -116,7 +116,7 @@ class PythonCore {
             offsets = {first, first + kept};
             core_->offsets(*space, threads, offsets.last, {trim_blanks, spare_first, first}, offsets.data.get());
         });
-        return ids_and_offsets(space->ids.data() + offsets.first, std::move(offsets), as_lists);
+        return ids_and_offsets(space->ids.data() + offsets.first, std::move(offsets), as_lists, {}, of_no_text);
     }
     // The ids of each word by itself, how many each has, and the offsets in its word.
     nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
@@ -220,7 +220,7 @@ class PythonCore {
                  nb::arg("part_characters") = Packing::PART_CHARACTERS)
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
-                 nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false)
+                 nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, nb::arg("first_id") = -1)
             .def("encode_words", &PythonCore::encode_words, nb::arg("words"), nb::arg("split_special_tokens") = false,
                  nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
@@ -247,13 +247,19 @@ class PythonCore {
     }
 
   private:
-    nb::tuple ids_and_offsets(const uint32_t* ids, OffsetArray offsets, bool as_lists, std::optional<size_t> ids_count = {}) const {
+    uint32_t checked_first_id(int64_t first_id) const {
+        if (first_id >= static_cast<int64_t>(objects_.size())) throw nb::value_error("first_id: not an id of this core");
+        return first_id < 0 ? IdObjects::List::NO_ID : static_cast<uint32_t>(first_id);
+    }
+    nb::tuple ids_and_offsets(const uint32_t* ids, OffsetArray offsets, bool as_lists, std::optional<size_t> ids_count = {},
+                              uint32_t first_id = IdObjects::List::NO_ID) const {
         const size_t count = ids_count.value_or(offsets.count());
         if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
-        IdObjects::List list(objects_);
+        IdObjects::List list(objects_, first_id);
         list.append(ids, count);
         nb::object ids_list = nb::steal(list.finish());
-        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count())));
+        const size_t in_front = first_id == IdObjects::List::NO_ID ? 0 : 1;
+        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count(), in_front)));
     }
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, letting go of the lock costs more than it gives

@@ -104,10 +104,9 @@ class StretchEncoder {
     size_t digits_in_group() const { return digits_in_group_; }
 
     // Does every character of a stretch lie in a pre-token?
-    bool keeps_all() const {
-        return !parts_ &&
-               std::none_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
-    }
+    bool keeps_all() const { return !parts_ && !removes(); }
+    // Or is it just the white space, of which no pre-token holds any?
+    bool keeps_all_but_blanks() const { return parts_ && !removes(); }
     size_t bytes() const { return (cut_scanner_ ? sizeof *cut_scanner_ : 0) + (singles_ ? singles_->bytes() : 0); }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
@@ -442,6 +441,9 @@ class StretchEncoder {
         return end;
     }
 
+    bool removes() const {
+        return std::any_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
+    }
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
         if (refinements_.empty()) out.push_back({p, end});
         else refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);

@@ -32,9 +32,10 @@ class WordPieceOffsets {
             if (bytes == SHARED) bytes = 0;
     }
 
-    // Calls emit(begin, end), characters of the stretch, for each of its ids, the next one being *id, up to `last`;
-    // returns how many characters the stretch has. Throws OffsetsUnknownError if the ids are not those of its words.
-    // Where the stretch is not all ASCII, 8 bytes behind it may be read.
+    // Calls emit(begin, end), characters of the stretch, for each of its ids, the next one being *id, up to `last`, and
+    // emit.each(begin, end) where each of these characters has one of its own; returns how many characters the stretch has.
+    // Throws OffsetsUnknownError if the ids are not those of its words. Where the stretch is not all ASCII, 8 bytes behind
+    // it may be read.
     template <class Emit>
     int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         Normalized normalized;
@@ -44,7 +45,7 @@ class WordPieceOffsets {
         while (p < stretch.end && id < last) {
             p = take_lone(p, stretch.end, count, counted, id, last, emit);
             words.start(p);
-            while (p < stretch.end && !words.full(p) && !(words.count && may_stand_alone(p))) p = scanner_.step(p, stretch.end, stretch.end, words);
+            while (p < stretch.end && !words.full(p) && !(words.count && is_lone(p))) p = scanner_.step(p, stretch.end, stretch.end, words);
             for (uint32_t k = 0; k < words.count && id < last; k++) {
                 const uint8_t *begin = words.begin(k), *end = begin + words.length(k);
                 if (words.ends[k] == UINT32_MAX) throw OffsetsUnknownError("a word is too long");
@@ -82,21 +83,25 @@ class WordPieceOffsets {
     template <class Emit>
     const uint8_t* take_lone(const uint8_t* p, const uint8_t* end, int32_t& count, const uint8_t*& counted, const uint32_t*& id, const uint32_t* last,
                              Emit&& emit) const {
-        if (!may_stand_alone(p)) return p;
-        count += characters_between(counted, p, false);
-        int length;
-        for (; p < end && may_stand_alone(p) && id < last; p += length) {
-            const uint32_t lone = encoder_.lone_id(decode_character(p, length));
+        const uint8_t* const first = p;
+        const uint32_t* at = id;
+        for (; p < end && has_three_bytes(p) && at < last; p += 3, at++) {
+            const uint32_t lone = lone_id(p);
             if (lone == NONE) break;
-            if (lone != *id) throw OffsetsUnknownError("the ids are not those of the text's words");
-            emit(count, count + 1);
-            count++;
-            id++;
+            if (lone != *at) throw OffsetsUnknownError("the ids are not those of the text's words");
         }
+        if (p == first) return p;
+        count += characters_between(counted, first, false);
+        const int32_t behind = count + static_cast<int32_t>(at - id);
+        emit.each(count, behind);
+        count = behind;
         counted = p;
+        id = at;
         return p;
     }
-    static bool may_stand_alone(const uint8_t* p) { return *p >= 0xE3 && *p <= 0xE9; }
+    static bool has_three_bytes(const uint8_t* p) { return (*p & 0xF0) == 0xE0; }
+    uint32_t lone_id(const uint8_t* p) const { return encoder_.lone_id((p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu)); }
+    bool is_lone(const uint8_t* p) const { return has_three_bytes(p) && lone_id(p) != NONE; }
     static int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
         return ascii || end - p <= 1 ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
     }

@@ -205,11 +205,19 @@ class NativeRoute:
         return [next(rows) if len(text) < alone_from else self.text_list(text, split_special_tokens) for text in texts]
 
     def text_with_offsets(
-        self, text: str, split_special_tokens: bool, limit: int | None, keep_end: bool, *, as_lists: bool
+        self,
+        text: str,
+        split_special_tokens: bool,
+        limit: int | None,
+        keep_end: bool,
+        *,
+        as_lists: bool,
+        first_id: int = -1,
     ) -> tuple[Any, Any]:
         """Ids of the text alone and their offsets, of which at most `limit` are kept; the text's end if `keep_end`.
 
-        Arrays int32 [n] and [n, 2], or a list and a list of tuples. Only where `gives_offsets`. Raises
+        Arrays int32 [n] and [n, 2], or a list and a list of tuples, which begin with `first_id` and (0, 0) if that is not
+        negative. Only where `gives_offsets`. Raises
         CannotEncodeError as `encode_limited`, and where the core cannot tell the offsets of this text.
         """
         threads, chunk_chars = self._threads_and_chunk(len(text))
@@ -224,6 +232,7 @@ class NativeRoute:
                 limit,
                 keep_end,
                 as_lists,
+                first_id,
             )
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
@@ -238,9 +247,12 @@ class NativeRoute:
         if self.templates is None:
             raise CannotEncodeError(NO_TEMPLATE)
         kept = limit if limit is None or not add_special_tokens else limit - self.special_tokens_added
-        ids, offsets = self.text_with_offsets(text, split_special_tokens, kept, keep_end, as_lists=True)
+        first_id = self._first_id if add_special_tokens else -1
+        ids, offsets = self.text_with_offsets(
+            text, split_special_tokens, kept, keep_end, as_lists=True, first_id=first_id
+        )
         if add_special_tokens:
-            if self._prefix:
+            if self._prefix and first_id < 0:
                 ids[:0] = self._prefix
                 offsets[:0] = [_OF_NO_TEXT] * len(self._prefix)
             if self._suffix:
