@@ -21,7 +21,7 @@ from .encoder import Encoder
 from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
-from .routes import CannotEncodeError, Row
+from .routes import CannotEncodeError, Ids, Row
 from .row_encoding import Padding, RowRequest, sequences, tells_texts
 from .row_kinds import Arrays, Lists
 from .settings import Settings
@@ -224,6 +224,22 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         if limit is not None or left is None or left.call is not None:
             self._lopt_leave(truncation, limit)
         if max_length_given is None and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_array(self, text: str) -> Ids | None:
+        """The ids of `self([text])`, int32 [n], after which all is as after that call; None where it has to be made."""
+        if not self._lopt_direct:
+            return None
+        try:
+            ids = self.lopt.encode_ids(text)
+        except Exception:
+            # That call says it in its own words.
+            return None
+        left = self._lopt_left
+        if left is None or left.call is not None:
+            self._lopt_leave(None, None)
+        if len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 

@@ -19,7 +19,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .active_line import show_our_log
-from .sglang_ids import CREATE_TOKENIZED, create_tokenized_with_array, makes_arrays
+from .sglang_ids import (
+    CREATE_TOKENIZED,
+    TOKENIZE_TEXTS,
+    create_tokenized_with_array,
+    makes_arrays,
+    tokenize_texts_to_arrays,
+)
 from .sglang_tokenizers import accelerated, logger, sglang_version
 
 BACKEND = "lopt"
@@ -130,12 +136,12 @@ def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: An
 
 
 def _shorten_way_to_scheduler() -> None:
-    # When a tokenizer is loaded: not every process that loads plugins has a TokenizerManager, and to import it takes long.
+    # When a tokenizer is loaded: not every process that loads plugins has a TokenizerManager, which is slow to import.
     try:
         if CREATE_TOKENIZED not in _registered and makes_arrays():
             from sglang.srt.plugins.hook_registry import HookRegistry
 
-            _register_around({CREATE_TOKENIZED: create_tokenized_with_array})
+            _register_around({TOKENIZE_TEXTS: tokenize_texts_to_arrays, CREATE_TOKENIZED: create_tokenized_with_array})
             HookRegistry.apply_hooks()
     except Exception:
         logger.warning("lopt_plugin: ids go to the scheduler in SGLang's own way", exc_info=True)

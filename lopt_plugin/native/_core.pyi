@@ -33,8 +33,8 @@ def ids_within(ids: list[int], largest: int) -> bool:
 def copy_ids(ids: list[int], out: Any) -> bool:
     """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
 
-    What was written is of no use then. Raises ValueError for a buffer that has not eight bytes for each, BufferError for
-    one that cannot be written.
+    What was written is of no use then. Raises ValueError for a buffer that has not eight bytes for each, and
+    BufferError for one that cannot be written.
     """
 
 class GrowingWord:
