@@ -1,17 +1,19 @@
 """Milliseconds from sending prompts over HTTP until SGLang's scheduler gets them: with lopt, without, and for free.
 
 Run where SGLang is installed; written for 0.5.23. SGLang's own HTTP application and TokenizerManager run in this
-process. Where the scheduler's socket would be, the benchmark takes the requests as the scheduler does, which ends the
-time, and nothing is computed. "free" is SGLang's own way with a tokenizer that looks up ids that it knows before. Every
-document is new to all but that one; every id is compared with the Hugging Face tokenizer's.
+process. Where the scheduler would be, a process takes the requests as the scheduler does, which ends the time, and
+nothing is computed; with --polls it never sleeps, as a scheduler without `--sleep-on-idle`. "free" is SGLang's own way,
+without our hooks, with a tokenizer that looks up ids that it knows before. Every document is new to all but that one;
+every id is compared with the Hugging Face tokenizer's. Each time follows a request with another document and the same
+tokenizer, as in a server that has only that one.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
-import queue
 import socket
 import statistics
 import sys
@@ -20,6 +22,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 os.environ |= {"SGLANG_USE_CPU_ENGINE": "1", "HF_HUB_OFFLINE": "1"}
@@ -45,22 +48,42 @@ def main() -> None:
     parser.add_argument("--many", type=int, default=256, help="prompts of a list")
     parser.add_argument("--short", type=int, default=2_048, help="characters of each of these")
     parser.add_argument("--repetitions", type=int, default=10)
+    parser.add_argument("--polls", action="store_true", help="what stands for the scheduler takes a core of its own")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        Server(build(Path(folder) / "model")).run(lambda server: measure_all(server, arguments))
+        Server(build(Path(folder) / "model"), arguments.polls).run(lambda server: measure_all(server, arguments))
+
+
+def receive(socket_name: str, polls: bool, results: Any) -> None:
+    """A process: takes as many requests as `results` asks for, and tells when the last one came, and all ids."""
+    import zmq
+    from sglang.srt.managers.io_struct import sock_recv
+    from sglang.srt.utils.network import get_zmq_socket
+
+    scheduler_end = get_zmq_socket(zmq.Context(1), zmq.PULL, socket_name, False)
+    results.send("ready")
+    while True:
+        count = results.recv()
+        requests: list[Any] = []
+        while len(requests) < count:
+            try:
+                received = sock_recv(scheduler_end, zmq.NOBLOCK if polls else 0)
+            except zmq.Again:
+                continue
+            arrived = time.perf_counter()
+            requests += getattr(received, "batch", None) or [received]
+        results.send((arrived, [request.input_ids for request in requests]))
 
 
 class Server:
-    """SGLang's HTTP server, whose scheduler is the queue `arrivals`: when requests came, and these."""
+    """SGLang's HTTP server, with `receive` for a scheduler."""
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, polls: bool) -> None:
         import uvicorn
-        import zmq
         from sglang.srt.entrypoints import http_server
         from sglang.srt.entrypoints.engine import init_tokenizer_manager
         from sglang.srt.runtime_context import publish
         from sglang.srt.server_args import PortArgs, ServerArgs
-        from sglang.srt.utils.network import get_zmq_socket
 
         from lopt_plugin.engines.sglang import tokenizer_backend
 
@@ -84,8 +107,10 @@ class Server:
         self.port = free_port()
         config = uvicorn.Config(http_server.app, port=self.port, lifespan="off", log_level="error", loop="uvloop")
         self._http = uvicorn.Server(config)
-        self.arrivals: queue.SimpleQueue[tuple[float, list[Any]]] = queue.SimpleQueue()
-        self._scheduler_end = get_zmq_socket(zmq.Context(1), zmq.PULL, ports.scheduler_input_ipc_name, False)
+        context = multiprocessing.get_context("spawn")
+        self._results, theirs = context.Pipe()
+        process = context.Process(target=receive, args=(ports.scheduler_input_ipc_name, polls, theirs), daemon=True)
+        process.start()
 
     def run(self, work: Callable[[Server], None]) -> None:
         """Serves in the main thread, where SGLang expects to be, as long as `work` goes on in another one."""
@@ -95,12 +120,12 @@ class Server:
             try:
                 while not self._http.started:
                     time.sleep(0.05)
+                self._result()
                 work(self)
             except BaseException as error:
                 failed.append(error)
             self._http.should_exit = True
 
-        threading.Thread(target=self._receive, daemon=True).start()
         worker = threading.Thread(target=working, daemon=True)
         worker.start()
         self._http.run()
@@ -108,20 +133,25 @@ class Server:
         if failed:
             raise failed[0]
 
-    def _receive(self) -> None:
-        from sglang.srt.managers.io_struct import sock_recv
+    def _result(self) -> Any:
+        if not self._results.poll(WAITS_S):
+            raise SystemExit("nothing came to the scheduler")
+        return self._results.recv()
 
-        while True:
-            received = sock_recv(self._scheduler_end)
-            now = time.perf_counter()
-            self.arrivals.put((now, getattr(received, "batch", None) or [received]))
+    def use(self, tokenizer: Any) -> None:
+        """That tokenizer from now on, with our hooks if it is ours."""
+        self.manager.tokenizer = tokenizer
+        for name in ("_tokenize_texts", "_create_tokenized_object"):
+            hooked = getattr(type(self.manager), name)
+            method = hooked if hasattr(tokenizer, "lopt") else hooked.__wrapped__
+            setattr(self.manager, name, MethodType(method, self.manager))
 
     async def _made_up_answer(self, request: Any, _: Any) -> AsyncIterator[dict[str, Any]]:
         self.manager.rid_to_state.pop(request.rid, None)
         yield {"text": "", "meta_info": {"id": request.rid}}
 
     def send(self, texts: list[str]) -> tuple[float, float, Ids]:
-        """Seconds until the scheduler has the last of the texts, which come in one request; of the CPU too; all ids."""
+        """Seconds until the scheduler has the last of the texts, which are one request; CPU seconds here; all ids."""
         text = texts[0] if len(texts) == 1 else texts
         body = json.dumps({"text": text, "sampling_params": {"max_new_tokens": 1}}).encode()
         lines = (
@@ -129,18 +159,16 @@ class Server:
             f"Content-Length: {len(body)}", "", "",
         )  # fmt: skip
         message = "\r\n".join(lines).encode() + body
+        self._results.send(len(texts))
         with socket.create_connection(("127.0.0.1", self.port), timeout=WAITS_S) as connection:
             start, cpu = time.perf_counter(), time.process_time()
             connection.sendall(message)
-            requests: list[Any] = []
-            while len(requests) < len(texts):
-                arrived, more = self.arrivals.get(timeout=WAITS_S)
-                requests += more
-            cpu = time.process_time() - cpu
             answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+            cpu = time.process_time() - cpu
         if not answer.startswith(b"HTTP/1.1 200"):
             raise SystemExit(answer[:1000].decode(errors="replace"))
-        return arrived - start, cpu, [list(request.input_ids) for request in requests]
+        arrived, ids = self._result()
+        return arrived - start, cpu, [row.tolist() for row in ids]
 
 
 def measure_all(server: Server, arguments: argparse.Namespace) -> None:
@@ -167,17 +195,23 @@ def measure_all(server: Server, arguments: argparse.Namespace) -> None:
 def measure(server: Server, tokenizers: dict[str, Any], memory: dict[str, list[int]], lists: list[list[str]]) -> None:
     """Each tokenizer gets each list once, in alternating order; the first lists warm up."""
     times: dict[str, list[list[float]]] = {name: [] for name in tokenizers}
+    before = lists[-1]
+    memory |= dict(zip(before, tokenizers["hf"](before)["input_ids"], strict=True))
     for turn, texts in enumerate(lists):
         expected: Ids = tokenizers["hf"](texts)["input_ids"]
         memory |= dict(zip(texts, expected, strict=True))
         for name in sorted(tokenizers, reverse=turn % 2 == 1):
-            server.manager.tokenizer = tokenizers[name]
+            server.use(tokenizers[name])
+            server.send(before)
             *seconds, ids = server.send(texts)
             if ids != expected:
                 raise SystemExit(f"{name}: other ids than Hugging Face's")
             if turn >= WARM_UP:
                 times[name].append(seconds)
-        memory.clear()
+        for text in set(before) - set(texts):
+            del memory[text]
+        before = texts
+    memory.clear()
     for name, pairs in times.items():
         (wall, cpu), (free_wall, free_cpu) = (list(zip(*seconds, strict=True)) for seconds in (pairs, times["free"]))
         middle = statistics.median(wall)

@@ -21,7 +21,7 @@ from .encoder import Encoder
 from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
-from .routes import CannotEncodeError, Row
+from .routes import CannotEncodeError, Ids, Row
 from .row_encoding import Padding, RowRequest, sequences, tells_texts
 from .row_kinds import Arrays, Lists
 from .settings import Settings
@@ -104,7 +104,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         **kwargs: Any,
     ) -> Any:
         if (
-            type(text) is str
+            (type(text) is str or _is_batch_of_one(text))
             and self._lopt_direct
             and text_pair is None
             and text_target is None
@@ -127,7 +127,7 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                 else:
                     max_length_given = None
                 result = self._lopt_encode_one(
-                    text,
+                    text if type(text) is str else text[0],
                     add_special_tokens,
                     self.split_special_tokens,
                     limit,
@@ -137,6 +137,8 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
                     return_offsets_mapping,
                     verbose,
                 )
+                if type(text) is list:
+                    result.data = {name: [column] for name, column in result.data.items()}
                 left = self._lopt_left
                 if limit is not None or left is None or left.call is not None:
                     self._lopt_leave(truncation, limit)
@@ -222,6 +224,22 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         if limit is not None or left is None or left.call is not None:
             self._lopt_leave(truncation, limit)
         if max_length_given is None and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_array(self, text: str) -> Ids | None:
+        """The ids of `self([text])`, int32 [n], after which all is as after that call; None where it has to be made."""
+        if not self._lopt_direct:
+            return None
+        try:
+            ids = self.lopt.encode_ids(text)
+        except Exception:
+            # That call says it in its own words.
+            return None
+        left = self._lopt_left
+        if left is None or left.call is not None:
+            self._lopt_leave(None, None)
+        if len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 
@@ -509,6 +527,11 @@ class EncodingCalls4(EncodingCalls):
         hf = super()._batch_encode_plus
         encoder.left = None
         return encoder.timed_hf(lambda: encoder.hf.call(lambda: hf(batch_text_or_text_pairs, *args, **kwargs)))
+
+
+def _is_batch_of_one(text: Any) -> bool:
+    # Engines pass single prompts so.
+    return type(text) is list and len(text) == 1 and type(text[0]) is str
 
 
 def _says_nothing(kwargs: dict[str, Any]) -> bool:

@@ -8,9 +8,11 @@ import logging
 import multiprocessing
 import os
 import pickle
+import re
 import subprocess
 import sys
 import threading
+from array import array
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -20,7 +22,8 @@ import pytest
 from required import module_or_skip
 
 from lopt_plugin.engines import sglang as engine
-from lopt_plugin.engines import sglang_tokenizers
+from lopt_plugin.engines import sglang_ids, sglang_tokenizers
+from lopt_plugin.engines.sglang_ids import create_tokenized_with_array
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
@@ -106,7 +109,7 @@ def test_register_is_idempotent(sglang: Any, log: pytest.LogCaptureFixture) -> N
     from sglang.srt.plugins.hook_registry import HookRegistry
 
     engine.register()
-    assert [len(HookRegistry._hooks[target.replace(":", ".")]) for target in engine._registered] == [1, 1, 1]
+    assert {len(HookRegistry._hooks[target.replace(":", ".")]) for target in engine._registered} == {1}
     assert not log.records
 
 
@@ -266,9 +269,26 @@ def test_long_chats_stay_with_us(ours: Any, theirs: Any) -> None:
     assert ours.lopt.explain()["calls"]["native"] == calls + 2 + 2 * (in_segments is not None)
 
 
-def test_lists_of_prompts_are_one_batch(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def manager_of(tokenizer: Any, **attributes: Any) -> Any:
+    """As much of a TokenizerManager as tokenizes."""
     from sglang.srt.managers.tokenizer_manager import TokenizerManager
 
+    manager: Any = TokenizerManager.__new__(TokenizerManager)
+    manager.tokenizer = tokenizer
+    manager.async_dynamic_batch_tokenizer = None
+    manager.mm_processor = None
+    manager.model_config = SimpleNamespace(is_embedding_gemma=False)
+    manager.__dict__.update(attributes)
+    return manager
+
+
+def tokenized(manager: Any, texts: Any) -> Any:
+    ids, type_ids = asyncio.run(manager._tokenize_texts(texts))
+    assert type_ids is None
+    return ids
+
+
+def test_lists_of_prompts_are_one_batch(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     batches: list[int] = []
     encode_many = type(ours)._lopt_encode_many
 
@@ -277,16 +297,107 @@ def test_lists_of_prompts_are_one_batch(ours: Any, theirs: Any, monkeypatch: pyt
         return encode_many(self, texts, *arguments)
 
     monkeypatch.setattr(type(ours), "_lopt_encode_many", counting)
-    manager: Any = TokenizerManager.__new__(TokenizerManager)
-    manager.tokenizer = ours
-    manager.async_dynamic_batch_tokenizer = None
-    manager.model_config = SimpleNamespace(is_embedding_gemma=False)
+    manager = manager_of(ours)
     texts = [f"{number} {TEXT}" for number in range(50)]
-    ids, _ = asyncio.run(manager._tokenize_texts(texts))
-    assert ids == theirs(texts)["input_ids"]
-    ids, _ = asyncio.run(manager._tokenize_texts(TEXT))
-    assert ids == theirs(TEXT)["input_ids"]
-    assert batches == [50, 1]
+    assert tokenized(manager, texts) == theirs(texts)["input_ids"]
+    assert list(tokenized(manager, TEXT)) == theirs(TEXT)["input_ids"]
+    assert batches == [50]
+
+
+@pytest.mark.parametrize("text", [TEXT, "", " ", f"{TEXT}\n" * 9000], ids=["short", "empty", "blank", "long"])
+def test_one_text_becomes_an_array(ours: Any, theirs: Any, text: str) -> None:
+    expected = theirs([text])["input_ids"][0]
+    calls = ours.lopt.explain()["calls"]["native"]
+    ids = tokenized(manager_of(ours), text)
+    assert (type(ids), ids.typecode, list(ids)) == (array, "q", expected)
+    assert ours.lopt.explain()["calls"]["native"] == calls + 1
+    # As SGLang cuts it.
+    del ids[3:]
+    assert list(ids) == expected[:3]
+    # And nothing of it for others, with a truncation of an earlier call or without.
+    assert ours([text], truncation=True, max_length=2)["input_ids"] == [expected[:2]]
+    assert list(tokenized(manager_of(ours), text)) == expected
+    assert ours._tokenizer.truncation is None
+    assert dict(ours([text])) == dict(theirs([text]))
+
+
+def test_who_else_asks_gets_lists(ours: Any, theirs: Any) -> None:
+    expected = theirs([TEXT])["input_ids"]
+    manager = manager_of(ours)
+
+    async def both() -> list[Any]:
+        async def other() -> Any:
+            return ours([TEXT])["input_ids"]
+
+        (ids, _), others = await asyncio.gather(manager._tokenize_texts(TEXT), other())
+        return [type(ids), list(ids), type(others[0]), others, type(ours([TEXT])["input_ids"][0])]
+
+    assert asyncio.run(both()) == [array, expected[0], list, expected, list]
+    # A multimodal model's processor looks at them, and a tokenizer of the embedding Gemma's gets its last id.
+    ids = tokenized(manager_of(ours, mm_processor=object()), TEXT)
+    assert (type(ids), ids) == (list, expected[0])
+    gemma = manager_of(ours, model_config=SimpleNamespace(is_embedding_gemma=True))
+    eos = ours.eos_token_id
+    assert list(tokenized(gemma, TEXT)) == [*expected[0], eos]
+    assert tokenized(manager_of(theirs), TEXT) == expected[0]
+    pairs = [["What is it?", TEXT]]
+    assert asyncio.run(manager._tokenize_texts(pairs, True)) == asyncio.run(
+        manager_of(theirs)._tokenize_texts(pairs, True)
+    )
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 5000])
+def test_errors_of_one_text_are_theirs(ours: Any, theirs: Any, text: str) -> None:
+    said = []
+    for tokenizer in (ours, theirs):
+        with pytest.raises(Exception) as raised:  # noqa: PT011
+            tokenized(manager_of(tokenizer), text)
+        said.append((type(raised.value), str(raised.value)))
+    assert said[0] == said[1]
+
+
+def test_requests_are_sglang_s(ours: Any, theirs: Any) -> None:
+    from sglang.srt.managers.tokenizer_manager import TokenizerManager
+
+    create = TokenizerManager._create_tokenized_object
+    assert create.__wrapped__ is not create
+    given: list[Any] = []
+
+    def note(manager: Any, obj: Any, text: Any, input_ids: Any, *rest: Any) -> Any:
+        given.append(input_ids)
+        return array("q", input_ids)
+
+    expected = theirs(TEXT)["input_ids"]
+    for ids in (expected, array("q", expected), [], [True, 5], [2**63 - 1, -(2**63), 0], tuple(expected)):
+        made = create_tokenized_with_array(note, None, None, "", ids, 1, 2)
+        assert made == array("q", ids)
+        assert type(given[-1]) is array or given[-1] is ids
+    assert [type(ids) for ids in given] == [array, array, array, list, array, tuple]
+    for wrong in ([2**63], [1.5], ["1"], [[1]], [None]):
+        with pytest.raises((TypeError, OverflowError)) as raised:
+            create_tokenized_with_array(note, None, None, "", wrong)
+        with pytest.raises(type(raised.value), match=re.escape(str(raised.value))):
+            array("q", wrong)
+    assert create_tokenized_with_array(lambda *given: given, None, None, "", None)[3] is None
+
+
+def test_requests_of_lists_stay_lists(
+    sglang: Any, model: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sglang.srt.managers import tokenizer_manager
+
+    assert sglang_ids.makes_arrays()
+    # As SGLang was before 0.5.14, or where it cannot be told.
+    older = type("TokenizedGenerateReqInput", (), {"__annotations__": {"input_ids": "List[int]"}})
+    monkeypatch.setattr(tokenizer_manager, "TokenizedGenerateReqInput", older)
+    assert not sglang_ids.makes_arrays()
+    monkeypatch.setattr(engine, "_registered", set())
+    load(model, "lopt")
+    assert engine._registered == set()
+    monkeypatch.delattr(tokenizer_manager, "TokenizedGenerateReqInput")
+    assert load(model, "lopt").lopt.explain()["route"] == "native"
+    assert engine._registered == set()
+    assert "in SGLang's own way" in log.text
 
 
 def test_dynamic_batches(ours: Any, theirs: Any) -> None:

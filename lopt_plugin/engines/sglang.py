@@ -19,6 +19,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .active_line import show_our_log
+from .sglang_ids import (
+    CREATE_TOKENIZED,
+    TOKENIZE_TEXTS,
+    create_tokenized_with_array,
+    makes_arrays,
+    tokenize_texts_to_arrays,
+)
 from .sglang_tokenizers import accelerated, logger, sglang_version
 
 BACKEND = "lopt"
@@ -112,6 +119,7 @@ def _get_accelerated(get_tokenizer: Callable[..., Any], *args: Any, **kwargs: An
         return get_tokenizer(*args, **kwargs)
     if args and args[0] is _PROBE:
         return _PROBE
+    _shorten_way_to_scheduler()
     return accelerated(get_tokenizer(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
 
 
@@ -120,10 +128,23 @@ def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: An
         return get_processor(*args, **kwargs)
     if args and args[0] is _PROBE:
         return _PROBE
+    _shorten_way_to_scheduler()
     processor = get_processor(*args, **kwargs | {"tokenizer_backend": LOADED_AS})
     # What SGLang takes for the tokenizer of a processor. It stays the same object, so whoever else holds it agrees.
     accelerated(getattr(processor, "tokenizer", processor))
     return processor
+
+
+def _shorten_way_to_scheduler() -> None:
+    # When a tokenizer is loaded: not every process that loads plugins has a TokenizerManager, which is slow to import.
+    try:
+        if CREATE_TOKENIZED not in _registered and makes_arrays():
+            from sglang.srt.plugins.hook_registry import HookRegistry
+
+            _register_around({TOKENIZE_TEXTS: tokenize_texts_to_arrays, CREATE_TOKENIZED: create_tokenized_with_array})
+            HookRegistry.apply_hooks()
+    except Exception:
+        logger.warning("lopt_plugin: ids go to the scheduler in SGLang's own way", exc_info=True)
 
 
 def _refuse_to_start_without_hooks(check: Callable[..., None], server_args: Any, *args: Any, **kwargs: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from ..observer import Observer
 from . import prometheus
 from .acceleration import Accelerated, ActiveLines, accelerated_or_reason
+from .sglang_ids import answer_with_array
 
 # Those that ran the tests of the server. The README's table says when.
 TRIED_VERSIONS = ("0.5.23",)
@@ -93,10 +94,16 @@ def _class_under_its_own_name(accelerated: Any) -> type:
         plain.__dict__.update(self.__dict__)
         return _under_its_own_name, (plain,)
 
+    def call(self: Any, text: Any = None, *args: Any, **kwargs: Any) -> Any:
+        answer = None if args or kwargs else answer_with_array(self, text)
+        return accelerated.__call__(self, text, *args, **kwargs) if answer is None else answer
+
     namespace = {
         "__module__": original.__module__,
         "__qualname__": original.__qualname__,
         "__doc__": original.__doc__,
         "__reduce__": reduce,
+        "__call__": call,
+        "_lopt_is_ours": True,
     }
     return type(original.__name__, (accelerated,), namespace)

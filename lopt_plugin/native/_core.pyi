@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,14 @@ class Intervals:
 
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
+
+def copy_ids(ids: list[int], out: Any) -> bool:
+    """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
+
+    What was written is of no use then. Raises ValueError for a buffer that has not eight bytes for each, and
+    BufferError for one that cannot be written.
+    """
+
 class GrowingWord:
     """One long word of letters: appending to it costs what is appended, whatever is there. Not for several threads."""
 

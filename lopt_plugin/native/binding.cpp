@@ -178,6 +178,16 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
 };
 
+bool copy_ids_to(nb::list ids, nb::object out) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
+    const bool has_room = static_cast<size_t>(buffer.len) == nb::len(ids) * sizeof(int64_t);
+    const bool copied = has_room && copy_ids(ids.ptr(), static_cast<unsigned char*>(buffer.buf));
+    PyBuffer_Release(&buffer);
+    if (!has_room) throw std::invalid_argument("copy_ids: out has not eight bytes for each id");
+    return copied;
+}
+
 }  // namespace
 }  // namespace lopt
 
@@ -204,4 +214,5 @@ NB_MODULE(_core, module) {
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));
+    module.def("copy_ids", &copy_ids_to, nb::arg("ids"), nb::arg("out"));
 }
