@@ -341,7 +341,7 @@ class Encoder:
         native = snapshot.native
         if native is None or self.settings.verify or self._gpu.route_for(snapshot, texts, lists=True) is not None:
             return None
-        if limit is not None and not keep_end and any(native.is_over_long(text, limit) for text in texts):
+        if limit is not None and not keep_end and native.is_over_long(max(texts, key=len, default=""), limit):
             return None
         return RowsAhead(
             native,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -39,6 +40,9 @@ class RowsAhead:
         self._finish = finish
         self._told = told
         self._failed = failed
+        kept = math.inf if finish.limit is None else finish.limit
+        # Longer ids are cut; where special tokens are added, all have to be looked at.
+        self._whole_up_to = -1 if finish.add_special_tokens and native.special_tokens_added else kept
         self._left = len(texts)
         self._seconds = 0.0
 
@@ -46,7 +50,9 @@ class RowsAhead:
         """Ids of a text; None if HF must be asked."""
         start = perf_counter()
         try:
-            ids = self._native.finished(self._texts.take(row), *self._finish)
+            ids = self._texts.take(row)
+            if len(ids) > self._whole_up_to:
+                ids = self._native.finished(ids, *self._finish)
         except ValueError:
             # What is wrong with the text, by its name in the core.
             return None

@@ -16,6 +16,7 @@ from vllm.renderers.hf import HfRenderer
 from vllm.utils.async_utils import make_async
 
 from ..call_arguments import NotPlainError
+from ..rows_ahead import RowsAhead
 
 try:
     from ..native._core import ids_within
@@ -83,15 +84,14 @@ class TextsAhead:
         places, end = self._places(first, tokenizer)
         if not places:
             return Piece(first, end, _nothing)
-        rows = tokenizer._lopt_encode_ahead([self._texts[place] for place in places], **kwargs)
+        rows: RowsAhead | None = tokenizer._lopt_encode_ahead([self._texts[place] for place in places], **kwargs)
         if rows is None:
             return Piece(first, end, _once(self._tokenized(places, tokenizer, kwargs)))
         row_of = {place: row for row, place in enumerate(places)}
 
         def take(place: int) -> list[int] | None:
             row = row_of.pop(place, None)
-            ids: list[int] | None = None if row is None else rows.take(row)
-            return ids
+            return None if row is None else rows.take(row)
 
         return Piece(first, end, take)
 
