@@ -26,6 +26,7 @@ from .routes.hf import HfRoute, Truncation
 from .routes.native import NativeRoute
 from .row_encoding import Columns, RowRequest, encode_rows
 from .row_kinds import Arrays, Kind, Lists
+from .rows_ahead import Finish, RowsAhead
 from .settings import Settings
 from .token_batch import TokenBatch
 from .verification import Verification
@@ -318,6 +319,29 @@ class Encoder:
                 return None
             rows.append(ids)
         return rows
+
+    def native_ahead(
+        self,
+        snapshot: Snapshot,
+        texts: Sequence[str],
+        add_special_tokens: bool,
+        split_special_tokens: bool,
+        limit: int | None,
+        keep_end: bool,
+    ) -> RowsAhead | None:
+        """`native_list` of each text, encoded by threads beside the caller's; None where another way is to be taken."""
+        native = snapshot.native
+        if native is None or self.settings.verify or self._gpu.route_for(snapshot, texts, lists=True) is not None:
+            return None
+        if limit is not None and not keep_end and native.is_over_long(max(texts, key=len, default=""), limit):
+            return None
+        return RowsAhead(
+            native,
+            native.texts_ahead(texts, split_special_tokens),
+            Finish(add_special_tokens, limit, keep_end),
+            lambda seconds: self._count(native, perf_counter() - seconds, len(texts)),
+            lambda error: self._state.failed(native, error),
+        )
 
     def native_list_with_offsets(
         self,

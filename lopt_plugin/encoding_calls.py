@@ -24,6 +24,7 @@ from .route_choice import Snapshot
 from .routes import CannotEncodeError, Ids, Row
 from .row_encoding import Padding, RowRequest, sequences, tells_texts
 from .row_kinds import Arrays, Lists
+from .rows_ahead import RowsAhead
 from .settings import Settings
 from .tensors import from_arrays, tensors_from_arrays
 
@@ -242,6 +243,28 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         if len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
+
+    def _lopt_encode_ahead(
+        self,
+        texts: Sequence[str],
+        add_special_tokens: bool = True,
+        truncation: Any = None,
+        max_length: int | None = None,
+    ) -> RowsAhead | None:
+        """`encode` of each text, one at a time, where `_lopt_direct`; None where another way is to be taken."""
+        try:
+            limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
+            if max_length_given is None:
+                # Each text may have to be warned of.
+                return None
+            encoder, snapshot, keep_end = self._lopt_ready(limit, None, min(map(len, texts), default=0))
+        except NotPlainError:
+            return None
+        split = self.split_special_tokens
+        rows = encoder.native_ahead(snapshot, texts, add_special_tokens, split, limit, keep_end)
+        if rows is not None:
+            self._lopt_leave(truncation, limit)
+        return rows
 
     def _lopt_leave(self, truncation: Any, limit: int | None, stride: int = 0, padding: Padding | None = None) -> None:
         """Notes what a call asked for; truncation: the argument of that name, or its value."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from vllm.renderers.hf import HfRenderer
 from vllm.utils.async_utils import make_async
 
 from ..call_arguments import NotPlainError
+from ..rows_ahead import RowsAhead
 
 try:
     from ..native._core import ids_within
@@ -29,33 +29,27 @@ AHEAD = "_lopt_ahead"
 # A text of so many characters takes less time than its way to a thread and back.
 AT_ONCE_CHARS = 2048
 
-# A list is tokenized piece by piece, so that the engine begins with the first prompts while others wait.
-FIRST_PIECE = 16
+# A list is tokenized piece by piece: so many ids are kept until they are asked for.
 LARGEST_PIECE = 512
 LARGEST_PIECE_CHARS = 1 << 21
 
 
 class Piece(NamedTuple):
-    """Texts from the place `first` on, up to `end`, and the ids of those that were tokenized together."""
+    """Texts from the place `first` on, up to `end`; `take` gives the ids of one, once, or None if it has none."""
 
     first: int
     end: int
-    ids: dict[int, list[int]]
+    take: Callable[[int], list[int] | None]
 
 
 class TextsAhead:
-    """Texts to tokenize together, a piece at a time, as soon as one of the piece comes up.
+    """Texts to tokenize together: all at once by `prepare`, or, by `take`, while the ids of those before are used."""
 
-    With an `executor`, it tokenizes the next piece while the texts of one are taken.
-    """
-
-    def __init__(self, texts: Sequence[str], executor: Executor | None = None) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._executor = executor
-        self._piece = Piece(0, 0, {})
-        self._next: Future[Piece] | None = None
+        self._piece = Piece(0, 0, _nothing)
+        self._next: Piece | None = None
         self._kwargs: dict[str, Any] | None = None
-        self._size = FIRST_PIECE
         self._lock = threading.Lock()
 
     def take(self, place: int, text: str, tokenizer: Any, kwargs: dict[str, Any]) -> list[int] | None:
@@ -65,10 +59,14 @@ class TextsAhead:
             return None
         with self._lock:
             if place >= self._piece.end:
-                self._piece = self._piece_with(place, tokenizer, kwargs)
+                begun, self._next = self._next, None
+                if begun is None or kwargs != self._kwargs or not begun.first <= place < begun.end:
+                    begun = self._begun(place, tokenizer, kwargs)
+                self._piece = begun
                 self._kwargs = kwargs
-                self._begin_next(tokenizer, kwargs)
-            return self._piece.ids.pop(place, None) if kwargs == self._kwargs else None
+                if begun.end < len(self._texts):
+                    self._next = self._begun(begun.end, tokenizer, kwargs)
+            return self._piece.take(place) if kwargs == self._kwargs else None
 
     def prepare(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
         """Tokenizes all texts; for who wants that in a thread of its own choice."""
@@ -77,44 +75,45 @@ class TextsAhead:
                 ids: dict[int, list[int]] = {}
                 end = 0
                 while end < len(self._texts):
-                    piece = self._tokenized(end, LARGEST_PIECE, tokenizer, kwargs)
-                    ids |= piece.ids
-                    end = piece.end
-                self._piece = Piece(0, end, ids)
+                    places, end = self._places(end, tokenizer)
+                    ids |= self._tokenized(places, tokenizer, kwargs)
+                self._piece = Piece(0, end, _once(ids))
                 self._kwargs = kwargs
 
-    def _piece_with(self, place: int, tokenizer: Any, kwargs: dict[str, Any]) -> Piece:
-        begun, self._next = self._next, None
-        if begun is not None and kwargs == self._kwargs:
-            piece = begun.result()
-            if piece.first <= place < piece.end:
-                return piece
-        return self._tokenized(place, self._grown(), tokenizer, kwargs)
+    def _begun(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> Piece:
+        places, end = self._places(first, tokenizer)
+        if not places:
+            return Piece(first, end, _nothing)
+        rows: RowsAhead | None = tokenizer._lopt_encode_ahead([self._texts[place] for place in places], **kwargs)
+        if rows is None:
+            return Piece(first, end, _once(self._tokenized(places, tokenizer, kwargs)))
+        row_of = {place: row for row, place in enumerate(places)}
 
-    def _begin_next(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
-        first = self._piece.end
-        if self._executor is not None and first < len(self._texts):
-            self._next = self._executor.submit(self._tokenized, first, self._grown(), tokenizer, kwargs)
+        def take(place: int) -> list[int] | None:
+            row = row_of.pop(place, None)
+            return None if row is None else rows.take(row)
 
-    def _grown(self) -> int:
-        size, self._size = self._size, min(4 * self._size, LARGEST_PIECE)
-        return size
+        return Piece(first, end, take)
 
-    def _tokenized(self, first: int, most: int, tokenizer: Any, kwargs: dict[str, Any]) -> Piece:
+    def _places(self, first: int, tokenizer: Any) -> tuple[list[int], int]:
+        """Places of the texts of a piece that are tokenized together, and where it ends."""
         # Longer ones take all threads by themselves, and one that is too long for the model must not be tokenized.
         longest = tokenizer.lopt.settings.parallel_min_chars
         places: list[int] = []
         chars = 0
         end = first
-        while end < len(self._texts) and len(places) < most and chars < LARGEST_PIECE_CHARS:
+        while end < len(self._texts) and len(places) < LARGEST_PIECE and chars < LARGEST_PIECE_CHARS:
             length = len(self._texts[end])
             if length < longest:
                 places.append(end)
                 chars += length
             end += 1
-        piece = Piece(first, end, {})
-        if len(places) < 2 or not tokenizer._lopt_direct or tokenizer.lopt.snapshot().native is None:
-            return piece
+        together = len(places) > 1 and tokenizer._lopt_direct and tokenizer.lopt.snapshot().native is not None
+        return (places if together else []), end
+
+    def _tokenized(self, places: Sequence[int], tokenizer: Any, kwargs: dict[str, Any]) -> dict[int, list[int]]:
+        if not places:
+            return {}
         try:
             rows = tokenizer(
                 [self._texts[place] for place in places],
@@ -124,9 +123,16 @@ class TextsAhead:
             )["input_ids"]
         except Exception:
             # One of them is at fault, and is told so when it comes up.
-            return piece
-        piece.ids.update(zip(places, rows, strict=True))
-        return piece
+            return {}
+        return dict(zip(places, rows, strict=True))
+
+
+def _nothing(place: int) -> list[int] | None:
+    return None
+
+
+def _once(ids: dict[int, list[int]]) -> Callable[[int], list[int] | None]:
+    return lambda place: ids.pop(place, None)
 
 
 class PromptsAhead(Sequence[Any]):
@@ -144,16 +150,10 @@ class PromptsAhead(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         places = [place for place, prompt in enumerate(self._prompts) if type(prompt) is str]
         place_of = {place: number for number, place in enumerate(places)}
-        # Not vLLM's own threads: one of these that waited for another would wait for ever.
-        executor = ThreadPoolExecutor(1, "lopt_ahead") if len(places) > FIRST_PIECE else None
-        try:
-            ahead = TextsAhead([self._prompts[place] for place in places], executor)
-            for place, prompt in enumerate(self._prompts):
-                number = place_of.get(place)
-                yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
-        finally:
-            if executor is not None:
-                executor.shutdown(wait=False)
+        ahead = TextsAhead([self._prompts[place] for place in places])
+        for place, prompt in enumerate(self._prompts):
+            number = place_of.get(place)
+            yield prompt if number is None else {"prompt": prompt, AHEAD: (ahead, number)}
 
 
 def with_texts_ahead(add_requests: Callable[..., Any]) -> Callable[..., Any]:

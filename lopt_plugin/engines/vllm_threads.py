@@ -28,7 +28,7 @@ POOLED_METHODS = (
     "encode",
 )
 # What our renderer asks besides.
-RENDERER_METHODS = ("_lopt_encode_alone",)
+RENDERER_METHODS = ("_lopt_encode_ahead", "_lopt_encode_alone")
 
 
 def marked_thread_safe(tokenizer: Any) -> Any:

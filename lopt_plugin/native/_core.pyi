@@ -18,6 +18,19 @@ NormalizerStep: TypeAlias = (
 class LoneSurrogateError(ValueError): ...
 class OffsetsUnknownError(ValueError): ...
 
+class TextsAhead:
+    """Texts that worker threads encode meanwhile. What they have not begun when it is deleted is left out."""
+
+    def take(self, place: int) -> list[int]:
+        """What `encode` gives for the text at that place.
+
+        Waits for it if it is begun, and encodes what is not, up to there, on this thread. Raises IndexError, and what
+        `encode` raises for that text.
+        """
+
+    def __len__(self) -> int:
+        """How many texts there are."""
+
 class Intervals:
     """How many ids each part of one text has as a text of its own."""
 
@@ -115,6 +128,9 @@ class _AnyCore:
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> list[list[int]]:
         """`encode` of each text; the rows are shared out among the threads."""
+
+    def encode_ahead(self, texts: list[str], workers: int, split_special_tokens: bool = False) -> TextsAhead:
+        """`encode` of each text, begun on that many worker threads while the caller goes on."""
 
     def list_of(self, ids: npt.NDArray[np.int32]) -> list[int]:
         """A list of the integers that `encode` makes its lists of; int32 [n], contiguous, on the host.

@@ -211,6 +211,7 @@ NB_MODULE(_core, module) {
         .def("info", &PythonBytePairCore::info);
     PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
     define_word_piece(module);
+    define_texts_ahead(module);
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));

@@ -9,6 +9,7 @@
 #include "offset_objects.hpp"
 #include "pack.hpp"
 #include "python_arguments.hpp"
+#include "texts_ahead.hpp"
 
 namespace lopt {
 
@@ -75,6 +76,12 @@ class PythonCore {
             rows.append(nb::steal(list.finish()));
         }
         return rows;
+    }
+    TextsAhead* encode_ahead(nb::list texts, size_t workers, bool split_special) const {
+        nb::tuple alive(texts);
+        std::vector<Characters> rows = characters_of_all(alive, "encode_ahead: a text is not a str");
+        return new TextsAhead(core_->pool(), workers, objects_, std::move(alive), std::move(rows),
+                              [this, split_special](const Characters& row, IdBuffer& ids) { encode_row(row, split_special, ids); });
     }
     // The integers of ids that came from elsewhere.
     nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
@@ -215,6 +222,8 @@ class PythonCore {
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
+            .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
+                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("list_of", &PythonCore::list_of, nb::arg("ids").noconvert())
             .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("threads") = 1,
                  nb::arg("part_characters") = Packing::PART_CHARACTERS)
@@ -366,25 +375,26 @@ class PythonCore {
         const InterpreterUnlocked unlocked;
         // Rows that need the normalizer, and so Python, wait for the calling thread.
         std::vector<uint8_t> deferred(rows.size(), 0);
-        const auto encode_row = [&](size_t i) {
-            typename Core::Borrowed space(*core_);
-            core_->encode(rows[i], {1, 0, split_special, false, true}, *space);
-            if (append_all(*space, ids[i])) return;
-            forget_decayed(*space);
-            core_->encode(rows[i], {1, 0, split_special}, *space);
-            ids[i].clear();
-            ids[i].append(space->ids.data(), space->ids.size());
-        };
         core_->pool().run(rows.size(), threads, [&](size_t i) {
             try {
-                encode_row(i);
+                encode_row(rows[i], split_special, ids[i]);
             } catch (const NotPythonThread&) {
                 deferred[i] = 1;
             }
         });
         for (size_t i = 0; i < rows.size(); i++)
-            if (deferred[i]) encode_row(i);
+            if (deferred[i]) encode_row(rows[i], split_special, ids[i]);
         return ids;
+    }
+    // On any thread, without the interpreter lock; throws NotPythonThread where it takes Python.
+    void encode_row(const Characters& row, bool split_special, IdBuffer& ids) const {
+        typename Core::Borrowed space(*core_);
+        core_->encode(row, {1, 0, split_special, false, true}, *space);
+        if (append_all(*space, ids)) return;
+        forget_decayed(*space);
+        core_->encode(row, {1, 0, split_special}, *space);
+        ids.clear();
+        ids.append(space->ids.data(), space->ids.size());
     }
     std::unique_ptr<Core> core_;
     const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();

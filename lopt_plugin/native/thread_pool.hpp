@@ -53,6 +53,8 @@ class ThreadPool {
         if (job->error) std::rethrow_exception(job->error);
     }
 
+    class Background;
+
   private:
     struct Job {
         Job(size_t n, const Work* f) : count(n), work(f), done(n, 0) {}
@@ -83,10 +85,13 @@ class ThreadPool {
             if (waiting) progress.wait(lock, [&] { return done[i] || error; });
             return done[i] && !error;
         }
-        void wait() {
+        void wait() { wait_for(count); }
+        void wait_for(size_t items) {
             std::unique_lock<std::mutex> lock(mutex);
-            progress.wait(lock, [this] { return finished == count; });
+            progress.wait(lock, [&] { return finished == items; });
         }
+        // Nothing more is begun; how many items were.
+        size_t stop() { return std::min(next.exchange(count), count); }
 
         const size_t count;
         const Work* work;  // alive until all items are done: nobody calls it later
@@ -164,6 +169,43 @@ class ThreadPool {
     }
 
     std::atomic<Crew*> crew_{nullptr};
+};
+
+// work(i) for every i below count, on workers alone, until it is destroyed; without any, on who waits for it. `work` must
+// not throw. The pool outlives it.
+class ThreadPool::Background {
+  public:
+    Background(ThreadPool& pool, size_t count, size_t workers, Work work)
+        : work_(std::move(work)), job_(std::make_shared<Job>(count, &work_)) {
+        if (const size_t helpers = std::min(workers, count)) pool.crew().offer(job_, helpers);
+    }
+    Background(const Background&) = delete;
+    Background& operator=(const Background&) = delete;
+    ~Background() {
+        if (process_ != getpid()) {
+            // The parent's workers are not here, and may have held the mutex.
+            static_cast<void>(new std::shared_ptr<Job>(std::move(job_)));
+            return;
+        }
+        job_->wait_for(job_->stop());
+    }
+
+    bool is_done(size_t i) { return process_ == getpid() && job_->ready(i, false); }
+    // Returns true when item i is done; what nobody has begun up to there, the caller does. False in a child process, where
+    // that may never come.
+    bool finish(size_t i) {
+        if (process_ != getpid()) return false;
+        while (!job_->ready(i, false)) {
+            if (job_->next.load() > i) return job_->ready(i, true);
+            job_->do_one();
+        }
+        return true;
+    }
+
+  private:
+    const pid_t process_ = getpid();
+    const Work work_;
+    std::shared_ptr<Job> job_;
 };
 
 }  // namespace lopt

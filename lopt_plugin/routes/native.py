@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from ..pipeline.merges import Merges
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .normalizer_steps import form_table, native_steps
+
+if TYPE_CHECKING:
+    from ..native._core import TextsAhead
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -203,6 +206,11 @@ class NativeRoute:
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
         return [next(rows) if len(text) < alone_from else self.text_list(text, split_special_tokens) for text in texts]
+
+    def texts_ahead(self, texts: Sequence[str], split_special_tokens: bool) -> TextsAhead:
+        """`text_list` of each text, by threads beside the caller's; the caller does its part where it waits."""
+        ahead: TextsAhead = self.core.encode_ahead(list(texts), self.settings.threads - 1, split_special_tokens)
+        return ahead
 
     def text_with_offsets(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -180,16 +179,42 @@ def test_prompts_that_are_given_up_or_come_otherwise(renderers: tuple[Any, Any],
     tokenizer = ours.tokenizer
     texts = list(MANY_PROMPTS)
     expected = oracle(texts)["input_ids"]
-    with ThreadPoolExecutor(1) as executor:
-        ahead = TextsAhead(texts, executor)
-        # Some are left out, then the arguments change, while the next ones are already tokenized.
-        for place in (0, 1, 17, 85):
-            assert ahead.take(place, texts[place], tokenizer, {}) == expected[place]
-        ahead = TextsAhead(texts, executor)
-        assert ahead.take(0, texts[0], tokenizer, {}) == expected[0]
-        cut = {"truncation": True, "max_length": 2}
-        assert ahead.take(1, texts[1], tokenizer, cut) is None
-        assert ahead.take(16, texts[16], tokenizer, cut) == expected[16][-2:]
+    ahead = TextsAhead(texts)
+    limit = {"truncation": True, "max_length": 4097}
+    # Some are left out, then the arguments change, while the next ones are already begun.
+    for place in (0, 1, 17, 85):
+        assert ahead.take(place, texts[place], tokenizer, limit) == expected[place]
+        assert ahead.take(place, texts[place], tokenizer, limit) is None
+    ahead = TextsAhead(texts)
+    assert ahead.take(0, texts[0], tokenizer, limit) == expected[0]
+    cut = {"truncation": True, "max_length": 2}
+    assert ahead.take(1, texts[1], tokenizer, cut) is None
+    # Without a limit, and so with a warning where one is due, they are one batch.
+    ahead = TextsAhead(texts)
+    assert ahead.take(0, texts[0], tokenizer, {}) == expected[0]
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7])
+def test_pieces(renderers: tuple[Any, Any], oracle: Any, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    from lopt_plugin.engines import vllm_renderer
+
+    monkeypatch.setattr(vllm_renderer, "LARGEST_PIECE", piece)
+    tokenizer = renderers[0].tokenizer
+    texts = [*MANY_PROMPTS[:40], "x" * 300_000, *MANY_PROMPTS[40:60]]
+    expected = oracle(texts)["input_ids"]
+    limit = {"truncation": True, "max_length": 4097}
+    ahead = vllm_renderer.TextsAhead(texts)
+    for place in (0, 1, 3, 20, 22, 39, 40, 41, 50, 60):
+        ids = ahead.take(place, texts[place], tokenizer, limit)
+        assert ids in (expected[place], None)
+        # Alone in its piece, or too long for the others.
+        assert ids is not None or piece == 1 or place in (40, 60)
+    # The arguments change while a piece is begun with others.
+    ahead = vllm_renderer.TextsAhead(texts)
+    assert ahead.take(0, texts[0], tokenizer, limit) in (expected[0], None)
+    cut = {"truncation": True, "max_length": 2}
+    assert ahead.take(piece, texts[piece], tokenizer, cut) in (expected[piece][-2:], None)
+    assert ahead.take(50, texts[50], tokenizer, cut) in (expected[50][-2:], None)
 
 
 def test_a_short_text_waits_for_no_thread(renderers: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
