@@ -1,10 +1,13 @@
 """A session that grows turn by turn, each turn the whole of it again: what tokenizing it costs in all.
 
     python benchmarks/agent_session.py --tokenizers qwen3,llama3 --turns 200 --chars 1000000
+    python benchmarks/agent_session.py --tokenizers llama2 --corpus zh
     python benchmarks/agent_session.py --quick
 
 Every engine gets the same turns in a fresh process, each as a string that was made of UTF-8 right before, as a server
-makes it of what it received (not timed); all but those of lopt_store tokenize each one from its beginning.
+makes it of what it received (not timed); all but those of lopt_store tokenize each one from its beginning. Those of
+lopt_session are told what each turn adds (`Encoder.incremental`): all ids as a new list each turn; only those that may
+be new, put into the list that the caller has; only how many there are.
 The HF tokenizer, which would take longer than all others together, gets every 20th turn and the last one
 (--hf-every), and its sum is extrapolated and named so. Ids of these turns are compared with HF's; those of all turns
 with those of the engine `lopt`, which keeps nothing, or of the first engine. An engine whose ids differ has no
@@ -31,7 +34,10 @@ from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.benchmarking.worker import Measurement
 
-ENGINES = ("lopt_store", "lopt", "fastokens", "gigatoken", "lopt_store_array", "lopt_array", "gigatoken_array")
+ENGINES = (
+    *("lopt_store", "lopt", "fastokens", "gigatoken", "lopt_store_array", "lopt_array", "gigatoken_array"),
+    *("lopt_session", "lopt_session_new", "lopt_session_count"),
+)
 Seconds = dict[str, list[list[float]]]
 
 
@@ -83,8 +89,8 @@ def measure(
     passes = [processes.store_prompts(received)]
     seconds: Seconds = {"hf": [list(oracle.seconds[0])]}
     problems: dict[str, str] = {}
-    first_seen: tuple[str, ...] = ()
-    engines = sorted(engines, key=lambda engine: engine != "lopt")
+    first_seen: Measurement | None = None
+    engines = sorted(engines, key=lambda engine: (counts(engine), engine != "lopt"))
     for repetition in range(repeat):
         shift = repetition % max(1, len(engines))
         for engine in engines[shift:] + engines[:shift]:
@@ -94,7 +100,7 @@ def measure(
             measured = processes.measure(engine, tokenizer_file, passes, cpus)
             if measured.refused or measured.failed:
                 problems[engine] = measured.refused or measured.failed
-            elif not same_ids(measured.digests[0], first_seen := first_seen or measured.digests[0], oracle, asked):
+            elif not same_ids(measured, first_seen := first_seen or measured, oracle, asked, counts(engine)):
                 problems[engine] = "ids differ"
             else:
                 seconds.setdefault(engine, []).append(list(measured.seconds[0]))
@@ -103,9 +109,21 @@ def measure(
     return seconds, problems
 
 
-def same_ids(seen: Sequence[str], first_seen: Sequence[str], oracle: Measurement, asked: Sequence[int]) -> bool:
-    """Whether these digests are HF's, of the texts that it was asked for, and those seen first."""
-    return [seen[number] for number in asked] == list(oracle.digests[0]) and seen == first_seen
+def counts(engine: str) -> bool:
+    """Whether it says only how many ids there are."""
+    return engine_class(engine).kind == "count"
+
+
+def same_ids(
+    seen: Measurement, first_seen: Measurement, oracle: Measurement, asked: Sequence[int], only_counts: bool
+) -> bool:
+    """Whether these ids, or their numbers, are HF's, of the texts that it was asked for, and those seen first."""
+    (numbers,), (digests,) = seen.counts, seen.digests
+    if numbers != first_seen.counts[0] or [numbers[number] for number in asked] != list(oracle.counts[0]):
+        return False
+    if only_counts:
+        return True
+    return digests == first_seen.digests[0] and [digests[number] for number in asked] == list(oracle.digests[0])
 
 
 def session_table(title: str, seconds: Seconds, problems: dict[str, str], asked: Sequence[int]) -> Table:
@@ -118,7 +136,10 @@ def session_table(title: str, seconds: Seconds, problems: dict[str, str], asked:
     shown = [[hf, f"{1e3 * extrapolated:.1f}", "-", f"{1e6 * seconds['hf'][0][-1]:.0f}", "-"]]
     for engine, total in totals.items():
         kind = engine_class(engine).kind
-        peers = [totals[e] for e in totals if engine_class(e).is_peer and engine_class(e).kind == kind and e != engine]
+        rivals = "list" if counts(engine) else kind
+        peers = [
+            totals[e] for e in totals if engine_class(e).is_peer and engine_class(e).kind == rivals and e != engine
+        ]
         typical = [statistics.median(turn) for turn in zip(*seconds[engine], strict=True)]
         shown.append(
             [

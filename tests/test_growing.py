@@ -77,7 +77,10 @@ def test_ids_at_every_moment_and_what_is_stable(name: str) -> None:
         for character in text:
             growing.append(character)
             stable = growing.stable
-            assert growing.ids[:stable] == final[:stable]
+            ids = growing.ids
+            assert ids[:stable] == final[:stable]
+            for start in (stable, 1, len(ids), len(ids) + 9):
+                assert growing.ids_from(start) == ids[start:]
         for end in range(0, len(text), 7):
             growing = encoder.incremental()
             growing.append(text[:end])
@@ -115,14 +118,17 @@ def test_long_texts_in_random_appends(name: str, kind: str) -> None:
     text = "\n".join(corpus.texts(kind, 30_000))
     rng = random.Random(f"{name} {kind}")
     growing = encoder.incremental()
+    kept = growing.ids
     end, moments = 0, 0
     while end < len(text):
         end, before = min(len(text), end + rng.choice([1, 2, 5, 40, 256, 5_000])), end
+        stable = growing.stable
         growing.append(text[before:end])
+        kept[stable:] = growing.ids_from(stable)
         if rng.random() < 10 / (moments + 10):
             moments += 1
             assert growing.ids == expected(encoder, text[:end])
-    assert growing.ids == expected(encoder, text)
+    assert growing.ids == kept == expected(encoder, text)
     assert growing.stable > 0.95 * len(growing.ids)
 
 
@@ -177,6 +183,8 @@ class Conversation(RuleBasedStateMachine):
         assert self.growing.text == self.text
         ids = expected(self.encoder, self.text)
         assert self.growing.ids == ids
+        for start in (1, len(ids) // 2, self.growing.stable):
+            assert self.growing.ids_from(start) == ids[start:]
         assert self.growing.count == len(ids)
 
 
@@ -414,6 +422,7 @@ def test_where_hf_does_the_work(name: str) -> None:
         growing.append(word + " ")
         assert growing.ids == expected(encoder, growing.text)
         assert growing.stable == 0
+        assert growing.ids_from(1) == growing.ids[1:]
     assert growing.count == len(growing.ids)
     assert encoder.count(text) == len(expected(encoder, text)) == encoder.count_batch([text])[0]
     assert encoder.count_until(text, 1) is None
@@ -453,6 +462,8 @@ def test_bad_texts() -> None:
             encoder.count_batch(["a", text])
     growing.append("text")
     assert growing.ids == expected(encoder, "a good text")
+    with pytest.raises(ValueError, match="start"):
+        growing.ids_from(-1)
 
 
 def test_threads_share_everything() -> None:

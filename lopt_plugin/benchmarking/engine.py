@@ -20,7 +20,7 @@ class Engine:
 
     modules     imported before the load is timed
     is_peer     whether the figures of others are compared with it
-    kind        "list" or "array": what `ids` gives
+    kind        "list", "array" or "count": what `ids` gives
     note        what the reader of its figures should know
     """
 
@@ -36,7 +36,7 @@ class Engine:
         raise NotImplementedError
 
     def ids(self, result: Any) -> Any:
-        """The ids of that: list[int], or an integer array where `kind` is "array"."""
+        """The ids of that: list[int]; an integer array, or how many there are, where `kind` says so."""
         return result
 
     def encode_batch(self, texts: list[str]) -> Any:

@@ -110,6 +110,50 @@ class LoptStoreArray(LoptArray):
     settings: ClassVar[Mapping[str, Any]] = {"prefix_cache_mb": 256}
 
 
+class LoptSession(Lopt):
+    """Encoder.incremental for prompts of which each is the one before and more: all ids each time, a new list.
+
+    Who has a session knows what is new in a turn: the slice is taken here as a part of the turn's time.
+    """
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        super().__init__(tokenizer_json, threads)
+        self.growing = self.encoder.incremental(add_special_tokens=False)
+        self.length = 0
+
+    def append(self, text: str) -> None:
+        self.growing.append(text[self.length :])
+        self.length = len(text)
+
+    def encode(self, text: str) -> Any:
+        self.append(text)
+        return self.growing.ids
+
+
+class LoptSessionNew(LoptSession):
+    """The same where the caller keeps its list and asks for what may have changed only."""
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        super().__init__(tokenizer_json, threads)
+        self.kept: list[int] = []
+
+    def encode(self, text: str) -> Any:
+        stable = self.growing.stable
+        self.append(text)
+        self.kept[stable:] = self.growing.ids_from(stable)
+        return self.kept
+
+
+class LoptSessionCount(LoptSession):
+    """The same where only the number of ids is asked for."""
+
+    kind = "count"
+
+    def encode(self, text: str) -> Any:
+        self.append(text)
+        return self.growing.count
+
+
 class HfCall(Engine):
     """The whole call of a transformers tokenizer: tokenizer(text)["input_ids"]."""
 
@@ -158,6 +202,9 @@ ENGINES: dict[str, type[Engine]] = {
     "lopt_gpu": LoptGpu,
     "lopt_store": LoptStore,
     "lopt_store_array": LoptStoreArray,
+    "lopt_session": LoptSession,
+    "lopt_session_new": LoptSessionNew,
+    "lopt_session_count": LoptSessionCount,
     "tiktoken": Tiktoken,
     "fastokens": Fastokens,
     "gigatoken": Gigatoken,

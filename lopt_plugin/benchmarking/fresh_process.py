@@ -71,7 +71,7 @@ class FreshProcesses:
             last = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
             return Measurement(failed=f"exit status {ended.returncode}: {''.join(last)}")
         found = json.loads(result.read_text(encoding="utf-8"))
-        for name in ("seconds", "digests"):
+        for name in ("seconds", "digests", "counts"):
             found[name] = tuple(map(tuple, found[name]))
         return Measurement(**found)
 

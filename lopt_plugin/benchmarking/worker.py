@@ -44,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What came of a job. `seconds` and `digests` have a row for each pass and an entry for each prompt.
+    """What came of a job. `seconds`, `digests`, and `counts` of ids have a row for each pass, an entry for each prompt.
 
     refused         why the engine does not load the tokenizer; then there is nothing else
     failed          what went wrong after that; then `seconds` and `digests` are not complete
@@ -59,6 +59,7 @@ class Measurement:
     peak_rss_bytes: int | None = None
     seconds: tuple[tuple[float, ...], ...] = ()
     digests: tuple[tuple[str, ...], ...] = ()
+    counts: tuple[tuple[int, ...], ...] = ()
 
 
 def run(job: Job) -> Measurement:
@@ -89,13 +90,15 @@ def run(job: Job) -> Measurement:
     failed = ""
     seconds: list[tuple[float, ...]] = []
     digests: list[tuple[str, ...]] = []
+    counts: list[tuple[int, ...]] = []
     gc.collect()
     gc.disable()
     try:
         for name in job.passes:
-            taken, seen = _timed_pass(engine, pickled[name])
+            taken, seen, counted = _timed_pass(engine, pickled[name])
             seconds.append(taken)
             digests.append(seen)
+            counts.append(counted)
     except BaseException as error:  # a panic in a Rust library is no Exception
         failed = _one_line(error)
     peak = memory("VmHWM")
@@ -107,14 +110,15 @@ def run(job: Job) -> Measurement:
         peak_rss_bytes=None if before is None or peak is None else peak - before,
         seconds=tuple(seconds),
         digests=tuple(digests),
+        counts=tuple(counts),
     )
 
 
-def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tuple[str, ...]]:
+def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tuple[str, ...], tuple[int, ...]]:
     # Unpickled for each pass anew: CPython keeps a UTF-8 copy on a string that was once asked for it, and a second call
     # with the same object would find it there.
     prompts = pickle.loads(pickled)
-    seconds, lengths = [], []
+    seconds, lengths, counts = [], [], []
     last = len(prompts) - 1
     # Copies go to a file: kept in memory, they would take the place of what the engine has just freed.
     with tempfile.TemporaryFile() as copies:
@@ -131,12 +135,24 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
             # copied here and hashed below. Results cannot be kept: engines would never get their memory back.
             copy = _copy_batch if is_batch else _copy
             lengths.append(copies.write(copy(ids, engine.kind, every_type=number == last)))
+            counts.append(_count_of(ids, engine.kind, is_batch))
             del result, ids
         copies.seek(0)
-        return tuple(seconds), tuple(hashlib.sha256(copies.read(length)).hexdigest() for length in lengths)
+        digests = tuple(hashlib.sha256(copies.read(length)).hexdigest() for length in lengths)
+        return tuple(seconds), digests, tuple(counts)
+
+
+def _count_of(ids: Any, kind: str, is_batch: bool) -> int:
+    if kind == "count":
+        return int(ids)
+    if is_batch and kind == "list":
+        return sum(map(len, ids))
+    return len(ids[0] if is_batch else ids)
 
 
 def _copy(ids: Any, kind: str, every_type: bool) -> bytes | array[int]:
+    if kind == "count":
+        return b""
     if kind == "array":
         return bytes(ids.astype("uint32").tobytes())
     if type(ids) is not list or not set(map(type, ids if every_type else ids[:1])) <= {int}:

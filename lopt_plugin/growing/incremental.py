@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .counting import check_text
+from .settled import IncrementalState, Settled
 
 if TYPE_CHECKING:
     from ..encoder import Encoder
@@ -14,37 +15,6 @@ if TYPE_CHECKING:
 
 # Characters without a seam that are looked at as one word; the native core has the same bound.
 _LONG_WORD = 512
-
-
-@dataclass(frozen=True)
-class IncrementalState:
-    """A text and its ids at one moment, for `IncrementalEncoder.restore`. Shares memory with the encoder and others."""
-
-    settled: _Settled
-    ids: int  # of the settled ones, the lists being longer by now
-    pieces: int
-
-
-@dataclass
-class _Settled:
-    """head | middle | tail, with a seam between them; without a seam in the text, all of it is the head.
-
-    The ids of the middle are `front`, its last list first, and then `ids`. `ids` and `pieces` only ever grow: states
-    share them.
-    """
-
-    made_for: Snapshot
-    head: str = ""
-    front: list[list[int]] = field(default_factory=list)
-    ids: list[int] = field(default_factory=list)
-    tail: str | None = None
-    from_start: bool = False  # the middle begins at a place that is no seam if something stands before the text
-    before: list[str] = field(default_factory=list)  # what was prepended
-    pieces: list[str] = field(default_factory=list)  # what was appended
-
-    @property
-    def text(self) -> str:
-        return "".join([*reversed(self.before), *self.pieces])
 
 
 def _native_of(snapshot: Snapshot) -> NativeRoute | None:
@@ -68,7 +38,7 @@ class IncrementalEncoder:
         self._encoder = encoder
         self._add_special_tokens = add_special_tokens
         self._split = split_special_tokens
-        self._now = _Settled(encoder.snapshot())
+        self._now = Settled(encoder.snapshot())
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
         self._word: Any = None  # of the native core: what has no seam, at the end, if it is one long word
@@ -113,19 +83,33 @@ class IncrementalEncoder:
     @property
     def ids(self) -> list[int]:
         """The ids of the text so far, a new list."""
+        return self.ids_from(0)
+
+    def ids_from(self, start: int) -> list[int]:
+        """The same from id number `start` on: `ids[start:]`, in the time of what that has.
+
+        With `stable`, as it was before an append, for `start` these are all ids that the append may have changed:
+        `mine[stable:] = growing.ids_from(stable)` brings a list up to date. Raises ValueError if `start` is negative.
+        """
+        if start < 0:
+            raise ValueError(f"start={start}: a number of ids, from 0 on, expected")
         now = self._current()
         native = _native_of(now.made_for)
         if native is None:
-            return self._by_hf(now)
-        head, tail = self._edges(native, now)
-        ids = head.copy()
-        for part in reversed(now.front):
-            ids += part
-        ids += now.ids
-        ids += tail
-        ids = native.finished(ids, self._add_special_tokens, None, False)
+            return self._by_hf(now)[start:]
         if self._encoder.settings.verify:
-            return self._encoder.verified_ids(now.text, ids, self._add_special_tokens, self._split)
+            ids = self._from(native, now, 0)
+            return self._encoder.verified_ids(now.text, ids, self._add_special_tokens, self._split)[start:]
+        return self._from(native, now, start)
+
+    def _from(self, native: NativeRoute, now: Settled, start: int) -> list[int]:
+        prefix, suffix = native.special_token_ids if self._add_special_tokens else ([], [])
+        head, tail = self._edges(native, now)
+        ids: list[int] = []
+        for part in (prefix, head, *reversed(now.front), now.ids, tail, suffix):
+            if start < len(part):
+                ids += part[start:] if start else part
+            start = max(0, start - len(part))
         return ids
 
     @property
@@ -176,20 +160,20 @@ class IncrementalEncoder:
         )
         self._head_ids = self._tail_ids = self._word = None
 
-    def _current(self) -> _Settled:
+    def _current(self) -> Settled:
         """What is settled, for the tokenizer as it is now."""
         now, made_for = self._now, self._encoder.snapshot()
         if now.made_for is made_for:
             return now
         text = now.text
-        self._now = anew = _Settled(made_for, pieces=[text])
+        self._now = anew = Settled(made_for, pieces=[text])
         self._head_ids = self._tail_ids = self._word = None
         native = _native_of(made_for)
         if native is not None and text:
             self._settle(native, anew, text)
         return anew
 
-    def _settle(self, native: NativeRoute, now: _Settled, text: str) -> None:
+    def _settle(self, native: NativeRoute, now: Settled, text: str) -> None:
         """Takes in text at the end."""
         before = now.head if now.tail is None else now.tail
         # Of the last character's place the one behind it was not known.
@@ -219,7 +203,7 @@ class IncrementalEncoder:
             now.ids += self._part(native, rest, 0, last)
         now.tail = rest if last is None else rest[last:]
 
-    def _edges(self, native: NativeRoute, now: _Settled) -> tuple[list[int], list[int]]:
+    def _edges(self, native: NativeRoute, now: Settled) -> tuple[list[int], list[int]]:
         """Ids of the head and of the tail."""
         head = self._head(native, now)
         if self._tail_ids is None:
@@ -231,7 +215,7 @@ class IncrementalEncoder:
                 self._tail_ids = self._part(native, now.tail, 0, len(now.tail))
         return head, self._tail_ids
 
-    def _head(self, native: NativeRoute, now: _Settled) -> list[int]:
+    def _head(self, native: NativeRoute, now: Settled) -> list[int]:
         """Ids of the head."""
         if self._head_ids is None:
             if now.tail is None and self._find_word(native, now):
@@ -240,7 +224,7 @@ class IncrementalEncoder:
                 self._head_ids = self._part(native, now.head, 0, len(now.head), inside=False)
         return self._head_ids
 
-    def _find_word(self, native: NativeRoute, now: _Settled) -> bool:
+    def _find_word(self, native: NativeRoute, now: Settled) -> bool:
         """Whether what has no seam, at the end of the text, is a long word."""
         last = now.head if now.tail is None else now.tail
         if self._word is None and len(last) >= _LONG_WORD:
@@ -252,6 +236,6 @@ class IncrementalEncoder:
         ids: list[int] = native.core.encode_part(text, begin, end, inside, self._split, threads)
         return ids
 
-    def _by_hf(self, now: _Settled) -> list[int]:
+    def _by_hf(self, now: Settled) -> list[int]:
         self._encoder.count_hf_call("incremental: " + now.made_for.reason)
         return self._encoder.hf.encode_list(now.text, self._add_special_tokens, self._split)

@@ -59,33 +59,25 @@ inline bool has_wider_vectors() { return false; }
 
 namespace detail {
 
-inline uint64_t as_number(uint32_t number) { return number; }
-inline uint64_t as_number(const void* address) { return reinterpret_cast<uintptr_t>(address); }
-
-template <class Number>
-[[gnu::always_inline]] inline uint64_t copy_and_sum(const Number* __restrict from, size_t count, Number* __restrict to) {
+[[gnu::always_inline]] inline uint64_t copy_and_sum(const uint32_t* __restrict from, size_t count, uint32_t* __restrict to) {
     uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) sum += as_number(to[i] = from[i]);
+    for (size_t i = 0; i < count; i++) sum += to[i] = from[i];
     return sum;
 }
-template <class Number>
-LOPT_WIDER_VECTORS inline uint64_t copy_and_sum_wider(const Number* from, size_t count, Number* to) {
+LOPT_WIDER_VECTORS inline uint64_t copy_and_sum_wider(const uint32_t* from, size_t count, uint32_t* to) {
     return copy_and_sum(from, count, to);
 }
 
 }  // namespace detail
 
-// The sum of numbers, or of addresses.
-template <class Number>
-uint64_t number_sum(const Number* from, size_t count) {
+inline uint64_t number_sum(const uint32_t* from, size_t count) {
     uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) sum += detail::as_number(from[i]);
+    for (size_t i = 0; i < count; i++) sum += from[i];
     return sum;
 }
 
 // Copies them, and returns their sum.
-template <class Number>
-uint64_t copy_and_sum(const Number* from, size_t count, Number* to) {
+inline uint64_t copy_and_sum(const uint32_t* from, size_t count, uint32_t* to) {
     return has_wider_vectors() ? detail::copy_and_sum_wider(from, count, to) : detail::copy_and_sum(from, count, to);
 }
 

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "address_code.hpp"
 #include "id_buffer.hpp"
 #include "id_tally.hpp"
 #include "table.hpp"
@@ -22,6 +23,7 @@ class IdObjects {
             objects_[id] = PyLong_FromSize_t(id);
             if (!objects_[id]) throw std::bad_alloc();
         }
+        code_ = AddressCode(addresses(), objects_.size());
     }
     ~IdObjects() {
         for (size_t id = 0; id < objects_.size(); id++) Py_XDECREF(objects_[id]);
@@ -55,12 +57,12 @@ class IdObjects {
             size_ += count;
         }
 #ifndef Py_GIL_DISABLED
-        // Appends `count` objects if `copy` writes their addresses and returns true. A reference to each is to be counted: see
+        // Appends `count` objects if `write` writes their addresses and returns true. A reference to each is to be counted: see
         // `refer`.
-        template <class Copy>
-        bool append_copied(size_t count, Copy&& copy) {
+        template <class Write>
+        bool append_written(size_t count, Write&& write) {
             reserve(count);
-            if (!copy(const_cast<const void**>(reinterpret_cast<void**>(items_ + size_)))) return false;
+            if (!write(const_cast<const void**>(reinterpret_cast<void**>(items_ + size_)))) return false;
             size_ += count;
             return true;
         }
@@ -123,12 +125,14 @@ class IdObjects {
 #endif
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
+    const AddressCode& code() const { return code_; }
     // How many ids have an object: those below this.
     size_t size() const { return objects_.size(); }
     size_t bytes() const { return objects_.size() * (sizeof(PyObject*) + 32); }
 
   private:
     Table<PyObject*> objects_;
+    AddressCode code_;
 };
 
 }  // namespace lopt

@@ -1,15 +1,17 @@
-// What a list of known ids is made of: the address of each id's object, ready to be copied, and how often each id is there.
+// What a list of known ids is made of: the address of each id's object, in four bytes, and how often each id is there.
 // To this file addresses are numbers.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "address_code.hpp"
 #include "checksum.hpp"
 #include "id_tally.hpp"
 
@@ -61,6 +63,7 @@ class UnusedReferences {
 // What the lists of a core are made with.
 struct ListMaterial {
     const void* const* addresses;  // of the objects of all ids
+    const AddressCode* code;       // of these, all of which it knows
     UnusedReferences* unused;
 };
 
@@ -71,47 +74,68 @@ class ListForm {
     // For so many lists references are counted at once: of each object that costs as much as for one.
     static constexpr uint32_t LISTS_AT_ONCE = 16;
 
-    ListForm(const uint32_t* ids, size_t count, const ListMaterial& material) : material_(material), tally_(ids, count), items_(count) {
-        for (size_t i = 0; i < count; i++) items_[i] = material.addresses[ids[i]];
-        sum_ = number_sum(items_.data(), count);
+    ListForm(const uint32_t* ids, size_t count, const ListMaterial& material) : material_(material), codes_(count) {
+        for (size_t i = 0; i < count; i++) {
+            codes_[i] = material.code->code(material.addresses[ids[i]]);
+            sum_ += reinterpret_cast<uintptr_t>(material.addresses[ids[i]]);
+        }
     }
-    // Of one list behind the other, whose tallies are intact. What has decayed of their items will still be known by the sum.
-    explicit ListForm(const std::vector<const ListForm*>& parts) : material_(parts.front()->material_), tally_(parts.front()->tally_) {
+    // Of one list behind the other. What has decayed of them will still be known by the sum.
+    explicit ListForm(const std::vector<const ListForm*>& parts) : material_(parts.front()->material_) {
         size_t count = 0;
-        for (const ListForm* part : parts) count += part->items_.size();
-        items_.reserve(count);
+        bool tallied = true;
         for (const ListForm* part : parts) {
-            items_.insert(items_.end(), part->items_.begin(), part->items_.end());
+            count += part->codes_.size();
+            const IdTally* tally = part->tally_.load(std::memory_order_acquire);
+            tallied = tallied && tally && tally->intact();
+        }
+        codes_.reserve(count);
+        for (const ListForm* part : parts) {
+            codes_.insert(codes_.end(), part->codes_.begin(), part->codes_.end());
             sum_ += part->sum_;
         }
-        for (size_t i = 1; i < parts.size(); i++) tally_ = IdTally(tally_, parts[i]->tally_);
+        if (!tallied) return;
+        auto all = std::make_unique<IdTally>(*parts.front()->tally_.load());
+        for (size_t i = 1; i < parts.size(); i++) all = std::make_unique<IdTally>(*all, *parts[i]->tally_.load());
+        tally_.store(all.release());
     }
     ListForm(const ListForm&) = delete;
     ListForm& operator=(const ListForm&) = delete;
     ~ListForm() {
-        if (counted_for_) material_.unused->hand_in(std::move(tally_), counted_for_);
+        const std::unique_ptr<IdTally> tally(tally_.load());
+        if (counted_for_) material_.unused->hand_in(std::move(*tally), counted_for_);
     }
 
-    // Copies all items to `out`; whether they are what they were.
-    bool copy(const void** out) const { return copy_and_sum(items_.data(), items_.size(), out) == sum_; }
-    const IdTally& tally() const { return tally_; }
+    // Writes all addresses to `out`; whether they are what they were.
+    bool write(const void** out) const { return material_.code->write(codes_.data(), codes_.size(), out) == sum_; }
+    // Whether `addresses` are these, which are what they were.
+    bool same(const void* const* addresses) const {
+        uint64_t sum = 0;
+        return material_.code->same(codes_.data(), codes_.size(), addresses, sum) && sum == sum_;
+    }
     const ListMaterial& material() const { return material_; }
-    size_t bytes() const { return sizeof *this + items_.capacity() * sizeof(void*) + tally_.bytes(); }
+    // As if each id were another one.
+    size_t bytes() const { return sizeof *this + codes_.capacity() * 2 * sizeof(uint32_t); }
 
-    // Under the lock that guards objects. Lists for which references are counted already, but which are not made yet.
+    // The rest is used under the lock that guards objects. `ids`, intact: those of the constructor.
+    const IdTally& tally(const uint32_t* ids) {
+        if (!tally_.load()) tally_.store(new IdTally(ids, codes_.size()), std::memory_order_release);
+        return *tally_.load();
+    }
+    // Lists for which references are counted already, but which are not made yet.
     uint32_t& counted_for() { return counted_for_; }
 
     // See PrefixStore.
     void spoil() {
         sum_ ^= 1;
-        tally_.spoil();
+        if (IdTally* tally = tally_.load()) tally->spoil();
     }
 
   private:
     ListMaterial material_;
-    IdTally tally_;
-    std::vector<const void*> items_;
+    std::vector<uint32_t> codes_;
     uint64_t sum_ = 0;
+    std::atomic<IdTally*> tally_{nullptr};  // made when it is first asked for
     uint32_t counted_for_ = 0;
 };
 

@@ -175,7 +175,7 @@ class Run {
         std::vector<const ListForm*> forms;
         for (const auto& part : parts) {
             const ListForm* form = part->form_.load(std::memory_order_acquire);
-            if (form ? !form->tally().intact() : !part->ids_intact(part->size())) return;
+            if (!form && !part->ids_intact(part->size())) return;
             if (!form) form = made.emplace_back(std::make_unique<ListForm>(part->ids(), part->count(), first->material())).get();
             forms.push_back(form);
         }

@@ -326,15 +326,16 @@ class PythonCore {
 #ifdef Py_GIL_DISABLED
         return static_cast<void>(known), static_cast<void>(list), false;
 #else
-        if (!known.whole() || known.count() < ListForm::LEAST) return false;
+        if (!known.whole() || known.count() < ListForm::LEAST || !objects_.code().known()) return false;
         if (!known.run->has_list_form() && !known.run->ids_intact(known.pieces)) return false;
         size_t made = 0;
-        ListForm& form = known.run->list_form({objects_.addresses(), unused_.get()}, made);
+        ListForm& form = known.run->list_form({objects_.addresses(), &objects_.code(), unused_.get()}, made);
         if (made) core_->prefixes()->charge(*known.run, made);
-        if (!form.counted_for() && !form.tally().intact()) return false;
-        if (!list.append_copied(known.count(), [&form](const void** out) { return form.copy(out); })) return false;
+        if (!form.counted_for() && !known.run->ids_intact(known.pieces)) return false;
+        if (!form.counted_for() && !form.tally(known.run->ids()).intact()) return false;
+        if (!list.append_written(known.count(), [&form](const void** out) { return form.write(out); })) return false;
         if (!form.counted_for()) {
-            objects_.refer(form.tally(), ListForm::LISTS_AT_ONCE);
+            objects_.refer(form.tally(known.run->ids()), ListForm::LISTS_AT_ONCE);
             form.counted_for() = ListForm::LISTS_AT_ONCE;
         }
         form.counted_for()--;

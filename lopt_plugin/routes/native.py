@@ -62,6 +62,7 @@ class NativeRoute:
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
         self.prefix_length = len(self._prefix)
         self.special_tokens_added = len(self._prefix) + len(self._suffix)
+        self.special_token_ids = (self._prefix, self._suffix)
         self.token_type_ids_are_zero = pipeline.post_processor.token_type_ids_are_zero
         self.templates = pipeline.templates
         self.gives_offsets = _gives_offsets(pipeline)
