@@ -59,7 +59,7 @@ def _untouched(around: torch.Tensor) -> bool:
 def _flags(text: Bytes, pattern: str, tile: int) -> Bytes:
     kinds = gpu_texts.table()
     bits, around = _guarded(masks_kernel.words_of(len(text), tile), torch.int64)
-    classes, around_classes = _guarded(len(text), torch.uint8)
+    classes, around_classes = _guarded(-(-len(text) // 8), torch.int64)
     scratch, around_scratch = _guarded(tiles.scratch_size(len(text), tile), torch.int64)
     words = to_device(padded(text))
     pages, cells = to_device(kinds.pages), to_device(kinds.cells)
@@ -254,7 +254,7 @@ def test_what_is_behind_the_text_changes_nothing() -> None:
         words[: len(text)] = text
         bits = torch.zeros(1, dtype=torch.int64, device=DEVICE)
         scratch = torch.zeros(tiles.scratch_size(len(text), 64), dtype=torch.int64, device=DEVICE)
-        kinds, classes = gpu_texts.table(), torch.zeros(len(text), dtype=torch.uint8, device=DEVICE)
+        kinds, classes = gpu_texts.table(), torch.zeros(-(-len(text) // 8), dtype=torch.int64, device=DEVICE)
         pages, cells = to_device(kinds.pages), to_device(kinds.cells)
         tiles.start_bits(to_device(words.view(np.int64)), len(text), pages, cells, "o200k", classes, bits, scratch, 64)
         flags = np.unpackbits(bits.cpu().numpy().view(np.uint8), bitorder="little")[: len(text)]
