@@ -69,6 +69,14 @@ def of_previous(firsts, firsts_before, lead, lead_before):
 
 
 @triton.jit
+def _with_counts_before(reset, one, two, DISTANCE: tl.constexpr):
+    more_one, more_two = one << DISTANCE, two << DISTANCE
+    sum_one = (one & ~(more_one | more_two)) | (more_one & ~(one | two)) | (two & more_two)
+    sum_two = (two & ~(more_one | more_two)) | (more_two & ~(one | two)) | (one & more_one)
+    return reset | (reset << DISTANCE), (reset & one) | (~reset & sum_one), (reset & two) | (~reset & sum_two)
+
+
+@triton.jit
 def digit_counts(digit, lead):
     """Digits up to each byte since the last other character, modulo 3.
 
@@ -77,12 +85,7 @@ def digit_counts(digit, lead):
     """
     reset, one, two = lead & ~digit, lead & digit, digit & 0
     for power in tl.static_range(6):
-        distance: tl.constexpr = 1 << power
-        more_one, more_two = one << distance, two << distance
-        sum_one = (one & ~(more_one | more_two)) | (more_one & ~(one | two)) | (two & more_two)
-        sum_two = (two & ~(more_one | more_two)) | (more_two & ~(one | two)) | (one & more_one)
-        one, two = (reset & one) | (~reset & sum_one), (reset & two) | (~reset & sum_two)
-        reset |= reset << distance
+        reset, one, two = _with_counts_before(reset, one, two, 1 << power)
     return reset, one, two
 
 

@@ -105,8 +105,8 @@ def character_summary_kernel(
     # Before the digits' states, of which none is different from 0 but for digits.
     function = _after(planes, words, word, zero, PATTERN) * ANY_STATE
     for state in tl.static_range(1, STATES):
-        place: tl.constexpr = 3 * state
-        function = (function & ~(7 << place)) | (_after(planes, words, word, zero + state, PATTERN) << place)
+        after = _after(planes, words, word, zero + state, PATTERN)
+        function = (function & ~(7 << (3 * state))) | (after << (3 * state))
     if GROUPS:
         function = _with_digits(function, number, lead, STATES)
     newline_ahead = first_beyond(plain, newline)

@@ -52,38 +52,40 @@ def _planes_at(planes, words, word, CONTRACTIONS: tl.constexpr):
 
 
 @triton.jit
+def _then(other_before, trailing_before, of_neither, of_other, of_trailing):
+    """Where a function leads to one value, behind those that lead to IN_OTHER, and to TRAILING."""
+    return (
+        (other_before & of_other)
+        | (trailing_before & of_trailing)
+        | (~(other_before | trailing_before) & of_neither)
+    )
+
+
+@triton.jit
+def _behind_those_before(a, b, c, d, e, f, DISTANCE: tl.constexpr):
+    """Functions, each as where it leads to IN_OTHER and to TRAILING: from neither, from IN_OTHER, from TRAILING."""
+    a_1, b_1, d_1, e_1 = a << DISTANCE, b << DISTANCE, d << DISTANCE, e << DISTANCE
+    # At the word's beginning nothing is before, which leaves each what it is.
+    c_1, f_1 = (c << DISTANCE) | ((1 << DISTANCE) - 1), (f << DISTANCE) | ((1 << DISTANCE) - 1)
+    new_a, new_b = _then(a_1, b_1, a, c, e), _then(a_1, b_1, b, d, f)
+    new_c, new_d = _then(c_1, d_1, a, c, e), _then(c_1, d_1, b, d, f)
+    return new_a, new_b, new_c, new_d, _then(e_1, f_1, a, c, e), _then(e_1, f_1, b, d, f)
+
+
+@triton.jit
 def _in_other_and_trailing(other, mark, newline, slash, opens, lead, state):
-    """Bytes behind which, and in which, the state is IN_OTHER, and TRAILING.
+    """Bytes behind which the state is IN_OTHER, and TRAILING.
 
     opens: others behind which comes no character of a word, or before which a blank is.
     """
-    # Where this leads to either, from neither of both; from IN_OTHER; from TRAILING.
     other, mark = other & lead, mark & lead
-    neither_other, neither_trailing = other & opens, other & 0
-    other_other, other_trailing = other | mark | ~lead, newline
-    trailing_other, trailing_trailing = other & opens & ~slash, slash | newline | ~lead
+    a, b = other & opens, other & 0
+    c, d = other | mark | ~lead, newline
+    e, f = other & opens & ~slash, slash | newline | ~lead
     for power in tl.static_range(6):
-        distance: tl.constexpr = 1 << power
-        same: tl.constexpr = (1 << distance) - 1
-        first, second = neither_other << distance, neither_trailing << distance
-        third, fourth = (other_other << distance) | same, other_trailing << distance
-        fifth, sixth = trailing_other << distance, (trailing_trailing << distance) | same
-        # Each what it was before, then by this.
-        neither, of_other, of_trailing = ~(first | second), ~(third | fourth), ~(fifth | sixth)
-        old_other, old_trailing = neither_other, neither_trailing
-        neither_other = (first & other_other) | (second & trailing_other) | (neither & old_other)
-        neither_trailing = (first & other_trailing) | (second & trailing_trailing) | (neither & old_trailing)
-        new_other = (third & other_other) | (fourth & trailing_other) | (of_other & old_other)
-        new_trailing = (third & other_trailing) | (fourth & trailing_trailing) | (of_other & old_trailing)
-        last_other = (fifth & other_other) | (sixth & trailing_other) | (of_trailing & old_other)
-        last_trailing = (fifth & other_trailing) | (sixth & trailing_trailing) | (of_trailing & old_trailing)
-        other_other, other_trailing = new_other, new_trailing
-        trailing_other, trailing_trailing = last_other, last_trailing
+        a, b, c, d, e, f = _behind_those_before(a, b, c, d, e, f, 1 << power)
     was_other, was_trailing = ones_where(state == IN_OTHER), ones_where(state == TRAILING)
-    was_neither = ~(was_other | was_trailing)
-    in_other = (was_other & other_other) | (was_trailing & trailing_other) | (was_neither & neither_other)
-    trailing = (was_other & other_trailing) | (was_trailing & trailing_trailing) | (was_neither & neither_trailing)
-    return in_other, trailing
+    return _then(was_other, was_trailing, a, c, e), _then(was_other, was_trailing, b, d, f)
 
 
 @triton.jit
