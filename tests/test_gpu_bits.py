@@ -23,7 +23,7 @@ from lopt_plugin.triton_kernels.boundaries import naive, tiles
 from lopt_plugin.triton_kernels.classify import masks as masks_kernel
 from lopt_plugin.triton_kernels.classify.naive import classify
 from lopt_plugin.triton_kernels.classify.naive_masks import ascii_masks
-from lopt_plugin.triton_kernels.compact import bits as compact_kernel
+from lopt_plugin.triton_kernels.compact import kernel as compact_kernel
 from lopt_plugin.triton_kernels.compact.naive import compact
 from lopt_plugin.triton_kernels.device_words import padded
 from lopt_plugin.triton_kernels.limits import MASK_TILE, PATTERNS, tiles_of
@@ -36,7 +36,10 @@ UNITS = [
     *("7", "A", "a", "\n", "/", " ", "\t", "!", "\x01"),
     *("'s", "'ll", "'S", "'lL", "it's", "\n/", " \n", "/!", "!a", "1a", "aB"),
 ]
-BEYOND_ASCII = ["é", "É", "中", "²", "ſ", "a\u0301", "😀", "\u2019", "'ſ", "\u3000"]
+BEYOND_ASCII = [
+    *("é", "É", "中", "²", "\u0663", "ſ", "a\u0301", "\u0301", "😀", "\u2019", "'ſ", "'ſ's", "\u3000", "\u2028", "ʰ"),
+    *("\U0001d7d8", "゛", "\u3097", "❤\ufe0f", "\u200d", "/\u0301", "\n\u0301", "\U00010400", "ǅ"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -152,12 +155,20 @@ def test_words_within_large_tiles(pattern: str) -> None:
     _assert_same(texts, pattern, LARGE_TILE)
 
 
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_characters_at_each_place_of_a_word(pattern: str) -> None:
+    text = "".join(gpu_texts.AT_SEAMS)
+    _assert_same(["x" * shift + text for shift in range(64)], pattern, LARGE_TILE)
+    few = [_runs((pattern, "few", n), 3000, random.Random(n).choices(UNITS + BEYOND_ASCII, k=5)) for n in range(12)]
+    _assert_same(few, pattern, LARGE_TILE)
+
+
 @pytest.mark.parametrize("pattern", ["o200k", "cl100k", "gpt2"])
 def test_chains_of_contractions(pattern: str) -> None:
     """Chains across words and tiles, where every second apostrophe is one of a contraction."""
     rng = random.Random(pattern)
     chains = (
-        "a" + "".join(rng.choice(["'s", "'ll", "'VE"]) for _ in range(rng.randint(1, 90))) + rng.choice(" aA!1")
+        "a" + "".join(rng.choice(["'s", "'ll", "'VE", "'ſ"]) for _ in range(rng.randint(1, 90))) + rng.choice(" aA!1")
         for _ in range(16)
     )
     text = "".join(chains)

@@ -8,7 +8,7 @@ import torch
 
 from .boundaries import tiles as boundaries
 from .classify.masks import words_of
-from .compact import bits as compact
+from .compact import kernel as compact
 from .limits import MASK_TILE
 
 # Triton compiles a kernel anew for pointers that are no multiples of 16 bytes.

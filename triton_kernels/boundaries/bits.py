@@ -1,7 +1,8 @@
 """Planes of classes to start bits, 64 bytes a lane, in the tiles that `classify.masks` found to be ASCII.
 
 A summary of each tile, a scan over the summaries (`carries`), and the starts. Tiles that are not ASCII, which
-`characters` does, have summaries in the same form, and so may stand between the others. A word of 64 bytes is summarized in one code:
+`characters` does, have summaries in the same form, and so may stand between the others. A word of 64
+bytes is summarized in one code:
 
     bits 0 and 1   the carried bit behind the word where the one before it is 0, and where it is 1
     bits 2 to 4    the phase behind it (`phase_behind`)

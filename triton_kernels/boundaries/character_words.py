@@ -99,6 +99,6 @@ def digit_groups(digit, lead, phase):
 
 @triton.jit
 def digits_behind(digit, lead):
-    """Digits at each word's end in their group, 0 to 2, or modulo 3; whether all of the word's characters are digits."""
+    """Digits at each word's end in their group, 0 to 2, or modulo 3; whether it has no other character."""
     reset, one, two = digit_counts(digit, lead)
     return ((one >> 63) | ((two >> 63) << 1)).to(tl.int32), reset >> 63 == 0

@@ -47,17 +47,14 @@ def _planes_at(planes, words, word, CONTRACTIONS: tl.constexpr):
     slash = two & three
     if CONTRACTIONS:
         return slash, two ^ slash, three ^ slash
-    else:
-        return slash, slash & 0, slash & 0
+    return slash, slash & 0, slash & 0
 
 
 @triton.jit
 def _then(other_before, trailing_before, of_neither, of_other, of_trailing):
     """Where a function leads to one value, behind those that lead to IN_OTHER, and to TRAILING."""
     return (
-        (other_before & of_other)
-        | (trailing_before & of_trailing)
-        | (~(other_before | trailing_before) & of_neither)
+        (other_before & of_other) | (trailing_before & of_trailing) | (~(other_before | trailing_before) & of_neither)
     )
 
 

@@ -103,7 +103,9 @@ def character_masks_kernel(
                 first = b7 & b6 & ~b5 & ~b4 & ~b3 & b2 & ~b1 & b0 & inside
                 second_byte = b7 & ~b6 & b5 & b4 & b3 & b2 & b1 & b0 & inside
                 next_first = (next_word & 0xFF) == 0xC5
-                next_second = ((next_word & 0xFF) == 0xBF).to(tl.int32) | (next_word & 0xFF00 == 0xBF00).to(tl.int32) << 1
+                next_second = ((next_word & 0xFF) == 0xBF).to(tl.int32) | (next_word & 0xFF00 == 0xBF00).to(
+                    tl.int32
+                ) << 1
                 three |= apostrophe & behind_by(first, next_first, 1) & behind_by(second_byte, next_second, 2)
             if PATTERN == "o200k":
                 of_two, of_three = of_two | two, of_three | three
