@@ -24,8 +24,8 @@ def scratch_size(count: int, tile: int = MASK_TILE) -> int:
 
 
 def _sizes(count: int, tile: int) -> list[int]:
-    # Planes of ASCII and of all characters, codes, which tiles are not ASCII, and the rows of `carries`. Triton compiles
-    # a kernel anew for pointers that are no multiples of 16 bytes.
+    # Planes of ASCII and of all characters, codes, which tiles are not ASCII, and the rows of `carries`. Triton
+    # compiles a kernel anew for pointers that are no multiples of 16 bytes.
     words, tiles = words_of(count, tile), tiles_of(count, tile)
     sizes = (PLANES * words, CHARACTER_PLANES * words, -(-words // 2), -(-tiles // 2), ROWS * tiles)
     return [-(-size // 2) * 2 for size in sizes]

@@ -91,22 +91,19 @@ def character_masks_kernel(
         of_two = column_2 & b3  # slashes
         of_three = of_two
         if PATTERN != "tekken":
-            IGNORE_CASE: tl.constexpr = PATTERN != "gpt2"
             small = ascii & b6
             if PATTERN == "gpt2":
                 small &= b5
             next_word = load_words(text_words, index + 8, count)
             apostrophe = column_2 & ~b3
-            two, three = contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE)
-            if IGNORE_CASE:
+            two, three = contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, PATTERN != "gpt2")
+            if PATTERN != "gpt2":
                 # U+017F, which they take for an s: the bytes 0xC5 and 0xBF.
                 first = b7 & b6 & ~b5 & ~b4 & ~b3 & b2 & ~b1 & b0 & inside
                 second_byte = b7 & ~b6 & b5 & b4 & b3 & b2 & b1 & b0 & inside
-                next_first = (next_word & 0xFF) == 0xC5
-                next_second = ((next_word & 0xFF) == 0xBF).to(tl.int32) | (next_word & 0xFF00 == 0xBF00).to(
-                    tl.int32
-                ) << 1
-                three |= apostrophe & behind_by(first, next_first, 1) & behind_by(second_byte, next_second, 2)
+                one_behind, two_behind = (next_word & 0xFF).to(tl.int32), ((next_word >> 8) & 0xFF).to(tl.int32)
+                next_second = (one_behind == 0xBF).to(tl.int32) | (two_behind == 0xBF).to(tl.int32) << 1
+                three |= apostrophe & behind_by(first, one_behind == 0xC5, 1) & behind_by(second_byte, next_second, 2)
             if PATTERN == "o200k":
                 of_two, of_three = of_two | two, of_three | three
             else:
