@@ -29,7 +29,7 @@ PATTERNS = {
 
 # What must not matter is where a word of 64 bytes, or a tile, ends.
 AT_SEAMS = [
-    "it's we'll I'VE x'ſ 's's's a'll'd'm! we'lla'sB",
+    "it's we'll I'VE x'ſ 's's's a'll'd'm! we'lla'sB !'ſa x'ſa",
     "1234567 \u00b2\u00b3\u0664\u0665\u0666 1a12b123c",
     "  a \t b\n \n  c \r\n\r\n\td  ",
     "!!\n\n x?\r\n/\n/a -//\n//\u0301\n//\u0301",
