@@ -50,6 +50,16 @@ def pack(texts: Iterable[str]) -> Bytes:
     return np.frombuffer(b"".join(text.encode() + b"\xff" for text in texts), dtype=np.uint8)
 
 
+def at_each_place(snippet: str, filling: str = "x", word: int = 64) -> list[str]:
+    """Texts that end in the snippet, which begins once at each place of a word where `pack` has them from the start."""
+    texts: list[str] = []
+    size = 0
+    for place in range(word):
+        texts.append(filling * ((place - size) % word) + snippet)
+        size += len(texts[-1].encode()) + 1
+    return texts
+
+
 @functools.cache
 def pre_tokenizer(tokenizer: str) -> pre_tokenizers.PreTokenizer:
     return corpus.load_tokenizer(tokenizer).pre_tokenizer

@@ -147,18 +147,16 @@ def test_tiles_of_one_and_two_words(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_words_within_large_tiles(pattern: str) -> None:
-    texts = [_runs((pattern, n), 2000, UNITS) for n in range(24)]
-    # The same text at each place of a word.
-    snippet = "it's we'll I'VE x's's's 1234567 1a  a \t b\n \n  c \r\n"
+    snippet = "xit's we'll I'VE x's's's 1234567 1a  a \t b\n \n  c \r\n"
     snippet += "!!\n\n x?\r\n/\n/a -//\n//A aB (a.b)_c!d \x00\x01b"
-    texts += [" " * shift + "x" + snippet for shift in range(64)]
+    texts = gpu_texts.at_each_place(snippet, " ") + [_runs((pattern, n), 2000, UNITS) for n in range(24)]
     _assert_same(texts, pattern, LARGE_TILE)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_characters_at_each_place_of_a_word(pattern: str) -> None:
     text = "".join(gpu_texts.AT_SEAMS)
-    _assert_same(["x" * shift + text for shift in range(64)], pattern, LARGE_TILE)
+    _assert_same(gpu_texts.at_each_place(text), pattern, LARGE_TILE)
     few = [_runs((pattern, "few", n), 3000, random.Random(n).choices(UNITS + BEYOND_ASCII, k=5)) for n in range(12)]
     _assert_same(few, pattern, LARGE_TILE)
 

@@ -84,7 +84,7 @@ def test_classify_where_it_is_wanted() -> None:
 
 def test_planes_of_characters() -> None:
     """Kinds, CJK and first bytes, of all bytes of each character and at each place of a word."""
-    text = gpu_texts.pack(["a" * shift + "".join(AT_SEAMS) for shift in range(0, 64, 3)])
+    text = gpu_texts.pack(gpu_texts.at_each_place("".join(AT_SEAMS)))
     size, tile = len(text), LARGE_TILE
     words = words_of(size, tile)
     planes, around = _guarded(character_masks.CHARACTER_PLANES * words, torch.int64, -9)
