@@ -48,7 +48,7 @@ def table_of_sizes(routes: Routes, device: Device) -> Table:
 
 def table_of_stages(routes: Routes, corpus: str, device: Device, given: argparse.Namespace) -> Table:
     """Each stage by itself, waited for; the words that are no entry are in the cache from the run before."""
-    texts = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunk_bytes // 4))
+    texts = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunker.chunk_bytes // 4))
     routes.compare(texts)
     found, amounts = _stages(routes, texts, given.repeat)
     count = counter(device)
@@ -93,9 +93,8 @@ def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[st
     try:
         with batch.entered():
             for _ in range(repeats + 1):
-                layout = routes.layout(texts)
                 last = time.perf_counter()
-                sent = batch.send(layout)
+                sent = batch.send(list(texts))
                 batch.launch(sent, on_host=False)
                 batch.finish(sent, on_host=False)
                 _, words, missed, *lists, _, _, ids = batch._lanes[sent.lane].counters.tolist()
@@ -109,7 +108,7 @@ def table_of_ways(routes: Routes, corpus: str, given: argparse.Namespace) -> Tab
     """GB/s of text, from where it lies to where its ids are wanted; CPU engines on all processors."""
     texts = texts_of(corpus, given.corpora, given.bytes)
     routes.compare(texts)
-    chunk = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunk_bytes // 4))
+    chunk = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunker.chunk_bytes // 4))
     rows = []
 
     def add(way: str, of: Sequence[str], work: Callable[[], Any]) -> None:

@@ -3,7 +3,7 @@
 Bytes: each input read once and each output written once, by the module docstrings of the kernels, over the bandwidth of
 a copy on the same device. Tables count as read from the L2 cache, so not at all. Instructions: those of the compiled
 kernels, each counted once, over what the device issues: loops that run longer, and branches that are not taken, make
-that an estimate. Those of boundaries are of ASCII tiles.
+that an estimate. Those of boundaries are of ASCII tiles where most of the text is in such, else of the others.
 """
 
 from __future__ import annotations
@@ -72,13 +72,14 @@ def _clock() -> float | None:
 
 @dataclass(frozen=True)
 class Amounts:
-    """Of a batch: bytes of text, words, missed words, words that are merged, ids."""
+    """Of a batch: bytes of text, words, missed words, words that are merged, ids; whether most tiles are not ASCII."""
 
     text: int
     words: int
     missed: int
     merged: int
     ids: int
+    is_mixed: bool = False
 
 
 def least_bytes(stage: str, of: Amounts) -> int:
@@ -95,18 +96,17 @@ def least_bytes(stage: str, of: Amounts) -> int:
 
 def least_instructions(stage: str, of: Amounts, pattern: str, count: Callable[[Any], int | None]) -> float | None:
     """Instructions of warps that a stage has; None where that is not known."""
-    from lopt_plugin.triton_kernels.boundaries import bits as boundaries
-    from lopt_plugin.triton_kernels.classify import masks
-    from lopt_plugin.triton_kernels.compact import bits as compact
+    from lopt_plugin.triton_kernels.compact import kernel as compact
+    from lopt_plugin.triton_kernels.instructions import ASCII, OTHERS, of_pattern, stages_of
     from lopt_plugin.triton_kernels.lookup import kernel as lookup
 
+    tiles = OTHERS if of.is_mixed else ASCII
     variants, items = {
-        "boundaries": ([*masks.variants(), *boundaries.variants()], of.text),
+        "boundaries": ([v for kernels in stages_of(tiles, pattern).values() for v in kernels], of.text),
         "compact": (compact.variants(), of.text),
         "lookup": (lookup.variants(), of.words),
     }.get(stage, ([], 0))
-    of_stage = [variant for variant in variants if variant.constants.get("PATTERN", pattern) == pattern]
-    counts = [(count(variant), variant) for variant in of_stage]
+    counts = [(count(variant), variant) for variant in of_pattern(variants, pattern)]
     if not counts or any(found is None for found, _ in counts):
         return None
     return sum((found or 0) * v.warps * items / v.constants["TILE"] for found, v in counts)

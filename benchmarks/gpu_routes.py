@@ -16,7 +16,6 @@ from tokenizers import Tokenizer
 from lopt_plugin.benchmarking.engine import UnavailableError
 from lopt_plugin.benchmarking.engines import engine_class
 from lopt_plugin.pipeline import Unsupported, read_pipeline
-from lopt_plugin.routes.device.packing import Layout, lay_out
 from lopt_plugin.routes.gpu import GpuRoute
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
@@ -83,15 +82,12 @@ class Routes:
                 del self.peers[peer]
                 self.problems[peer] = problem
 
-    def layout(self, texts: Sequence[str]) -> Layout:
-        return lay_out(([(text, None)] for text in texts), (), ())
-
     @contextmanager
     def resident(self, texts: Sequence[str]) -> Iterator[Callable[[], None]]:
         """A call that makes ids of texts that are on the device, and leaves them there; it waits for them."""
         batch = self.gpu._batch
         with batch.entered():
-            sent = batch.send(self.layout(texts))
+            sent = batch.send(list(texts))
             try:
 
                 def work() -> None:

@@ -19,12 +19,11 @@ import corpus
 import gpu_texts
 import native_cores
 import numpy as np
+from gpu_layout import AddedTokenFinder, lay_out
 from tokenizers import Tokenizer
 
 from lopt_plugin.pipeline import BytePairModel, Pipeline, read_pipeline
 from lopt_plugin.routes.device import tables
-from lopt_plugin.routes.device.packing import lay_out
-from lopt_plugin.routes.device.stretches import AddedTokenFinder
 from lopt_plugin.triton_kernels.boundaries.naive import boundaries
 from lopt_plugin.triton_kernels.classify.naive import classify
 from lopt_plugin.triton_kernels.compact.naive import compact

@@ -27,6 +27,18 @@ PATTERNS = {
     "deepseek_v3": "tiny_deepseek_v3",
 }
 
+# What must not matter is where a word of 64 bytes, or a tile, ends.
+AT_SEAMS = [
+    "it's we'll I'VE x'ſ 's's's a'll'd'm! we'lla'sB !'ſa x'ſa",
+    "1234567 \u00b2\u00b3\u0664\u0665\u0666 1a12b123c",
+    "  a \t b\n \n  c \r\n\r\n\td  ",
+    "!!\n\n x?\r\n/\n/a -//\n//\u0301\n//\u0301",
+    "中文、日本語カナ\u3099テ1゛\u3097\u3098x",
+    "aʰBcʰʰDE ʰA\u0301B aB\u0301ÉÉa",
+    "(a.b)_c!d é!é !\u0301a !!\u0301a\x00\x01b \x00",
+    "😀👍🏽é\U0001d538\U0001d7d8\U0001d7d9\U0001d7da\U0001d7db",
+]
+
 
 @functools.cache
 def table() -> KindTable:
@@ -36,6 +48,16 @@ def table() -> KindTable:
 def pack(texts: Iterable[str]) -> Bytes:
     """UTF-8 of all texts, a byte 0xFF behind each."""
     return np.frombuffer(b"".join(text.encode() + b"\xff" for text in texts), dtype=np.uint8)
+
+
+def at_each_place(snippet: str, filling: str = "x", word: int = 64) -> list[str]:
+    """Texts that end in the snippet, which begins once at each place of a word where `pack` has them from the start."""
+    texts: list[str] = []
+    size = 0
+    for place in range(word):
+        texts.append(filling * ((place - size) % word) + snippet)
+        size += len(texts[-1].encode()) + 1
+    return texts
 
 
 @functools.cache

@@ -23,7 +23,7 @@ from lopt_plugin.triton_kernels.boundaries import naive, tiles
 from lopt_plugin.triton_kernels.classify import masks as masks_kernel
 from lopt_plugin.triton_kernels.classify.naive import classify
 from lopt_plugin.triton_kernels.classify.naive_masks import ascii_masks
-from lopt_plugin.triton_kernels.compact import bits as compact_kernel
+from lopt_plugin.triton_kernels.compact import kernel as compact_kernel
 from lopt_plugin.triton_kernels.compact.naive import compact
 from lopt_plugin.triton_kernels.device_words import padded
 from lopt_plugin.triton_kernels.limits import MASK_TILE, PATTERNS, tiles_of
@@ -36,7 +36,10 @@ UNITS = [
     *("7", "A", "a", "\n", "/", " ", "\t", "!", "\x01"),
     *("'s", "'ll", "'S", "'lL", "it's", "\n/", " \n", "/!", "!a", "1a", "aB"),
 ]
-BEYOND_ASCII = ["é", "É", "中", "²", "ſ", "a\u0301", "😀", "\u2019", "'ſ", "\u3000"]
+BEYOND_ASCII = [
+    *("é", "É", "中", "²", "\u0663", "ſ", "a\u0301", "\u0301", "😀", "\u2019", "'ſ", "'ſ's", "\u3000", "\u2028", "ʰ"),
+    *("\U0001d7d8", "゛", "\u3097", "❤\ufe0f", "\u200d", "/\u0301", "\n\u0301", "\U00010400", "ǅ"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +62,7 @@ def _untouched(around: torch.Tensor) -> bool:
 def _flags(text: Bytes, pattern: str, tile: int) -> Bytes:
     kinds = gpu_texts.table()
     bits, around = _guarded(masks_kernel.words_of(len(text), tile), torch.int64)
-    classes, around_classes = _guarded(len(text), torch.uint8)
+    classes, around_classes = _guarded(-(-len(text) // 8), torch.int64)
     scratch, around_scratch = _guarded(tiles.scratch_size(len(text), tile), torch.int64)
     words = to_device(padded(text))
     pages, cells = to_device(kinds.pages), to_device(kinds.cells)
@@ -144,12 +147,18 @@ def test_tiles_of_one_and_two_words(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_words_within_large_tiles(pattern: str) -> None:
-    texts = [_runs((pattern, n), 2000, UNITS) for n in range(24)]
-    # The same text at each place of a word.
-    snippet = "it's we'll I'VE x's's's 1234567 1a  a \t b\n \n  c \r\n"
+    snippet = "xit's we'll I'VE x's's's 1234567 1a  a \t b\n \n  c \r\n"
     snippet += "!!\n\n x?\r\n/\n/a -//\n//A aB (a.b)_c!d \x00\x01b"
-    texts += [" " * shift + "x" + snippet for shift in range(64)]
+    texts = gpu_texts.at_each_place(snippet, " ") + [_runs((pattern, n), 2000, UNITS) for n in range(24)]
     _assert_same(texts, pattern, LARGE_TILE)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_characters_at_each_place_of_a_word(pattern: str) -> None:
+    text = "".join(gpu_texts.AT_SEAMS)
+    _assert_same(gpu_texts.at_each_place(text), pattern, LARGE_TILE)
+    few = [_runs((pattern, "few", n), 3000, random.Random(n).choices(UNITS + BEYOND_ASCII, k=5)) for n in range(12)]
+    _assert_same(few, pattern, LARGE_TILE)
 
 
 @pytest.mark.parametrize("pattern", ["o200k", "cl100k", "gpt2"])
@@ -157,7 +166,7 @@ def test_chains_of_contractions(pattern: str) -> None:
     """Chains across words and tiles, where every second apostrophe is one of a contraction."""
     rng = random.Random(pattern)
     chains = (
-        "a" + "".join(rng.choice(["'s", "'ll", "'VE"]) for _ in range(rng.randint(1, 90))) + rng.choice(" aA!1")
+        "a" + "".join(rng.choice(["'s", "'ll", "'VE", "'ſ"]) for _ in range(rng.randint(1, 90))) + rng.choice(" aA!1")
         for _ in range(16)
     )
     text = "".join(chains)
@@ -254,7 +263,7 @@ def test_what_is_behind_the_text_changes_nothing() -> None:
         words[: len(text)] = text
         bits = torch.zeros(1, dtype=torch.int64, device=DEVICE)
         scratch = torch.zeros(tiles.scratch_size(len(text), 64), dtype=torch.int64, device=DEVICE)
-        kinds, classes = gpu_texts.table(), torch.zeros(len(text), dtype=torch.uint8, device=DEVICE)
+        kinds, classes = gpu_texts.table(), torch.zeros(-(-len(text) // 8), dtype=torch.int64, device=DEVICE)
         pages, cells = to_device(kinds.pages), to_device(kinds.cells)
         tiles.start_bits(to_device(words.view(np.int64)), len(text), pages, cells, "o200k", classes, bits, scratch, 64)
         flags = np.unpackbits(bits.cpu().numpy().view(np.uint8), bitorder="little")[: len(text)]

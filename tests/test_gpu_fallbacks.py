@@ -24,7 +24,7 @@ from lopt_plugin.routes.gpu import GpuUnavailableError
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels import batch
 from lopt_plugin.triton_kernels.boundaries import tiles as boundaries
-from lopt_plugin.triton_kernels.compact import bits as compact
+from lopt_plugin.triton_kernels.compact import kernel as compact
 from lopt_plugin.triton_kernels.emit import kernel as emit
 from lopt_plugin.triton_kernels.limits import MOST_CHUNK_BYTES
 from lopt_plugin.triton_kernels.lookup import kernel as lookup

@@ -9,9 +9,15 @@ import corpus
 import native_cores
 import numpy as np
 import pytest
+from gpu_layout import AddedTokenFinder, lay_out
+from tokenizers import AddedToken
+
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.settings import Settings
 
 # Of one, two and four bytes a character in Python's strings, and of one to four in UTF-8.
-ALPHABETS = ["az \n\x00", "aé\xff\x80", "aé中\uffff", "é中😀\U0010ffff"]
+ALPHABETS = ["az \t\x00", "aé\xff\x80", "aé中\uffff", "é中😀\U0010ffff"]
 
 
 def expected(texts: list[str]) -> bytes:
@@ -19,12 +25,15 @@ def expected(texts: list[str]) -> bytes:
 
 
 def compare(texts: list[str], threads: int, part_characters: int, spare: int = 0) -> None:
-    core, _ = native_cores.core_and_reference("tiny_cl100k")
+    core, _ = native_cores.core_and_reference("roberta_base")
     data = expected(texts)
     out = np.full(len(data) + spare, 0xAA, np.uint8)
-    offsets = core.pack(texts, out, threads, part_characters)
-    assert offsets.dtype == np.int64
-    assert offsets.tolist() == np.cumsum([0, *(len(text.encode()) + 1 for text in texts)]).tolist()
+    size, positions, token_ids, row_ends = core.pack(texts, out, [], [], False, threads, part_characters)
+    assert positions.dtype == token_ids.dtype == row_ends.dtype == np.int32
+    assert size == len(data)
+    assert positions.tolist() == (np.cumsum([len(text.encode()) + 1 for text in texts]) - 1).tolist()
+    assert token_ids.tolist() == [-2] * len(texts)
+    assert row_ends.tolist() == list(range(len(texts)))
     assert out[: len(data)].tobytes() == data
     assert (out[len(data) :] == 0xAA).all()
 
@@ -38,6 +47,35 @@ def test_texts_of_every_width(threads: int, part_characters: int) -> None:
         compare(texts, threads, part_characters, spare=rng.choice([0, 1, 100]))
     compare([], threads, part_characters)
     compare([""], threads, part_characters)
+
+
+@pytest.mark.parametrize("around", [([], []), ([7], []), ([], [8, 9]), ([1, 2], [3])])
+def test_added_tokens_are_taken_out(around: tuple[list[int], list[int]]) -> None:
+    """As the reference in Python has it: tokens that overlap and touch, in texts of every width."""
+    tokenizer = corpus.load_tokenizer("tiny_cl100k")
+    tokenizer.add_tokens(["<plain>", AddedToken("<plain>er", normalized=False), "in>e", "é中"])
+    tokenizer.add_special_tokens(["<sp>", AddedToken("<pl", normalized=False)])
+    pipeline = read_pipeline(tokenizer)
+    assert isinstance(pipeline, Pipeline)
+    core = NativeRoute(pipeline, Settings.read({}, threads=1)).core
+    finder = AddedTokenFinder(pipeline.added_tokens)
+    contents = [token.content for token in pipeline.added_tokens if finder.takes(token.content)]
+    rng = random.Random(str(around))
+    for most, rows in ((0, 3), (6, 200), (3000, 12)):
+        texts = [
+            "".join(rng.choice([*contents, *"<ai>中é😀", " some words"]) for _ in range(rng.randint(0, most)))
+            for _ in range(rows)
+        ]
+        for split in (False, True):
+            layout = lay_out((finder.stretches(text, split) for text in texts), *around)
+            data = expected(layout.pieces)
+            out = np.full(4 * sum(map(len, texts)) + 4 * rows, 0xAA, np.uint8)
+            for threads in (1, 3):
+                size, positions, token_ids, row_ends = core.pack(texts, out, *around, split, threads, 50)
+                assert out[:size].tobytes() == data
+                assert positions.tolist() == [place for place, byte in enumerate(data) if byte == 0xFF]
+                assert token_ids.tolist() == layout.token_ids.tolist()
+                assert row_ends.tolist() == layout.row_ends.tolist()
 
 
 @pytest.mark.parametrize("kind", corpus.corpora())
@@ -54,29 +92,29 @@ def test_what_cannot_be_packed(name: str, threads: int) -> None:
     out = np.zeros(64, np.uint8)
     for surrogate in ("\ud800", "\udfff", "é\udc00😀"):
         with pytest.raises(ValueError, match="lone surrogate"):
-            core.pack(["a", "b" * 20, surrogate, "c"], out, threads, 4)
+            core.pack(["a", "b" * 20, surrogate, "c"], out, [], [], False, threads, 4)
     with pytest.raises(ValueError, match="room"):
-        core.pack(["中" * 10, "a" * 34], out, threads, 4)
+        core.pack(["中" * 10, "a" * 34], out, [], [], False, threads, 4)
     with pytest.raises(TypeError):
-        core.pack(["a", b"b"], out, threads)
+        core.pack(["a", b"b"], out, [], [], False, threads)
     for wrong in (out.view(np.int8), out[::2], out.reshape(8, 8), bytes(64)):
         with pytest.raises(TypeError):
-            core.pack(["a"], wrong, threads)
+            core.pack(["a"], wrong, [], [], False, threads)
     out.flags.writeable = False
     with pytest.raises(TypeError):
-        core.pack(["a"], out, threads)
+        core.pack(["a"], out, [], [], False, threads)
 
 
 def test_list_that_another_thread_changes() -> None:
     """What was in the list at the call is packed; the strings live until that is done."""
-    core, _ = native_cores.core_and_reference("tiny_cl100k")
+    core, _ = native_cores.core_and_reference("roberta_base")
     for _ in range(20):
         texts = [chr(0x4E00 + n) * 5000 for n in range(50)]
         data = expected(texts)
         out = np.empty(len(data), np.uint8)
         emptying = threading.Timer(0.0001, texts.clear)
         emptying.start()
-        offsets = core.pack(texts, out, 2)
+        size, _, _, _ = core.pack(texts, out, [], [], False, 2)
         emptying.join()
         # The list may have been empty already.
-        assert len(offsets) == 1 or out.tobytes() == data
+        assert not size or out.tobytes() == data

@@ -1,12 +1,10 @@
-"""The byte that says what a character is: its kind, whether DeepSeek calls it CJK, and how far its first byte is.
+"""The byte that says what a character is: its kind, and whether DeepSeek calls it CJK.
 
     bits 0 to 3   the kind, one of those below
     bit 4         CJK: U+4E00 to U+9FA5 and U+3040 to U+30FF
-    bits 5 and 6  distance to the lead byte of the character: 0 on lead bytes, 1 to 3 on continuation bytes
-    bit 7         never set
+    bit 7         set on the first byte of each character, and on separators
 
-Every byte of a character carries the kind of the whole character, so what stands before a lead byte is read one byte
-before it. The kinds are so ordered that each set of a split pattern is a range of them.
+On the other bytes of a character it is 0. The kinds are so ordered that each set of a split pattern is a range of them.
 """
 
 from __future__ import annotations
@@ -26,6 +24,6 @@ SEPARATOR = 10  # the byte 0xFF behind every document
 
 KIND_MASK = 0x0F
 CJK = 0x10
-DISTANCE_SHIFT = 5
+LEAD = 0x80
 
 SEPARATOR_BYTE = 0xFF

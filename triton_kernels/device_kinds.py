@@ -20,5 +20,5 @@ SEPARATOR = tl.constexpr(character_kinds.SEPARATOR)
 
 KIND_MASK = tl.constexpr(character_kinds.KIND_MASK)
 CJK = tl.constexpr(character_kinds.CJK)
-DISTANCE_SHIFT = tl.constexpr(character_kinds.DISTANCE_SHIFT)
+LEAD = tl.constexpr(character_kinds.LEAD)
 SEPARATOR_BYTE = tl.constexpr(character_kinds.SEPARATOR_BYTE)

@@ -1,10 +1,11 @@
-"""Count the instructions that masks and boundaries take for a byte of ASCII text. Compiled, not run: needs no GPU.
+"""Count the instructions that masks and boundaries take for a byte of text. Compiled, not run: needs no GPU.
 
     python -m lopt_plugin.triton_kernels.instructions [90 ...]
 
 An instruction of a lane that does 64 bytes is 1/64 of one a byte. Counted is what the compiler has made of a kernel,
-fillers left out: each loop once (the only one, over chains of contractions in o200k, runs not at all in most texts),
-and both sides of each branch. The exit code is 1 where a pattern takes more than CEILING, or a kernel spills.
+fillers left out: each loop once (the only ones, over chains of contractions in o200k, run not at all in most texts),
+and both sides of each branch. A tile that is not ASCII takes `masks` as well, which find that out. The exit code is 1
+where a pattern takes more than its kind of tile may (CEILINGS), or a kernel spills.
 """
 
 from __future__ import annotations
@@ -12,16 +13,19 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
-from .boundaries import bits as boundaries
-from .classify import masks
-from .compact import bits as compact
+from .boundaries import bits, characters
+from .classify import character_masks, masks
+from .classify import kernel as classify
+from .compact import kernel as compact
 from .compiled import compiled, read, reader_or_exit
 from .limits import PATTERNS
 from .resources import resources_of
 from .variant import Variant
 
-CEILING = 45
+ASCII, OTHERS = "ASCII", "others"
+CEILINGS = {ASCII: 45, OTHERS: 150}
 ARCHITECTURES = (90,)
 _LANES = 32
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@\S+\s+)?([A-Z][A-Z0-9_]*)", re.MULTILINE)
@@ -34,34 +38,60 @@ def instructions(binary: bytes, reader: Path) -> int:
     return sum(name not in _FILLERS for name in found)
 
 
-def _of_pattern(variants: list[Variant], pattern: str) -> list[Variant]:
-    return [variant for variant in variants if variant.constants.get("PATTERN", pattern) == pattern]
+def of_pattern(variants: list[Variant], pattern: str) -> list[Variant]:
+    """Those that a batch of this pattern launches for every tile."""
+    tiled = (variant for variant in variants if "TILE" in variant.constants)
+    return [variant for variant in tiled if variant.constants.get("PATTERN", pattern) == pattern]
+
+
+def stages_of(tiles: str, pattern: str) -> dict[str, list[Variant]]:
+    """The kernels of one kind of tile, from bytes to start bits."""
+    before, boundaries = masks.variants(), bits.variants()
+    if tiles == OTHERS:
+        before, boundaries = before + classify.variants() + character_masks.variants(), characters.variants()
+    kernels = of_pattern(boundaries, pattern)
+    return {"masks": of_pattern(before, pattern), "summary": kernels[:-1], "starts": kernels[-1:]}
+
+
+def _measured(variant: Variant, architecture: int, reader: Path) -> tuple[float, int, int]:
+    """Instructions a byte, registers, bytes spilled."""
+    binary = compiled(variant, architecture).asm["cubin"]
+    resources = resources_of(binary, reader)
+    a_byte = instructions(binary, reader) * _LANES * variant.warps / variant.constants["TILE"]
+    return a_byte, resources.registers, resources.spilled
 
 
 def main() -> None:
     architectures = [int(argument) for argument in sys.argv[1:]] or list(ARCHITECTURES)
     reader = reader_or_exit()
     too_much = False
-    names = ("masks", "summary", "starts", "together", "compaction")
-    print("instructions a byte, ASCII " + "".join(f"{name:>11}" for name in names) + f"{'spilled':>9}")
+    names = ("masks", "summary", "starts", "together", "compaction", "registers", "spilled")
+    print(f"{'instructions a byte':27}" + "".join(f"{name:>11}" for name in names))
     for architecture in architectures:
+        found: dict[tuple[str, str | None], tuple[float, int, int]] = {}
 
-        def of(variant: Variant, architecture: int = architecture) -> tuple[float, int]:
-            binary = compiled(variant, architecture).asm["cubin"]
-            a_byte = instructions(binary, reader) * _LANES * variant.warps / variant.constants["TILE"]
-            return a_byte, resources_of(binary, reader).spilled
+        def measured(variants: list[Variant], architecture: int = architecture, found: Any = found) -> Any:
+            for variant in variants:
+                key = variant.kernel.__name__, variant.constants.get("PATTERN")
+                if key not in found:
+                    found[key] = _measured(variant, architecture, reader)
+                yield found[key]
 
-        after = [of(variant) for variant in compact.variants()]
         for pattern in PATTERNS:
-            kernels = _of_pattern([*masks.variants(), *boundaries.variants()], pattern)
-            before = [of(variant) for variant in kernels]
-            counts = [count for count, _ in before]
-            together = sum(counts)
-            spilled = sum(bytes_spilled for _, bytes_spilled in (*before, *after))
-            columns = [counts[0], sum(counts[1:-1]), counts[-1], together, sum(count for count, _ in after)]
-            figures = "".join(f"{column:11.1f}" for column in columns)
-            print(f"sm_{architecture:<3} {pattern:19} {figures}{spilled:9}", flush=True)
-            too_much |= together > CEILING or spilled > 0
+            after = list(measured(of_pattern(compact.variants(), pattern)))
+            for tiles, ceiling in CEILINGS.items():
+                stages = {stage: list(measured(variants)) for stage, variants in stages_of(tiles, pattern).items()}
+                columns = [sum(count for count, _, _ in of_stage) for of_stage in stages.values()]
+                together = sum(columns)
+                kernels = [*after, *(kernel for of_stage in stages.values() for kernel in of_stage)]
+                registers, spilled = max(k[1] for k in kernels), sum(k[2] for k in kernels)
+                figures = [*columns, together, sum(count for count, _, _ in after)]
+                print(
+                    f"sm_{architecture:<3} {pattern:12} {tiles:7}",
+                    "".join(f"{figure:11.1f}" for figure in figures) + f"{registers:11}{spilled:11}",
+                    flush=True,
+                )
+                too_much |= together > ceiling or spilled > 0
     sys.exit(too_much)
 
 

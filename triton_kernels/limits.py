@@ -35,8 +35,3 @@ def tiles_of(count: int, tile: int) -> int:
 def warps_of(tile: int) -> int:
     """Warps of a program that takes 64 bytes a lane."""
     return max(1, min(tile // MASK_TILE, 8))
-
-
-def byte_warps_of(tile: int) -> int:
-    """Warps of a program that takes a byte a lane, eight at a time, so that none spills."""
-    return max(4, min(tile // 256, 16))

@@ -20,8 +20,9 @@ from .compiled import compiled, read, reader_or_exit
 from .variant import Variant
 
 MODULES = (
-    *(f"{family}.kernel" for family in ("classify", "boundaries", "compact", "lookup", "word_cache", "merge", "emit")),
-    *("classify.masks", "boundaries.bits", "compact.bits", "merge.kernel_long", "batch"),
+    *(f"{family}.kernel" for family in ("classify", "compact", "lookup", "word_cache", "merge", "emit")),
+    *("classify.masks", "classify.character_masks", "boundaries.bits", "boundaries.characters", "boundaries.carries"),
+    *("merge.kernel_long", "batch"),
 )
 ARCHITECTURES = (80, 90)
 

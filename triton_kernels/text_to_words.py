@@ -8,7 +8,7 @@ import torch
 
 from .boundaries import tiles as boundaries
 from .classify.masks import words_of
-from .compact import bits as compact
+from .compact import kernel as compact
 from .limits import MASK_TILE
 
 # Triton compiles a kernel anew for pointers that are no multiples of 16 bytes.
@@ -16,7 +16,7 @@ _ALIGNMENT = 2
 
 
 def scratch_size(count: int, tile: int = MASK_TILE) -> int:
-    """Elements, int64, of the scratch that `word_starts_of` needs for `count` bytes: about two bytes a byte."""
+    """Elements, int64, of the scratch that `word_starts_of` needs for `count` bytes: about three bytes a byte."""
     return sum(_sizes(count, tile))
 
 
@@ -42,9 +42,9 @@ def word_starts_of(
 
     Raises ValueError for an unknown pattern, for too long a text and for a tile that is none.
     """
-    classes, bits, of_boundaries, of_compact = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
-    classes, bits = classes.view(torch.uint8)[:count], bits[: words_of(count, tile)]
-    boundaries.start_bits(text_words, count, pages, cells, pattern, classes, bits, of_boundaries, tile)
+    class_words, bits, of_boundaries, of_compact = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
+    bits = bits[: words_of(count, tile)]
+    boundaries.start_bits(text_words, count, pages, cells, pattern, class_words, bits, of_boundaries, tile)
     observe("boundaries")
     compact.compact_bits(bits, count, word_starts, word_count, of_compact.view(torch.int32), tile)
     observe("compact")

@@ -139,12 +139,23 @@ class _AnyCore:
         """
 
     def pack(
-        self, texts: list[str], out: npt.NDArray[np.uint8], threads: int = 1, part_characters: int = 65536
-    ) -> npt.NDArray[np.int64]:
-        """UTF-8 of the texts into `out`, a byte 0xFF behind each; where each begins, and the end: int64 [texts + 1].
+        self,
+        texts: list[str],
+        out: npt.NDArray[np.uint8],
+        prefix: list[int],
+        suffix: list[int],
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        part_characters: int = 65536,
+    ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """UTF-8 of the texts into `out`, rows taken apart by bytes 0xFF; how many, where these are, and their ids.
 
-        out: uint8 [at least that many], contiguous, on the host; four bytes a character, and one a text, are always
-        enough. part_characters: longer texts are cut for the threads.
+        Such a byte stands in the place of an added token, found as in a text that the normalizer leaves as it is; of
+        each id of `prefix` and `suffix` around a text; and, with id -2, behind a text without a suffix. Bytes written;
+        positions, ids: int32 [separators]; numbers of those separators that rows end with: int32 [texts].
+
+        out: uint8, contiguous, on the host; four bytes a character, and as many as there are such ids around each text,
+        at least one, are always enough. part_characters: longer texts are cut for the threads.
         Raises LoneSurrogateError and, where there is no room, ValueError; `out` is then of undefined contents.
         """
 

@@ -203,6 +203,17 @@ class Core {
     };
 
     const Method& method() const { return *method_; }
+    // Appends the added tokens of a text that the normalizer leaves as it is, and the stretches between them.
+    void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
+        std::vector<Segment> raw;
+        if (begin == end) return;
+        if (raw_tokens_.empty()) raw.push_back({begin, end, NONE});
+        else raw_tokens_.find(method_->classes(), begin, end, split_special, raw);
+        for (const Segment& segment : raw) {
+            if (segment.token != NONE || normalized_tokens_.empty()) out.push_back(segment);
+            else normalized_tokens_.find(method_->classes(), segment.begin, segment.end, split_special, out);
+        }
+    }
     ThreadPool& pool() const { return pool_; }
     size_t bytes() const { return method_->bytes(); }
 

@@ -1,4 +1,4 @@
-// Many texts as one array of UTF-8, each with a byte 0xFF behind it: what the GPU route sends to the device.
+// Many texts as one array of UTF-8, with bytes 0xFF around each: what the GPU route sends to the device.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +24,16 @@ class Packing {
 
     static constexpr size_t PART_CHARACTERS = 1 << 16;
 
-    // The strings behind `texts` must outlive this. part_characters: where texts are cut; changes no result.
-    Packing(const std::vector<Characters>& texts, ThreadPool& pool, size_t threads, size_t part_characters)
-        : pool_(pool), threads_(std::max<size_t>(threads, 1)), offsets_(texts.size() + 1, 0) {
+    // before, behind: bytes 0xFF around each text. The strings behind `texts` must outlive this. part_characters: where
+    // texts are cut; changes no result.
+    Packing(const std::vector<Characters>& texts, ThreadPool& pool, size_t threads, size_t part_characters, size_t before, size_t behind)
+        : pool_(pool), threads_(std::max<size_t>(threads, 1)), before_(before), behind_(behind), offsets_(texts.size() + 1, 0) {
         part_characters = std::max<size_t>(part_characters, 1);
         for (const Characters& text : texts) {
             size_t from = 0;
             do {
                 const size_t to = from + std::min(text.length - from, part_characters);
-                parts_.push_back({text.part(from, to), 0, 0, to == text.length});
+                parts_.push_back({text.part(from, to), 0, 0, from == 0, to == text.length});
                 from = to;
             } while (from < text.length);
         }
@@ -40,15 +41,17 @@ class Packing {
         in_shares([](Part& part) { part.bytes = utf8_bytes(part.text); });
         size_t offset = 0, row = 0;
         for (Part& part : parts_) {
+            if (part.first) offset += before_;
             part.offset = offset;
-            offset += part.bytes + part.last;
+            offset += part.bytes;
+            if (part.last) offset += behind_;
             if (part.last) offsets_[++row] = static_cast<int64_t>(offset);
         }
     }
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
 
-    // Where each text begins, and the bytes of all: [texts + 1].
+    // Where each text begins, with what is before it, and the bytes of all: [texts + 1].
     const std::vector<int64_t>& offsets() const { return offsets_; }
     size_t bytes() const { return static_cast<size_t>(offsets_.back()); }
 
@@ -56,7 +59,7 @@ class Packing {
     // no worth.
     void write(uint8_t* out, size_t room, const uint8_t* page_marks) {
         if (room < bytes()) throw std::invalid_argument("the texts are longer than the room for them");
-        in_shares([out, page_marks](Part& part) {
+        in_shares([this, out, page_marks](Part& part) {
             uint8_t* const begin = out + part.offset;
             if (part.text.ascii) {
                 std::memcpy(begin, part.text.data, part.bytes);
@@ -64,7 +67,8 @@ class Packing {
                 const auto write_units = [&](const auto* units) { return transcode(units, part.text.length, begin, page_marks); };
                 if (visit_units(part.text, write_units).lone_surrogate) throw LoneSurrogateError();
             }
-            if (part.last) begin[part.bytes] = SEPARATOR;
+            if (part.first) std::fill_n(begin - before_, before_, SEPARATOR);
+            if (part.last) std::fill_n(begin + part.bytes, behind_, SEPARATOR);
         });
     }
 
@@ -72,7 +76,7 @@ class Packing {
     struct Part {
         Characters text;
         size_t bytes, offset;  // of UTF-8; in the buffer
-        bool last;             // of its text
+        bool first, last;      // of its text
     };
 
     static size_t utf8_bytes(const Characters& text) {
@@ -98,7 +102,7 @@ class Packing {
     }
 
     ThreadPool& pool_;
-    const size_t threads_;
+    const size_t threads_, before_, behind_;
     std::vector<Part> parts_;
     std::vector<std::pair<size_t, size_t>> shares_;
     std::vector<int64_t> offsets_;

@@ -7,7 +7,7 @@
 #include "id_objects.hpp"
 #include "offset_array.hpp"
 #include "offset_objects.hpp"
-#include "pack.hpp"
+#include "packed_rows.hpp"
 #include "python_arguments.hpp"
 #include "texts_ahead.hpp"
 
@@ -94,22 +94,31 @@ class PythonCore {
         list.append(reinterpret_cast<const uint32_t*>(data), count);
         return nb::steal(list.finish());
     }
-    // Texts as the GPU route sends them, written to `out`; where each begins and all end.
-    nb::ndarray<nb::numpy, int64_t, nb::ndim<1>> pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
-                                                      size_t threads, size_t part_characters) const {
+    // Texts as the GPU route sends them, written to `out`: its bytes, places and ids of separators, and which end rows.
+    nb::tuple pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
+                   std::vector<int32_t> suffix, bool split_special, size_t threads, size_t part_characters) const {
         const nb::tuple alive(texts);
         const std::vector<Characters> rows = characters_of_all(alive, "pack: a text is not a str");
-        const size_t count = rows.size() + 1;
-        auto* offsets = static_cast<int64_t*>(std::malloc(count * sizeof(int64_t)));
-        if (!offsets) throw std::bad_alloc();
-        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        const PackedRows::Around around{std::move(prefix), std::move(suffix)};
+        std::optional<PackedRows> packed;
         {
             const InterpreterUnlocked unlocked;
-            Packing packing(rows, core_->pool(), threads, part_characters);
+            ThreadPool& pool = core_->pool();
+            Packing packing(rows, pool, threads, part_characters, around.before(), around.behind());
             packing.write(out.data(), out.shape(0), core_->method().page_marks());
-            std::copy(packing.offsets().begin(), packing.offsets().end(), offsets);
+            packed.emplace(out.data(), packing, around, pool, std::max<size_t>(threads, 1),
+                           [&](const uint8_t* begin, const uint8_t* end, std::vector<Segment>& segments) {
+                               core_->find_added_tokens(begin, end, split_special, segments);
+                           });
         }
-        return nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {count}, owner);
+        const auto& separators = packed->separators();
+        const auto array_of_each = [](const auto& from, auto&& value) {
+            return written_array(from.size(), [&](int32_t* to) { std::transform(from.begin(), from.end(), to, value); });
+        };
+        using Separator = PackedRows::Separator;
+        return nb::make_tuple(packed->bytes(), array_of_each(separators, [](const Separator& one) { return one.position; }),
+                              array_of_each(separators, [](const Separator& one) { return one.id; }),
+                              array_of_each(packed->row_ends(), [](int32_t number) { return number; }));
     }
     // Ids and offsets, cut to `limit` ids. first_id: an id, or -1; lists begin with it, and with (0, 0).
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
@@ -225,8 +234,8 @@ class PythonCore {
             .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("list_of", &PythonCore::list_of, nb::arg("ids").noconvert())
-            .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("threads") = 1,
-                 nb::arg("part_characters") = Packing::PART_CHARACTERS)
+            .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("prefix"), nb::arg("suffix"),
+                 nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("part_characters") = Packing::PART_CHARACTERS)
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
                  nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, nb::arg("first_id") = -1)

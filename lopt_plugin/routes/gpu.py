@@ -5,32 +5,27 @@ Nothing of it has run on a GPU yet: it was tested in Triton's interpreter, and i
 
 from __future__ import annotations
 
-import functools
 import itertools
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..pipeline import BytePairModel, Pipeline
-from ..pipeline.normalizers import MapCharacters
 from ..self_check import hard_texts
-from ..triton_kernels.limits import MOST_CHUNK_BYTES, SEPARATOR_SHARE
-from . import CannotEncodeError, Ids, RowOffsets
+from ..triton_kernels.limits import MOST_CHUNK_BYTES
+from . import Ids, RowOffsets
 from .device.availability import DeviceUnavailableError, device_name, find_device, interpreted
+from .device.chunks import Chunker, ChunkLoop
 from .device.crossover import Crossover, crossover_of
-from .device.packing import Layout, lay_out
+from .device.packing import Around
 from .device.rows import Part, from_host, in_order
-from .device.stretches import AddedTokenFinder
 from .device.tables import host_tables, unsupported
 from .native import NativeRoute
-
-if TYPE_CHECKING:
-    from .device.batch import Sent
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -50,9 +45,9 @@ class GpuUnavailableError(Exception):
 class GpuRoute:
     """Ids of batches of texts, those of `native`, which does what the kernels cannot do.
 
-    That is: texts that the normalizer may change, that hold an added token with lstrip, rstrip or single_word, or that
-    are longer than `longest_bytes`; and everything once the device fails, which is said once in the log. One batch is
-    computed at a time; threads wait for each other. After a fork, the native route does all the work.
+    That is: texts that the normalizer may change, or that are longer than `longest_bytes`; and everything once the
+    device fails, which is said once in the log. One batch is computed at a time; threads wait for each other. After a
+    fork, the native route does all the work.
 
     Raises ValueError for more bytes than the kernels count; GpuUnavailableError where there is no device, where the
     kernels cannot do the pipeline, and where they give other ids than `native` for the hard texts of the self-check.
@@ -78,17 +73,11 @@ class GpuRoute:
             raise GpuUnavailableError(reason)
         self.native = native
         self.pattern = pipeline.scanner
-        self.chunk_bytes = chunk_bytes
-        self.longest_bytes = longest_bytes
+        self.chunker = Chunker(pipeline, native.core, chunk_bytes, longest_bytes)
         self.failure: str | None = None
         self.texts_on_device = 0
         self.texts_on_host = 0
-        self._prefix = pipeline.post_processor.prefix_ids
-        self._suffix = pipeline.post_processor.suffix_ids
-        self._finder = AddedTokenFinder(pipeline.added_tokens)
-        self._normalizes = bool(pipeline.normalizer)
-        steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
-        self._ascii_stays = not any(isinstance(step, MapCharacters) for step in steps)
+        self._around = Around(pipeline.post_processor.prefix_ids, pipeline.post_processor.suffix_ids)
         self.crossover: Crossover | None = None
         self._crossover_lock = threading.Lock()
         self._words = _words(pipeline)
@@ -171,15 +160,13 @@ class GpuRoute:
         if not self.usable:  # nor is the lock, after a fork
             self.texts_on_host += len(texts)
             return self._on_host(texts, everything, add_special_tokens, split_special_tokens)[1:]
-        parts: list[Part] = []
         host: list[int] = []
-        around = (self._prefix, self._suffix) if add_special_tokens else ((), ())
-
-        def laid_out(numbers: list[int]) -> Layout:
-            return lay_out((self._finder.stretches(texts[n], split_special_tokens) for n in numbers), *around)
-
+        around = self._around if add_special_tokens else Around()
         with self._lock:
-            self._on_device(self._chunks(texts, host), laid_out, parts, host, on_host)
+            loop = ChunkLoop(self._batch, on_host, lambda: self.usable, self._failed)
+            chunks = self.chunker.chunks(texts, around, host)
+            loop.run(chunks, texts, around, host, split_special_tokens=split_special_tokens)
+        parts = loop.parts
         if host or not texts:
             host.sort()
             parts.append(self._on_host(texts, host, add_special_tokens, split_special_tokens))
@@ -208,95 +195,6 @@ class GpuRoute:
     def usable(self) -> bool:
         """Whether the device still does the work."""
         return self.failure is None and os.getpid() == self._process
-
-    def _chunks(self, texts: Sequence[str], host: list[int]) -> Iterator[list[int]]:
-        """Numbers of the texts for the device, in batches that fit there; those for the host are put into `host`."""
-        chunk: list[int] = []
-        room = self.chunk_bytes
-        separators = len(self._prefix) + len(self._suffix) + 1
-        for number, text in enumerate(texts):
-            most_bytes = len(text) if text.isascii() else 4 * len(text)
-            if most_bytes + separators > self.longest_bytes or not self._takes(text):
-                host.append(number)
-                continue
-            # A separator takes a byte of the text, and as much room as this many in other buffers.
-            most_bytes += SEPARATOR_SHARE * separators
-            if most_bytes > room and chunk:
-                yield chunk
-                chunk, room = [], self.chunk_bytes
-            chunk.append(number)
-            room -= most_bytes
-        if chunk:
-            yield chunk
-
-    def _takes(self, text: str) -> bool:
-        if not self._finder.takes(text):
-            return False
-        if not self._normalizes or (self._ascii_stays and text.isascii()):
-            return True
-        try:
-            return bool(self.native.core.normalize(text) == text)
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
-
-    def _on_device(
-        self,
-        chunks: Iterable[list[int]],
-        laid_out: Callable[[list[int]], Layout],
-        parts: list[Part],
-        host: list[int],
-        on_host: bool,
-    ) -> None:
-        """Puts the results of chunks into `parts`, and the numbers of texts that the device failed at into `host`.
-
-        A chunk is packed and copied while the one before is computed.
-        """
-        batch = self._batch
-        under_way: tuple[list[int], Sent] | None = None
-
-        def finish() -> bool:
-            nonlocal under_way
-            if under_way is None:
-                return True
-            (numbers, sent), under_way = under_way, None
-            return self._or_else(
-                host, numbers, lambda: parts.append(Part(numbers, *batch.finish(sent, on_host=on_host)))
-            )
-
-        with batch.entered():
-            try:
-                for numbers in chunks:
-                    if not self.usable:
-                        host += numbers
-                        continue
-                    try:
-                        sent = batch.send(laid_out(numbers))
-                    except CannotEncodeError:
-                        raise
-                    except Exception as error:
-                        finish()  # before its memory is given back
-                        host += numbers
-                        self._failed(error)
-                        continue
-                    if not finish():
-                        host += numbers  # nothing that was sent is kept behind a failure
-                    elif self._or_else(host, numbers, functools.partial(batch.launch, sent, on_host=on_host)):
-                        under_way = numbers, sent
-                finish()
-            except BaseException:
-                batch.discard()
-                raise
-
-    def _or_else(self, host: list[int], numbers: list[int], work: Callable[[], None]) -> bool:
-        """Does `work`, unless the device has failed; where it fails, the texts are the host's."""
-        if self.usable:
-            try:
-                work()
-                return True
-            except Exception as error:
-                self._failed(error)
-        host += numbers
-        return False
 
     def _failed(self, error: Exception) -> None:
         import torch

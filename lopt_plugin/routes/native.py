@@ -15,6 +15,7 @@ from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, Se
 from ..pipeline.merges import Merges
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
+from .device.packing import Around, Packed
 from .normalizer_steps import form_table, native_steps
 
 if TYPE_CHECKING:
@@ -175,17 +176,19 @@ class NativeRoute:
             return self._with_special_tokens(ids, row_offsets)
         return ids, row_offsets
 
-    def pack(self, texts: list[str], out: npt.NDArray[np.uint8]) -> RowOffsets:
-        """UTF-8 of the texts into `out`, a byte 0xFF behind each; see `Core.pack` in _core.pyi.
+    def pack(
+        self, texts: list[str], out: npt.NDArray[np.uint8], around: Around, split_special_tokens: bool
+    ) -> Packed:
+        """UTF-8 of the texts into `out`, apart from their added tokens; see `Core.pack` in _core.pyi.
 
         Raises CannotEncodeError for a lone surrogate, and where `out` has not the room.
         """
         threads, _ = self._threads_and_chunk(sum(map(len, texts)))
         try:
-            offsets: RowOffsets = self.core.pack(texts, out, threads)
+            prefix, suffix = list(around.prefix), list(around.suffix)
+            return Packed(*self.core.pack(texts, out, prefix, suffix, split_special_tokens, threads))
         except ValueError as error:
             raise CannotEncodeError(str(error)) from error
-        return offsets
 
     def text_list(self, text: str, split_special_tokens: bool) -> list[int]:
         """Ids of the text alone, without those of the post-processor."""

@@ -84,18 +84,15 @@ def phase_behind(digit, digit_before):
 
 
 @triton.jit
-def white_space(
-    newline, plain, newline_before, plain_before, space_behind, ender, ender_behind, absorbed, behind_absorbed, ahead
-):
+def white_space(newline, plain, newline_before, plain_before, absorbed, behind_absorbed, ahead, last):
     r"""Starts of `\s*[\r\n]+|\s+(?!\S)|\s+`.
 
-    plain: white space that is no newline. ender: where the text ends for the pattern. absorbed: newlines that belong
-    to the token before; behind_absorbed: where such a one, or another absorbing character, is right before. ahead: the
-    bit whether plain white space from the word's end on ends at a newline.
+    plain: white space that is no newline. absorbed: newlines that belong to the token before; behind_absorbed: where
+    such a one, or another absorbing character, is right before. ahead: the bit whether plain white space from the
+    word's end on ends at a newline. last: where neither white space comes next nor the text's end, for the pattern.
     """
     space = newline | plain
     behind_space = from_before(space, newline_before | plain_before, 1)
     ends_at_newline = run_up_to(plain & ((newline >> 1) | (ahead << 63)), plain)
     behind_newline = from_before(newline, newline_before, 1) & ~ends_at_newline
-    last = ~from_behind(space | ender, space_behind | ender_behind)
     return (space & ~behind_space & ~absorbed) | (plain & (behind_absorbed | behind_newline | last))

@@ -1,7 +1,8 @@
 """Planes of classes to start bits, 64 bytes a lane, in the tiles that `classify.masks` found to be ASCII.
 
-As in `kernel`, a summary of each tile, a scan over the summaries, and the starts; and in the same form, so that the
-tiles that are not ASCII, which `kernel` does, stand between the others. A word of 64 bytes is summarized in one code:
+A summary of each tile, a scan over the summaries (`carries`), and the starts. Tiles that are not ASCII, which
+`characters` does, have summaries in the same form, and so may stand between the others. A word of 64
+bytes is summarized in one code:
 
     bits 0 and 1   the carried bit behind the word where the one before it is 0, and where it is 1
     bits 2 to 4    the phase behind it (`phase_behind`)
@@ -20,15 +21,14 @@ from ..classify.masks import behind
 from ..limits import MASK_TILE, PATTERNS
 from ..variant import Variant
 from . import machines
-from .bit_words import from_before, kinds_at, lowest_zero, phase_behind
+from .bit_words import from_before, kinds_at, phase_behind
 from .bits_cl100k import cl100k_behind, cl100k_bits
 from .bits_deepseek import deepseek_behind, deepseek_bits
 from .bits_gpt2 import gpt2_bits
 from .bits_o200k import asks_without_state, o200k_behind, o200k_bits
-from .kernel import CARRIES, FUNCTION, NEWLINE_AHEAD, WORD_AHEAD
-from .scans import UNDECIDED, at_last, greater, lesser
+from .carries import CARRIES, FUNCTION, NEWLINE_AHEAD, WORD_AHEAD
+from .scans import answer_behind, at_last, first_beyond, first_of_tile, greater
 
-NONE = tl.constexpr(2)
 GOES_THROUGH = tl.constexpr(4)
 ANY_STATE = tl.constexpr(0o11111111)
 
@@ -85,19 +85,6 @@ def _behind_words(planes, words, word, carry, PATTERN: tl.constexpr):
     return bit.to(tl.int32), state.to(tl.int32)
 
 
-@triton.jit
-def _first_beyond(run, wanted):
-    """Whether the first byte that is not in the run is in `wanted`; NONE where all are in the run."""
-    first = lowest_zero(run)
-    return tl.where(first == 0, NONE, (first & wanted != 0).to(tl.int32))
-
-
-@triton.jit
-def _first_of_tile(answer, lane, LANES: tl.constexpr):
-    first = tl.min(tl.where(answer == NONE, 2 * LANES, 2 * lane + answer), 0)
-    return tl.where(first == 2 * LANES, UNDECIDED, first & 1)
-
-
 @triton.jit(do_not_specialize=["words", "tiles"])
 def bit_summary_kernel(
     planes,
@@ -113,7 +100,7 @@ def bit_summary_kernel(
     ALL_DIGITS: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    """codes[w] = the code of word w, and scratch[:3, t] as `kernel.summary_kernel` has it, in tiles that are ASCII.
+    """codes[w] = the code of word w, and scratch[:3, t] as `carries` reads it, in tiles that are ASCII.
 
     planes: int64 [5, words]. byte_tiles: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
     """
@@ -127,7 +114,7 @@ def bit_summary_kernel(
     zero = letter & 0
     bit_0, state_0 = _behind_words(planes, words, word, zero, PATTERN)
     bit_1, state_1 = _behind_words(planes, words, word, zero + 1, PATTERN)
-    newline_ahead = _first_beyond(plain, newline)
+    newline_ahead = first_beyond(plain, newline)
     code = bit_0 | bit_1 << 1 | newline_ahead << 5
     function = tl.where(lane == lanes - 1, state_0 | state_1 << 3, (bit_0 | bit_1 << 3) * 7)
     function = at_last(tl.associative_scan(function, 0, _compose_3), lanes)
@@ -151,9 +138,9 @@ def bit_summary_kernel(
         function = tl.where(ends_in_digit, in_group, function)
     tl.store(codes + word, code)
     tl.store(scratch + FUNCTION * tiles + tile, function)
-    tl.store(scratch + NEWLINE_AHEAD * tiles + tile, _first_of_tile(newline_ahead, lane, lanes))
+    tl.store(scratch + NEWLINE_AHEAD * tiles + tile, first_of_tile(newline_ahead, lane, lanes))
     if (PATTERN == "o200k") | (PATTERN == "tekken"):
-        word_ahead = _first_of_tile(_first_beyond(capital, letter), lane, lanes)
+        word_ahead = first_of_tile(first_beyond(capital, letter), lane, lanes)
         tl.store(scratch + WORD_AHEAD * tiles + tile, word_ahead)
 
 
@@ -206,9 +193,7 @@ def bits_kernel(
             phase = lane
         code = tl.load(codes + word + 1, mask=lane < lanes - 1, other=0)
         of_tile = tl.load(scratch + (CARRIES + NEWLINE_AHEAD) * tiles + tile)
-        answer = tl.where(lane == lanes - 1, of_tile, code >> 5)
-        first = tl.where(answer == NONE, 2 * lanes, 2 * lane + answer)
-        ahead = (tl.associative_scan(first, 0, lesser, reverse=True) & 1).to(tl.uint64)
+        ahead = answer_behind(code >> 5, of_tile, lane, lanes)
         if (PATTERN == "o200k") | (PATTERN == "tekken"):
             starts = o200k_bits(planes, words, word, carry, phase, ahead, PATTERN == "o200k")
         elif PATTERN == "deepseek_v3":

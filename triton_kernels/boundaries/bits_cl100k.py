@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import triton
 
-from .bit_words import from_before, groups_of_three, kinds_at, plane_at, run_from, white_space
+from .bit_words import from_before, from_behind, groups_of_three, kinds_at, plane_at, run_from, white_space
 from .bits_gpt2 import contractions_of_others
 
 
@@ -34,10 +34,8 @@ def cl100k_bits(planes, words, word, carry, phase, ahead, GROUPS):
     starts |= groups_of_three(digit, digit_1, phase) if GROUPS else digit
     absorbed = _absorbed(newline, newline_1, other, other_1, carry)
     behind_absorbed = (absorbed << 1) | ((newline_1 >> 63) & carry)
-    space_2 = newline_2 | plain_2
-    spaces = white_space(
-        newline, plain, newline_1, plain_1, space_2, separator, separator_2, absorbed, behind_absorbed, ahead
-    )
+    last = ~from_behind(newline | plain | separator, newline_2 | plain_2 | separator_2)
+    spaces = white_space(newline, plain, newline_1, plain_1, absorbed, behind_absorbed, ahead, last)
     return starts | prefix | spaces
 
 

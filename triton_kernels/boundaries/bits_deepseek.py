@@ -31,8 +31,9 @@ def deepseek_bits(planes, words, word, carry, phase, ahead):
     starts |= control & (~from_before(control, control_1, 1) | from_behind(letter, letter_2))
     absorbed = _absorbed(newline, newline_1, punctuation, punctuation_1, carry)
     behind_absorbed = (absorbed << 1) | ((newline_1 >> 63) & carry)
-    ender, ender_2, space_2 = separator | digit, separator_2 | digit_2, newline_2 | plain_2
-    spaces = white_space(newline, plain, newline_1, plain_1, space_2, ender, ender_2, absorbed, behind_absorbed, ahead)
+    goes_on, goes_on_2 = newline | plain | separator | digit, newline_2 | plain_2 | separator_2 | digit_2
+    last = ~from_behind(goes_on, goes_on_2)
+    spaces = white_space(newline, plain, newline_1, plain_1, absorbed, behind_absorbed, ahead, last)
     return starts | spaces
 
 

@@ -18,19 +18,19 @@ from .bit_words import from_before, from_behind, groups_of_three, kinds_at, plan
 
 
 @triton.jit
-def _next_links(links, two, three):
+def next_links(links, two, three):
     """The apostrophes right behind the contractions of `links`."""
     return (((links & two) << 2) | ((links & three) << 3)) & (two | three)
 
 
 @triton.jit
-def _every_second(first, two, three):
+def every_second(first, two, three):
     """Chains from their first links: each second one."""
     found = first
-    front = _next_links(_next_links(first, two, three), two, three)
+    front = next_links(next_links(first, two, three), two, three)
     while tl.max((front != 0).to(tl.int32), 0) > 0:
         found |= front
-        front = _next_links(_next_links(front, two, three), two, three)
+        front = next_links(next_links(front, two, three), two, three)
     return found
 
 
@@ -53,9 +53,9 @@ def _real_contractions(two, three, reached, carried):
     """
     links = two | three
     first = links & ~((two << 2) | (three << 3))
-    real = _every_second(first, two, three)
-    of_carried = _every_second(links & reached, two, three)
-    return real ^ (carried & (of_carried | _next_links(of_carried, two, three)))
+    real = every_second(first, two, three)
+    of_carried = every_second(links & reached, two, three)
+    return real ^ (carried & (of_carried | next_links(of_carried, two, three)))
 
 
 @triton.jit
@@ -108,10 +108,8 @@ def o200k_bits(planes, words, word, carry, phase, ahead, CONTRACTIONS: tl.conste
         digits = groups_of_three(digit, digit_1, phase)
     else:
         digits = digit
-    space_2 = newline_2 | plain_2
-    spaces = white_space(
-        newline, plain, newline_1, plain_1, space_2, separator, separator_2, trailing, behind_trailing, ahead
-    )
+    last = ~from_behind(newline | plain | separator, newline_2 | plain_2 | separator_2)
+    spaces = white_space(newline, plain, newline_1, plain_1, trailing, behind_trailing, ahead, last)
     return (letter & starts) | digits | others | spaces
 
 

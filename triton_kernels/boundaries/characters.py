@@ -1,131 +1,183 @@
-"""What the patterns ask about single characters and their neighbours, for one lane a byte.
+"""Planes of classes to start bits, 64 bytes a lane, for any UTF-8: the tiles that are not ASCII.
 
-Everything that is said of a lane holds on lead bytes; on continuation bytes it may be anything, and is masked out.
+As in `bits`. A word of 64 bytes is summarized in one code:
+
+    bits 0 to 23    what it does to the state of the pattern's machine, as an octal number (`machines`)
+    bits 24, 25     the first character that is no plain white space: 1 a newline, 0 another, 2 there is none
+    bits 26, 27     the first character that is no upper-case letter: 1 one of words, 0 another, 2 there is none
 """
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import triton
 import triton.language as tl
 
-from ..device_kinds import (
-    BLANK,
-    BOTH,
-    DISTANCE_SHIFT,
-    KIND_MASK,
-    LOWER,
-    MARK,
-    NEWLINE,
-    SEPARATOR,
-    SEPARATOR_BYTE,
-    SPACE,
-)
+from ..classify.masks import behind
+from ..limits import MASK_TILE, PATTERNS
+from ..variant import Variant
+from . import machines
+from .bit_words import from_before
+from .carries import CARRIES, FUNCTION, NEWLINE_AHEAD, WORD_AHEAD
+from .character_words import digits_behind, groups_at
+from .characters_cl100k import cl100k_after, cl100k_starts
+from .characters_deepseek import deepseek_after, deepseek_starts
+from .characters_gpt2 import gpt2_starts
+from .characters_o200k import letters_and_marks_at, o200k_after, o200k_starts
+from .scans import answer_behind, at_last, compose, first_beyond, first_of_tile
 
-APOSTROPHE = tl.constexpr(ord("'"))
-# U+017F, which (?i) takes for an s.
-LONG_S_FIRST = tl.constexpr(0xC5)
-LONG_S_SECOND = tl.constexpr(0xBF)
+ANY_STATE = tl.constexpr(0o11111111)
+ALL_STATES = tl.constexpr(0o77777777)
 
 
-@triton.jit
-def byte_at(text, place, count):
-    """The byte at each place; outside of the text a separator."""
-    return tl.load(text + place, mask=(place >= 0) & (place < count), other=SEPARATOR_BYTE).to(tl.int32)
+@functools.cache
+def constants(pattern: str, tile: int) -> dict[str, Any]:
+    """What the kernels know of a pattern when they are compiled; not to be changed.
 
-
-@triton.jit
-def class_at(classes, place, count):
-    """The class byte at each place; outside of the text that of a separator."""
-    return tl.load(classes + place, mask=(place >= 0) & (place < count), other=SEPARATOR).to(tl.int32)
-
-
-@triton.jit
-def kind_at(classes, place, count):
-    return class_at(classes, place, count) & KIND_MASK
-
-
-@triton.jit
-def place_after(place, byte):
-    """Where the next character begins, from the lead byte of this one."""
-    length = tl.where(byte < 0x80, 1, tl.where(byte < 0xE0, 2, tl.where(byte < 0xF0, 3, 4)))
-    return place + tl.where(byte == SEPARATOR_BYTE, 1, length)
-
-
-@triton.jit
-def place_before(place, class_before):
-    """Where the character before begins, from the class of the byte before."""
-    return place - 1 - (class_before >> DISTANCE_SHIFT)
-
-
-@triton.jit
-def is_other(kind):
-    return kind <= MARK
-
-
-@triton.jit
-def is_letter(kind):
-    return (kind >= BOTH) & (kind <= LOWER)
-
-
-@triton.jit
-def is_word(kind):
-    return (kind >= MARK) & (kind <= LOWER)
-
-
-@triton.jit
-def is_space(kind):
-    return (kind >= NEWLINE) & (kind <= BLANK)
-
-
-@triton.jit
-def is_plain_space(kind):
-    return (kind == SPACE) | (kind == BLANK)
-
-
-@triton.jit
-def contraction_length(first, second, IGNORE_CASE: tl.constexpr):
-    """Bytes of the contraction that an apostrophe before these two bytes begins, itself included; 0 for none."""
-    if IGNORE_CASE:
-        long_s = (first == LONG_S_FIRST) & (second == LONG_S_SECOND)
-        # No byte but a letter becomes one of the letters asked for: those are 0x61 to 0x7A, and 0x41 to 0x5A below.
-        one, two = first | 0x20, second | 0x20
-    else:
-        long_s = first < 0
-        one, two = first, second
-    of_two = (one == 0x73) | (one == 0x74) | (one == 0x6D) | (one == 0x64)
-    of_three = ((one == 0x72) | (one == 0x76)) & (two == 0x65) | (one == 0x6C) & (two == 0x6C)
-    return tl.where(of_two, 2, tl.where(of_three | long_s, 3, 0))
-
-
-@triton.jit
-def begins_behind(kind_before):
-    """Whether an other character behind this kind begins a token by itself: no run of others, no blank before it."""
-    return (kind_before > MARK) & (kind_before != BLANK)
-
-
-@triton.jit
-def ends_contraction(text, classes, place, count, IGNORE_CASE: tl.constexpr):
-    """Whether a contraction that begins a token ends before each place."""
-    one_before, two_before = byte_at(text, place - 1, count), byte_at(text, place - 2, count)
-    three_before = byte_at(text, place - 3, count)
-    length_of_two = contraction_length(one_before, byte_at(text, place, count), IGNORE_CASE)
-    length_of_three = contraction_length(two_before, one_before, IGNORE_CASE)
-    of_two = (two_before == APOSTROPHE) & (length_of_two == 2) & begins_behind(kind_at(classes, place - 3, count))
-    of_three = (three_before == APOSTROPHE) & (length_of_three == 3) & begins_behind(kind_at(classes, place - 4, count))
-    return of_two | of_three
-
-
-@triton.jit
-def white_space_starts(kind, before, after, absorbing, newline_ahead, ender_after):
-    r"""Whether each character of white space begins a token of `\s*[\r\n]+|\s+(?!\S)|\s+`.
-
-    absorbing: a newline here belongs to the token before, and so does one right before here.
-    newline_ahead: the run of plain spaces here ends at a newline.
-    ender_after: the text ends behind this character, for the pattern.
+    STATES: of its machine, without those behind digits. GROUPS: whether there are those; the state behind n digits of a
+    group is then STATES - 1 and n, and behind none it is 0.
     """
-    plain = is_plain_space(kind)
-    behind_word = is_space(before) == 0
-    newlines = (kind == NEWLINE) & behind_word & (absorbing == 0)
-    last = (is_space(after) == 0) & (ender_after == 0)
-    behind_newline = (before == NEWLINE) & (newline_ahead == 0)
-    return newlines | plain & (behind_word | absorbing | behind_newline | last)
+    machine: Any = machines.Cl100k
+    if pattern in ("o200k", "tekken"):
+        machine = machines.O200k
+    elif pattern == "deepseek_v3":
+        machine = machines.Deepseek
+    groups = pattern in ("cl100k", "o200k", "deepseek_v3")
+    return {"PATTERN": pattern, "GROUPS": groups, "STATES": machine.ONE_DIGIT, "TILE": tile}
+
+
+@triton.jit
+def _after(planes, words, word, state, PATTERN: tl.constexpr):
+    if (PATTERN == "o200k") | (PATTERN == "tekken"):
+        after = o200k_after(planes, words, word, state, PATTERN == "o200k")
+    elif PATTERN == "deepseek_v3":
+        after = deepseek_after(planes, words, word, state)
+    else:
+        after = cl100k_after(planes, words, word, state)
+    return after
+
+
+@triton.jit
+def _state_of_digits(digits, STATES: tl.constexpr):
+    digits = tl.where(digits >= 3, digits - 3, digits)
+    return tl.where(digits == 0, 0, STATES - 1 + digits)
+
+
+@triton.jit
+def _with_digits(function, number, lead, STATES: tl.constexpr):
+    """The function of each word where it ends in digits: behind another character, or digits only."""
+    digits, only_digits = digits_behind(number, lead)
+    of_digits = _state_of_digits(digits, STATES) * ANY_STATE
+    first = tl.where(only_digits, _state_of_digits(digits + 1, STATES), of_digits & 7)
+    second = tl.where(only_digits, _state_of_digits(digits + 2, STATES), of_digits & 7)
+    kept: tl.constexpr = 0o77777777 & ~(0o77 << (3 * STATES))
+    of_digits = (of_digits & kept) | (first << (3 * STATES)) | (second << (3 * STATES + 3))
+    return tl.where(number >> 63 != 0, of_digits, function)
+
+
+@triton.jit(do_not_specialize=["words", "tiles"])
+def character_summary_kernel(
+    planes,
+    chosen,
+    codes,
+    scratch,
+    words,
+    tiles,
+    PATTERN: tl.constexpr,
+    GROUPS: tl.constexpr,
+    STATES: tl.constexpr,
+    TILE: tl.constexpr,
+):
+    """codes[w] = the code of word w, and scratch[:3, t] as `carries` reads it, in chosen tiles.
+
+    planes: int64 [7, words]. chosen: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
+    """
+    tile = tl.program_id(0)
+    if tl.load(chosen + tile) == 0:
+        return
+    lanes: tl.constexpr = TILE // 64
+    lane = tl.arange(0, lanes)
+    word = tile * lanes + lane
+    _, number, newline, plain, _, _, _, lead = groups_at(planes, words, word)
+    zero = lane & 0
+    # Before the digits' states, of which none is different from 0 but for digits.
+    function = _after(planes, words, word, zero, PATTERN) * ANY_STATE
+    for state in tl.static_range(1, STATES):
+        after = _after(planes, words, word, zero + state, PATTERN)
+        function = (function & ~(7 << (3 * state))) | (after << (3 * state))
+    if GROUPS:
+        function = _with_digits(function, number, lead, STATES)
+    newline_ahead = first_beyond(plain, newline)
+    code = function | newline_ahead << 24
+    tl.store(scratch + NEWLINE_AHEAD * tiles + tile, first_of_tile(newline_ahead, lane, lanes))
+    if (PATTERN == "o200k") | (PATTERN == "tekken"):
+        in_word, upper, _, _ = letters_and_marks_at(planes, words, word)
+        word_ahead = first_beyond(upper, in_word)
+        code |= word_ahead << 26
+        tl.store(scratch + WORD_AHEAD * tiles + tile, first_of_tile(word_ahead, lane, lanes))
+    tl.store(codes + word, code)
+    function = at_last(tl.associative_scan(function, 0, compose), lanes)
+    tl.store(scratch + FUNCTION * tiles + tile, function)
+
+
+@triton.jit(do_not_specialize=["count", "words", "tiles"])
+def character_starts_kernel(
+    planes,
+    chosen,
+    codes,
+    scratch,
+    start_bits,
+    count,
+    words,
+    tiles,
+    PATTERN: tl.constexpr,
+    GROUPS: tl.constexpr,
+    STATES: tl.constexpr,
+    TILE: tl.constexpr,
+):
+    """start_bits[w]: bit p is 1 where byte 64 * w + p begins a pre-token or is a separator, in chosen tiles.
+
+    planes: int64 [7, words]. chosen: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
+    start_bits: int64 [words], written; 0 at bits behind the text.
+    """
+    tile = tl.program_id(0)
+    if tl.load(chosen + tile) == 0:
+        return
+    lanes: tl.constexpr = TILE // 64
+    lane = tl.arange(0, lanes)
+    word = tile * lanes + lane
+    if PATTERN == "gpt2":
+        starts = gpt2_starts(planes, words, word)
+    else:
+        carry = scratch + CARRIES * tiles + tile
+        function = tl.load(codes + word - 1, mask=lane > 0, other=0) & ALL_STATES
+        function = tl.where(lane == 0, tl.load(carry) * ANY_STATE, function)
+        state = tl.associative_scan(function, 0, compose) & 7
+        code = tl.load(codes + word + 1, mask=lane < lanes - 1, other=0)
+        newline_ahead = answer_behind((code >> 24) & 3, tl.load(carry + NEWLINE_AHEAD * tiles), lane, lanes)
+        if (PATTERN == "o200k") | (PATTERN == "tekken"):
+            word_ahead = answer_behind((code >> 26) & 3, tl.load(carry + WORD_AHEAD * tiles), lane, lanes)
+            starts = o200k_starts(planes, words, word, state, newline_ahead, word_ahead, PATTERN == "o200k")
+        elif PATTERN == "deepseek_v3":
+            starts = deepseek_starts(planes, words, word, state, newline_ahead)
+        else:
+            starts = cl100k_starts(planes, words, word, state, newline_ahead, GROUPS)
+    _, _, _, _, _, _, separator, _ = groups_at(planes, words, word)
+    _, _, _, _, _, _, separator_1, _ = groups_at(planes, words, word - 1)
+    starts = (starts | separator | from_before(separator, separator_1, 1)) & ~behind(word, count)
+    tl.store(start_bits + word, starts.to(tl.int64, bitcast=True))
+
+
+def variants() -> list[Variant]:
+    """What `tiles.start_bits` compiles for tiles that are not ASCII."""
+    types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("chosen", "codes", "scratch"), "*i32")
+    types |= dict.fromkeys(("count", "words", "tiles"), "i32")
+    found = []
+    for pattern in PATTERNS:
+        kernels = [character_starts_kernel]
+        if pattern != "gpt2":
+            kernels.insert(0, character_summary_kernel)
+        found += [Variant(kernel, types, constants(pattern, MASK_TILE), warps=1) for kernel in kernels]
+    return found

@@ -12,8 +12,8 @@ from ..character_kinds import (
     BLANK,
     BOTH,
     CJK,
-    DISTANCE_SHIFT,
     KIND_MASK,
+    LEAD,
     LOWER,
     MARK,
     NEWLINE,
@@ -36,7 +36,7 @@ def boundaries(text: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], patt
     classes: uint8 [n], what `classify` makes of it.
     pattern: one of `PATTERNS`.
     """
-    leads = np.flatnonzero(classes >> DISTANCE_SHIFT == 0)
+    leads = np.flatnonzero(classes & LEAD)
     starts = np.zeros(len(text), dtype=np.uint8)
     starts[leads] = PATTERNS[pattern](_Characters(text, classes, leads))
     return starts

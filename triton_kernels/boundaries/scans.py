@@ -13,6 +13,7 @@ from . import machines
 IDENTITY = tl.constexpr(machines.IDENTITY)
 STATES = tl.constexpr(machines.STATES)
 UNDECIDED = tl.constexpr(-1)
+NONE = tl.constexpr(2)
 
 
 @triton.jit
@@ -45,20 +46,22 @@ def image(function, state):
 
 
 @triton.jit
-def _decided(in_run, answer, TILE: tl.constexpr):
-    # The place first, so that the least key is that of the next character beyond the run.
-    return tl.where(in_run, 2 * TILE, 2 * tl.arange(0, TILE) + answer.to(tl.int32))
+def first_beyond(run, wanted):
+    """Whether the first byte of each word that is not in the run is in `wanted`; NONE where all are in the run."""
+    first = ~run & (run + 1)
+    return tl.where(first == 0, NONE, (first & wanted != 0).to(tl.int32))
 
 
 @triton.jit
-def first_beyond(in_run, answer, beyond_tile, TILE: tl.constexpr):
-    """The answer of the first lane, from each one on, that is not in the run; `beyond_tile` where the tile has none."""
-    first = tl.associative_scan(_decided(in_run, answer, TILE), 0, lesser, reverse=True)
-    return tl.where(first == 2 * TILE, beyond_tile, first & 1) != 0
+def first_of_tile(answer, lane, LANES: tl.constexpr):
+    """The first answer of a tile's words that is not NONE; UNDECIDED where all are."""
+    first = tl.min(tl.where(answer == NONE, 2 * LANES, 2 * lane + answer), 0)
+    return tl.where(first == 2 * LANES, UNDECIDED, first & 1)
 
 
 @triton.jit
-def first_of_tile(in_run, answer, TILE: tl.constexpr):
-    """The answer of the first lane that is not in the run; UNDECIDED where the tile has none."""
-    first = tl.min(_decided(in_run, answer, TILE), 0)
-    return tl.where(first == 2 * TILE, UNDECIDED, first & 1)
+def answer_behind(answer, of_tile, lane, LANES: tl.constexpr):
+    """For each word, as a bit: the first answer behind it. answer: that of the next word; of_tile: behind the tile."""
+    answer = tl.where(lane == LANES - 1, of_tile, answer)
+    first = tl.where(answer == NONE, 2 * LANES, 2 * lane + answer)
+    return (tl.associative_scan(first, 0, lesser, reverse=True) & 1).to(tl.uint64)

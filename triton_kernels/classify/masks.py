@@ -54,13 +54,13 @@ def _beyond_ascii(word):
 
 
 @triton.jit
-def _behind_by(mask, next_bits, DISTANCE: tl.constexpr):
+def behind_by(mask, next_bits, DISTANCE: tl.constexpr):
     """Where the byte `DISTANCE` behind is in the mask; `next_bits`: the mask's first ones of the 64 bytes behind."""
     return (mask >> DISTANCE) | (next_bits.to(tl.uint64) << (64 - DISTANCE))
 
 
 @triton.jit
-def _contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE: tl.constexpr):
+def contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE: tl.constexpr):
     """Apostrophes with the letters of a contraction behind them, of one letter and of two.
 
     b0 to b4: the lower five bits of bytes. small: letters, or small letters. next_word: the eight bytes behind.
@@ -81,9 +81,9 @@ def _contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE:
     next_rv, next_l = (first == 0x72) | (first == 0x76), first == 0x6C
     next_e = (first == 0x65).to(tl.int32) | (second == 0x65).to(tl.int32) << 1
     next_ll = next_l.to(tl.int32) | (second == 0x6C).to(tl.int32) << 1
-    of_two = apostrophe & _behind_by(s | t | m | d, one, 1)
-    of_three = _behind_by(r_or_v, next_rv, 1) & _behind_by(e, next_e, 2)
-    of_three |= _behind_by(ell, next_l, 1) & _behind_by(ell, next_ll, 2)
+    of_two = apostrophe & behind_by(s | t | m | d, one, 1)
+    of_three = behind_by(r_or_v, next_rv, 1) & behind_by(e, next_e, 2)
+    of_three |= behind_by(ell, next_l, 1) & behind_by(ell, next_ll, 2)
     return of_two, apostrophe & of_three
 
 
@@ -138,7 +138,7 @@ def masks_kernel(text_words, planes, byte_tiles, count, words, PATTERN: tl.const
     else:
         apostrophe = column_2 & ~b3 & low_is_7
         small = letter & b5 if PATTERN == "gpt2" else letter
-        of_two, of_three = _contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, PATTERN != "gpt2")
+        of_two, of_three = contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, PATTERN != "gpt2")
         if PATTERN == "o200k":
             slash = column_2 & b3 & low_is_7
             of_two, of_three = of_two | slash, of_three | slash

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..character_kinds import DISTANCE_SHIFT, SEPARATOR, SEPARATOR_BYTE
+from ..character_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
 from .table import PAGE_SIZE, KindTable
 
 Bytes = npt.NDArray[np.uint8]
@@ -16,9 +16,7 @@ def classify(text: Bytes, table: KindTable) -> Bytes:
 
     text: valid UTF-8, with bytes 0xFF between characters.
     """
-    is_lead = (text & 0xC0) != 0x80
-    leads = np.flatnonzero(is_lead)
-    character = np.cumsum(is_lead) - 1  # to which each byte belongs
+    leads = np.flatnonzero((text & 0xC0) != 0x80)
     following = np.concatenate([text, np.zeros(3, dtype=np.uint8)]).astype(np.int64)
     first, second, third, fourth = (following[leads + offset] for offset in range(4))
     code_points = np.select(
@@ -33,5 +31,6 @@ def classify(text: Bytes, table: KindTable) -> Bytes:
     )
     kinds = table.cells[table.pages[code_points // PAGE_SIZE].astype(np.int64) * PAGE_SIZE + code_points % PAGE_SIZE]
     kinds[first == SEPARATOR_BYTE] = SEPARATOR
-    distance = np.arange(len(text)) - leads[character]
-    return kinds[character] | (distance << DISTANCE_SHIFT).astype(np.uint8)
+    classes = np.zeros(len(text), dtype=np.uint8)
+    classes[leads] = kinds | LEAD
+    return classes

@@ -1,4 +1,4 @@
-"""Flags of pre-token starts to the positions of the starts: count, sum, write."""
+"""Start bits to the positions of the starts: count, sum, write."""
 
 from __future__ import annotations
 
@@ -6,22 +6,32 @@ import torch
 import triton
 import triton.language as tl
 
-from ..limits import TILE, tiles_of
+from ..limits import MASK_TILE, tiles_of, warps_of
 from ..variant import Variant
 
+WARPS = 4
 CHUNK = 1024
 
 
 @triton.jit
-def _flags(starts, place, count):
-    return (tl.load(starts + place, mask=place < count, other=0) != 0).to(tl.int32)
+def ones_of(bits):
+    """The number of ones in each element, uint32; compilers have an instruction for it, and know it in this form."""
+    pairs = bits - ((bits >> 1) & 0x55555555)
+    quads = (pairs & 0x33333333) + ((pairs >> 2) & 0x33333333)
+    return ((((quads + (quads >> 4)) & 0x0F0F0F0F) * 0x01010101) >> 24).to(tl.int32)
 
 
-@triton.jit(do_not_specialize=["count"])
-def count_kernel(starts, counts, count, TILE: tl.constexpr):
-    """counts[t] = number of starts in tile t."""
+@triton.jit
+def rank_kernel(bits, ranks, counts, TILE: tl.constexpr):
+    """ranks[w]: ones of the tile before word w. counts[t]: ones of tile t. Words are of 32 bits.
+
+    bits, ranks: int32 [tiles * TILE / 32]. counts: int32 [tiles].
+    """
     tile = tl.program_id(0)
-    tl.store(counts + tile, tl.sum(_flags(starts, tile * TILE + tl.arange(0, TILE), count), 0))
+    word = tile * (TILE // 32) + tl.arange(0, TILE // 32)
+    ones = ones_of(tl.load(bits + word).to(tl.uint32, bitcast=True))
+    tl.store(ranks + word, tl.cumsum(ones, 0) - ones)
+    tl.store(counts + tile, tl.sum(ones, 0))
 
 
 @triton.jit(do_not_specialize=["tiles"])
@@ -38,59 +48,65 @@ def base_kernel(counts, bases, word_count, tiles, CHUNK: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["count"])
-def compact_kernel(starts, bases, word_count, word_starts, count, TILE: tl.constexpr):
-    """word_starts[i] = place of start i, in order; word_starts[word_count[0]] = count."""
+def place_kernel(bits, ranks, bases, word_count, word_starts, count, TILE: tl.constexpr):
+    """word_starts[i] = place of one i, in order; word_starts[word_count[0]] = count."""
     tile = tl.program_id(0)
     place = tile * TILE + tl.arange(0, TILE)
-    flags = _flags(starts, place, count)
-    rank = tl.load(bases + tile) + tl.cumsum(flags, 0) - flags
-    tl.store(word_starts + rank, place, mask=flags != 0)
+    word = tl.load(bits + (place >> 5)).to(tl.uint32, bitcast=True)
+    bit = (place & 31).to(tl.uint32)
+    flag = (word >> bit) & 1
+    rank = tl.load(bases + tile) + tl.load(ranks + (place >> 5)) + ones_of(word & (((bit ^ bit) + 1 << bit) - 1))
+    tl.store(word_starts + rank, place, mask=flag != 0)
     if tile == 0:
         tl.store(word_starts + tl.load(word_count), count)
 
 
 def variants() -> list[Variant]:
-    """What `compact` compiles."""
-    sizes = {"count": "i32", "tiles": "i32"}
-    pointers = {"starts": "*u8", "counts": "*i32", "bases": "*i32", "word_count": "*i32", "word_starts": "*i32"}
+    """What `compact_bits` compiles."""
+    names = ("bits", "ranks", "counts", "bases", "word_count", "word_starts")
+    types = {**dict.fromkeys(names, "*i32"), "count": "i32", "tiles": "i32"}
     return [
-        Variant(count_kernel, {**sizes, **pointers}, {"TILE": TILE}),
-        Variant(base_kernel, {**sizes, **pointers}, {"CHUNK": CHUNK}),
-        Variant(compact_kernel, {**sizes, **pointers}, {"TILE": TILE}),
+        Variant(base_kernel, types, {"CHUNK": CHUNK}),
+        Variant(rank_kernel, types, {"TILE": MASK_TILE}, warps=warps_of(MASK_TILE)),
+        Variant(place_kernel, types, {"TILE": MASK_TILE}, warps=WARPS),
     ]
 
 
-def scratch_size(count: int, tile: int = TILE) -> int:
-    """Elements, int32, of the scratch that `compact` needs for `count` bytes."""
-    return 2 * _aligned(tiles_of(count, tile))
+def scratch_size(count: int, tile: int = MASK_TILE) -> int:
+    """Elements, int32, of the scratch that `compact_bits` needs for `count` bits."""
+    return sum(_sizes(count, tile))
 
 
-def _aligned(tiles: int) -> int:
-    # Triton compiles a kernel anew for pointers that are no multiples of 16 bytes, in the middle of a batch.
-    return -(-tiles // 4) * 4
+def _sizes(count: int, tile: int) -> list[int]:
+    tiles = tiles_of(count, tile)
+    # Triton compiles a kernel anew for pointers that are no multiples of 16 bytes.
+    return [-(-size // 4) * 4 for size in (tiles * (tile // 32), tiles, tiles)]
 
 
-def compact(
-    starts: torch.Tensor,
+def compact_bits(
+    bits: torch.Tensor,
+    count: int,
     word_starts: torch.Tensor,
     word_count: torch.Tensor,
     scratch: torch.Tensor,
-    tile: int = TILE,
+    tile: int = MASK_TILE,
 ) -> None:
-    """Write the positions of all starts; all on one device.
+    """Write the positions of all ones; all on one device.
 
-    starts: uint8 [n], n <= MAX_BYTES, written by `boundaries`.
-    word_starts: int32, w + 1 elements or more, so n + 1 always do; [:w] become the positions of the w bytes of `starts`
-        that are not zero, ascending, [w] becomes n, and what lies behind stays as it is.
+    bits: int64 [tiles * tile / 64], `count` bits with zeros behind them, written by `boundaries.tiles.start_bits`.
+    word_starts: int32, w + 1 elements or more, so count + 1 always do; [:w] become the positions of the w ones,
+        ascending, [w] becomes `count`, and what lies behind stays as it is.
     word_count: int32 [1], becomes w.
-    scratch: int32, `scratch_size(n, tile)` elements or more, of any content.
+    scratch: int32, `scratch_size(count, tile)` elements or more, of any content.
+    tile: a power of two from 64 to 65,536.
     """
-    count, tiles = len(starts), tiles_of(len(starts), tile)
+    tiles = tiles_of(count, tile)
     if not tiles:
         word_starts[:1] = 0
         word_count[:1] = 0
         return
-    bases = scratch[_aligned(tiles) :]
-    count_kernel[(tiles,)](starts, scratch, count, TILE=tile)
-    base_kernel[(1,)](scratch, bases, word_count, tiles, CHUNK=CHUNK)
-    compact_kernel[(tiles,)](starts, bases, word_count, word_starts, count, TILE=tile)
+    words = bits.view(torch.int32)
+    ranks, counts, bases = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
+    rank_kernel[(tiles,)](words, ranks, counts, TILE=tile, num_warps=warps_of(tile))
+    base_kernel[(1,)](counts, bases, word_count, tiles, CHUNK=CHUNK)
+    place_kernel[(tiles,)](words, ranks, bases, word_count, word_starts, count, TILE=tile, num_warps=WARPS)

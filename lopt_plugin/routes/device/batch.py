@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from ...triton_kernels import batch as device_batch
 from ...triton_kernels import text_to_words
-from ...triton_kernels.batch import ASIDE, CLAIMED, COUNTERS, ID_COUNT, SIZES, WORD_COUNT, Batch, Scratch, bucket_of
+from ...triton_kernels.batch import ASIDE, CLAIMED, ID_COUNT, WORD_COUNT, Batch, Scratch, bucket_of
 from ...triton_kernels.device_words import PADDING
 from ...triton_kernels.limits import MASK_TILE
 from ...triton_kernels.words_to_ids import Tables, WordsToIds
 from .graphs import Graphs
-from .packing import Layout
+from .lane import Lane
+from .packing import Around, Pack, most_bytes
 from .streams import LANES, Streams, streams_of
 from .tables import HostTables
-
-Pack = Callable[[list[str], npt.NDArray[np.uint8]], npt.NDArray[np.int64]]
 
 # Ids that are fetched with a batch's counters, before it is known how many there are: a share of its bytes, a tenth
 # more than the largest share of the batches before. What is missing is fetched behind them.
 _FIRST_SHARE = 0.4
 _SPARE = 1.1
+
+NOTHING = Around()
 
 
 @dataclass(frozen=True)
@@ -74,34 +74,36 @@ class DeviceBatch:
                 self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
                 on_device = Tables.on(device, tables.entries, tables.pairs)
                 self._words = WordsToIds(on_device, device, cache_slots, tile_factor)
-        self._lanes = [_Lane(self._streams) for _ in range(LANES)]
+        self._lanes = [Lane(self._streams) for _ in range(LANES)]
         self._scratch: Scratch | None = None
 
     def entered(self) -> contextlib.AbstractContextManager[Any]:
         """Makes the device the current one."""
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
-    def encode(self, layout: Layout, *, on_host: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    def encode(
+        self, texts: list[str], around: Around = NOTHING, *, split_special_tokens: bool = False, on_host: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """One batch from beginning to end; see `finish`."""
         with self.entered():
             try:
-                sent = self.send(layout)
+                sent = self.send(texts, around, split_special_tokens=split_special_tokens)
                 self.launch(sent, on_host=on_host)
                 return self.finish(sent, on_host=on_host)
             except BaseException:
                 self.discard()
                 raise
 
-    def send(self, layout: Layout) -> Sent:
+    def send(self, texts: list[str], around: Around = NOTHING, *, split_special_tokens: bool = False) -> Sent:
         """Packs a batch and copies it to the device.
 
         Raises CannotEncodeError for a lone surrogate, before anything is done on the device.
         """
         number = next(lane for lane in range(LANES) if lane not in self._under_way)
         lane = self._lanes[number]
-        staged = lane.room_for(layout.most_bytes())
-        offsets = self._pack(layout.pieces, staged)
-        text_bytes, separators, rows = int(offsets[-1]), len(layout.token_ids), len(layout.row_ends)
+        staged = lane.room_for(most_bytes(texts, around))
+        packed = self._pack(texts, staged, around, split_special_tokens)
+        text_bytes, separators, rows = packed.text_bytes, len(packed.token_ids), len(packed.row_ends)
         words = -(-(text_bytes + PADDING) // 8)
         staged[text_bytes : 8 * words] = 0
         self._observed("pack")
@@ -110,9 +112,9 @@ class DeviceBatch:
         batch = lane.batch(bucket)
         sizes, positions, token_ids, row_ends = lane.numbers(separators, rows)
         sizes.numpy()[:] = text_bytes, separators, rows
-        np.subtract(offsets[1:], 1, out=positions.numpy(), casting="unsafe")
-        token_ids.numpy()[:] = layout.token_ids
-        row_ends.numpy()[:] = layout.row_ends
+        positions.numpy()[:] = packed.positions
+        token_ids.numpy()[:] = packed.token_ids
+        row_ends.numpy()[:] = packed.row_ends
         self._under_way.add(number)
         copies = [
             (batch.text_words[:words], lane.staging[:words]),
@@ -186,7 +188,7 @@ class DeviceBatch:
         self.discard()
         self.graphs.clear()
         self._scratch = None
-        self._lanes = [_Lane(self._streams) for _ in range(LANES)]
+        self._lanes = [Lane(self._streams) for _ in range(LANES)]
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
@@ -231,51 +233,3 @@ class DeviceBatch:
     def _observed(self, stage: str) -> None:
         if self.observe is not None:
             self.observe(stage)
-
-
-class _Lane:
-    """Memory of one batch on its way: pinned, for what comes and goes, and its `Batch` on the device."""
-
-    def __init__(self, streams: Streams) -> None:
-        self._streams = streams
-        self._batch: Batch | None = None
-        self._numbers = streams.pinned(SIZES, torch.int32)
-        self.staging = streams.pinned(0, torch.int64)
-        self.counters = streams.pinned(COUNTERS, torch.int32)
-        self.ids = streams.pinned(0, torch.int32)
-        self.row_offsets = streams.pinned(0, torch.int64)
-
-    @property
-    def capacity(self) -> int:
-        return 0 if self._batch is None else self._batch.bucket
-
-    def batch(self, bucket: int) -> Batch:
-        assert self._batch is not None
-        return self._batch.within(bucket)
-
-    def room_for(self, most_bytes: int) -> npt.NDArray[np.uint8]:
-        """The staging memory, with room for so many bytes and PADDING."""
-        most_words = -(-(most_bytes + PADDING) // 8)
-        if len(self.staging) < most_words:
-            self.staging = self._streams.pinned(0, torch.int64)
-            self.staging = self._streams.pinned(most_words * 5 // 4, torch.int64)
-        staged: npt.NDArray[np.uint8] = self.staging.view(torch.uint8).numpy()
-        return staged
-
-    def numbers(self, separators: int, rows: int) -> list[torch.Tensor]:
-        """Staging memory for sizes, positions, token ids and row ends."""
-        needed = SIZES + 2 * separators + rows
-        if len(self._numbers) < needed:
-            self._numbers = self._streams.pinned(needed * 5 // 4, torch.int32)
-        return list(self._numbers[:needed].split([SIZES, separators, separators, rows]))
-
-    def grow(self, bucket: int, device: torch.device) -> None:
-        """Buffers for that bucket, if they are smaller. Half as many ids as bytes are fetched through pinned memory."""
-        if self.capacity < bucket:
-            self._batch = None
-            self._batch = Batch.empty(bucket, device)
-            self.ids = self._streams.pinned(bucket // 2, torch.int32)
-            self.row_offsets = self._streams.pinned(len(self._batch.row_offsets), torch.int64)
-
-    def bytes(self) -> int:
-        return 0 if self._batch is None else self._batch.bytes()

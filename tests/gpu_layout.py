@@ -1,11 +1,17 @@
-"""Texts between their added tokens, found on the host by the rules of `pipeline.added_tokens`."""
+"""The reference for `Core.pack`: texts between their added tokens, laid out as rows, in Python."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ...pipeline import AddedToken
+import numpy as np
+import numpy.typing as npt
+
+from lopt_plugin.pipeline import AddedToken
+
+_NO_ID = -2  # triton_kernels.lookup.naive.SEPARATOR
 
 # A stretch of text, and the id of the added token behind it; None behind the last one.
 Stretch = tuple[str, "int | None"]
@@ -54,3 +60,35 @@ class _Pass:
                 yield text[begin : match.start()], token.id
                 begin = match.end()
         yield text[begin:], behind
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Pieces of text, each with a separator behind it, for the added or special token there or for nothing.
+
+    pieces: [s]. token_ids: int32 [s], -2 for none. row_ends: int64 [rows], the numbers of those separators behind which
+    a row ends.
+    """
+
+    pieces: list[str]
+    token_ids: npt.NDArray[np.int32]
+    row_ends: npt.NDArray[np.int64]
+
+
+def lay_out(rows: Iterable[Sequence[Stretch]], prefix: Sequence[int], suffix: Sequence[int]) -> Layout:
+    """Rows of stretches, each row with the ids of `prefix` before it and of `suffix` behind it."""
+    pieces: list[str] = []
+    token_ids: list[int] = []
+    row_ends: list[int] = []
+    for stretches in rows:
+        for token in prefix:
+            pieces.append("")
+            token_ids.append(token)
+        for text, behind in stretches:
+            pieces.append(text)
+            token_ids.append(_NO_ID if behind is None else behind)
+        if suffix:
+            token_ids[-1:] = suffix
+            pieces.extend([""] * (len(suffix) - 1))
+        row_ends.append(len(pieces) - 1)
+    return Layout(pieces, np.array(token_ids, np.int32), np.array(row_ends, dtype=np.int64))
