@@ -15,7 +15,7 @@ import native_cores
 import pytest
 import random_models
 from random_models import STAND_INS, stand_ins
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.pipeline import Pipeline, Unsupported, describe, read_pipeline
@@ -125,6 +125,38 @@ def test_hard_texts_of_several_seeds(name: str) -> None:
             texts = corpus.conformance(family, seed)
             assert native_cores.different(core, reference, texts) == []
             assert native_cores.different(core, reference, texts[:60], threads=4, chunk_bytes=701) == []
+
+
+WHITE_SPACE = [" ", "  ", "\r\n", *"\t\x0b\x0c\x1c\x85\xa0\u1680\u2003\u2028\u202f\u3000"]
+
+
+@pytest.mark.parametrize("trims", [False, True])
+@pytest.mark.parametrize("normalizer", ["own", "none", "longer"])
+def test_offsets_beside_white_space(normalizer: str, trims: bool) -> None:
+    """What is left out, at both ends and between pre-tokens, and bytes of characters that several ids share."""
+    reference = corpus.load_tokenizer("tiny_clip")
+    if normalizer == "none":
+        reference = Tokenizer.from_str(json.dumps({**json.loads(reference.to_str()), "normalizer": None}))
+    elif normalizer == "longer":
+        reference.normalizer = normalizers.Sequence(
+            [normalizers.Replace("a", "\u3000b\u3000"), normalizers.Replace(Regex(r"\s+"), "\u2003"), normalizers.NFC()]
+        )
+    reference.post_processor = processors.ByteLevel(trim_offsets=trims)
+    pipeline = read_pipeline(reference)
+    assert isinstance(pipeline, Pipeline), pipeline.reason
+    native = NativeRoute(pipeline, Settings.read({}, threads=1))
+    rng = random.Random(f"{normalizer} {trims}")
+    pieces = [*WHITE_SPACE, *"a1\u00e9\u0130\u4e2d\U0001f44d\u0660", "the", "e\u0301", "'s", "?!", "<|endoftext|>"]
+    for number in range(1200):
+        text = "".join(rng.choices(pieces, k=rng.randint(0, 12)))
+        whole = reference.encode(text, add_special_tokens=False)
+        ids, offsets = whole.ids, whole.offsets
+        assert native.text_with_offsets(text, False, None, False, as_lists=True) == (ids, offsets), text
+        if not trims:
+            limit, keep_end = rng.randint(1, 6), number % 2 == 0
+            part = slice(-limit, None) if keep_end else slice(limit)
+            found = native.text_with_offsets(text, False, limit, keep_end, as_lists=True)
+            assert found == (ids[part], offsets[part]), text
 
 
 @pytest.mark.parametrize("name", [name for name in ("tiny_clip", "clip_vit") if name in native_cores.ALL])

@@ -164,6 +164,29 @@ def test_several_threads(native: NativeRoute) -> None:
     assert not wrong
 
 
+def test_an_id_in_front(native: NativeRoute) -> None:
+    rng = random.Random(10)
+    for _ in range(100):
+        text = text_of(rng, rng.choice((0, 1, 5, 200)))
+        for limit in (None, 3):
+            ids, offsets = native.text_with_offsets(text, False, limit, False, as_lists=True)
+            for first_id in (0, 5):
+                found = native.text_with_offsets(text, False, limit, False, as_lists=True, first_id=first_id)
+                assert found == ([first_id, *ids], [(0, 0), *offsets])
+    with pytest.raises(ValueError, match="first_id"):
+        native.core.encode_with_offsets("a", as_lists=True, first_id=native.core.id_count())
+
+
+def test_places_beyond_those_that_are_kept(native: NativeRoute) -> None:
+    text = " a\u00e9b" * 140_000
+    held = [both(native, text), both(native, text[1:])]
+    assert all(found == right for found, right in held)
+    assert native.info()["offset_object_bytes"] < 64 << 20
+    last = held[0][0][-1]
+    del held
+    assert both(native, text)[0][-1] == last == (len(text) - 1, len(text))
+
+
 @pytest.mark.parametrize("special", [True, False])
 def test_through_the_interface(special: bool) -> None:
     """The short way of one text and of a batch: special tokens, cuts at both ends, and what can be asked after it."""

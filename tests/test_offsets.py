@@ -217,6 +217,27 @@ def test_trimming_at_the_end_of_a_text() -> None:
     assert encoder.explain()["calls"]["hf"] == 0
 
 
+@pytest.mark.parametrize("spares", [False, True])
+def test_trimming_of_many_blanks(spares: bool) -> None:
+    """Names of 2 ** n blanks, and of those with a letter behind."""
+    blanks = ["\u0120" * 2**power for power in range(11)]
+    names = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *blanks[1:], *(name + "a" for name in blanks)]
+    merges = [(name, name) for name in blanks[:-1]] + [(name, "a") for name in blanks]
+    reference = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, merges))
+    reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    reference.post_processor = processors.ByteLevel(add_prefix_space=spares, trim_offsets=True)
+    encoder = Encoder(reference, Settings.read({}, threads=1))
+    rng = random.Random(9)
+    counts = [1, 2, 3, 254, 255, 256, 257, 300, 511, 512, 1023, 1024, 2000]
+    for _ in range(300):
+        text = "".join(" " * rng.choice(counts) + rng.choice("ab\u00e9\n") for _ in range(rng.randint(1, 5)))
+        ids, offsets = encoder.encode_with_offsets(text)
+        whole = reference.encode(text)
+        assert ids.tolist() == whole.ids
+        assert offsets.tolist() == [list(offset) for offset in whole.offsets], text
+    assert encoder.explain()["hf_calls"] == {}
+
+
 def test_long_text_on_several_threads() -> None:
     reference = byte_level(added=ADDED, normalizer=normalizers.NFC())
     encoder = Encoder(reference, Settings.read({}, threads=3, parallel_min_chars=1000))

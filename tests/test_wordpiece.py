@@ -211,6 +211,18 @@ def test_long_text_in_chunks(name: str) -> None:
         assert core.encode_array(text, threads, rng.randint(500, 50_000)).tolist() == ids
 
 
+def test_places_of_lone_characters(name: str) -> None:
+    """Characters that are words by themselves, in rows and between others that are not."""
+    core, reference = word_pieces.core_and_reference(name)
+    rng = random.Random(name)
+    pieces = [*"\u4e2d\u56fd\uff0c\u3002\u201c\u2014\u2160\U00020000\U0001f600 \u3000a\u00e9\ufffd\u200b\uf900"]
+    pieces += ["\u7684\u4eba", "\uac00\uac01", "\u0915\u093e", "the", "Zz9", "e\u0301"]
+    for _ in range(400):
+        text = "".join(rng.choices(pieces, k=rng.randint(0, 25)))
+        whole = reference.encode(text, add_special_tokens=False)
+        assert core.encode_with_offsets(text, as_lists=True) == (whole.ids, whole.offsets), text
+
+
 def test_arrays_and_batches_are_the_lists(name: str) -> None:
     core, _ = word_pieces.core_and_reference(name)
     texts = ["", *SHORT_TEXTS, *corpus.conformance(corpus.conformance_families()[-1], 3), ""]

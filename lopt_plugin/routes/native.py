@@ -228,9 +228,9 @@ class NativeRoute:
     ) -> tuple[Any, Any]:
         """Ids of the text alone and their offsets, of which at most `limit` are kept; the text's end if `keep_end`.
 
-        Arrays int32 [n] and [n, 2], or a list and a list of tuples, which begin with `first_id` and (0, 0) if that is not
-        negative. Only where `gives_offsets`. Raises
-        CannotEncodeError as `encode_limited`, and where the core cannot tell the offsets of this text.
+        Arrays int32 [n] and [n, 2], or a list and a list of tuples, which begin with `first_id` and (0, 0) if that is
+        not negative. Only where `gives_offsets`. Raises CannotEncodeError as `encode_limited`, and where the core
+        cannot tell the offsets of this text.
         """
         threads, chunk_chars = self._threads_and_chunk(len(text))
         try:
