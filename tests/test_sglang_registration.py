@@ -290,18 +290,24 @@ def tokenized(manager: Any, texts: Any) -> Any:
 
 def test_lists_of_prompts_are_one_batch(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     batches: list[int] = []
-    encode_many = type(ours)._lopt_encode_many
+    encode_batch_ids = type(ours.lopt).encode_batch_ids
 
-    def counting(self: Any, texts: Any, *arguments: Any) -> Any:
+    def counting(self: Any, texts: Any) -> Any:
         batches.append(len(texts))
-        return encode_many(self, texts, *arguments)
+        return encode_batch_ids(self, texts)
 
-    monkeypatch.setattr(type(ours), "_lopt_encode_many", counting)
+    monkeypatch.setattr(type(ours.lopt), "encode_batch_ids", counting)
     manager = manager_of(ours)
-    texts = [f"{number} {TEXT}" for number in range(50)]
-    assert tokenized(manager, texts) == theirs(texts)["input_ids"]
+    texts = [*(f"{number} {TEXT}" for number in range(50)), "", TEXT * 100, ""]
+    ids = tokenized(manager, texts)
+    assert [type(row) for row in ids] == [array] * len(texts)
+    assert [row.tolist() for row in ids] == theirs(texts)["input_ids"]
     assert list(tokenized(manager, TEXT)) == theirs(TEXT)["input_ids"]
-    assert batches == [50]
+    assert [list(row) for row in tokenized(manager, [TEXT])] == theirs([TEXT])["input_ids"]
+    assert batches == [len(texts)]
+    # Each is memory of its own.
+    del ids[0][1:]
+    assert ids[1].tolist() == theirs(texts[1])["input_ids"]
 
 
 @pytest.mark.parametrize("text", [TEXT, "", " ", f"{TEXT}\n" * 9000], ids=["short", "empty", "blank", "long"])
@@ -346,8 +352,8 @@ def test_who_else_asks_gets_lists(ours: Any, theirs: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 5000])
-def test_errors_of_one_text_are_theirs(ours: Any, theirs: Any, text: str) -> None:
+@pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 5000, ["a", "\ud800"]], ids=["short", "long", "list"])
+def test_errors_are_theirs(ours: Any, theirs: Any, text: Any) -> None:
     said = []
     for tokenizer in (ours, theirs):
         with pytest.raises(Exception) as raised:  # noqa: PT011

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from .server import EngineServer, free_port
 
-# What SGLang needs to be told where there is no GPU.
+# What SGLang needs to be told where there is no GPU. An idle scheduler must not take a core from those who work.
 ON_CPU = (
     "--device", "cpu", "--attention-backend", "torch_native", "--disable-cuda-graph", "--disable-overlap-schedule",
-    "--mem-fraction-static", "0.5",
+    "--mem-fraction-static", "0.5", "--sleep-on-idle",
 )  # fmt: skip
 ENVIRONMENT_ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_UVICORN_WORKER_HEALTHCHECK_TIMEOUT": "120"}
 

@@ -1,7 +1,7 @@
 """The ids of a request on SGLang's way to its scheduler, which makes `array("q", ids)` of a list, element by element.
 
 SGLang's functions get such an array instead, of which they make a copy of memory: of a list, from whomever it is, in
-one native pass; of a text that SGLang asks the tokenizer for, without a list. Only where SGLang itself asks for the ids
+one native pass; of texts that SGLang asks the tokenizer for, without a list. Only where SGLang itself asks for the ids
 of a request, in its own process: what is sent is the same, and what the tokenizer returns to anybody else is too.
 """
 
@@ -53,12 +53,19 @@ async def tokenize_texts_to_arrays(tokenize: Callable[..., Any], manager: Any, *
         _wants_arrays.reset(asked)
 
 
-def answer_with_array(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
+def answer_with_arrays(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
     """What SGLang reads of `tokenizer(texts)`; None where it has to be asked."""
-    if not _wants_arrays.get() or type(texts) is not list or len(texts) != 1 or type(texts[0]) is not str:
+    if not _wants_arrays.get() or type(texts) is not list or not texts or any(type(text) is not str for text in texts):
         return None
-    ids = tokenizer._lopt_array(texts[0])
-    return None if ids is None else {"input_ids": [_widened(ids)]}
+    batch = tokenizer._lopt_batch(texts)
+    if batch is None:
+        return None
+    import numpy as np
+
+    ids = _ZERO * len(batch.ids)
+    np.frombuffer(ids, np.int64)[:] = batch.ids
+    ends = batch.row_offsets.tolist()
+    return {"input_ids": [ids] if len(texts) == 1 else list(map(ids.__getitem__, map(slice, ends[:-1], ends[1:])))}
 
 
 def array_of(ids: Any) -> Any:
@@ -67,11 +74,3 @@ def array_of(ids: Any) -> Any:
         return ids
     made = _ZERO * len(ids)
     return made if copy_ids(ids, made) else ids
-
-
-def _widened(ids: Any) -> Any:
-    import numpy as np
-
-    made = _ZERO * len(ids)
-    np.frombuffer(made, np.int64)[:] = ids
-    return made

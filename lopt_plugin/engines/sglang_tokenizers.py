@@ -14,7 +14,7 @@ from typing import Any
 from ..observer import Observer
 from . import prometheus
 from .acceleration import Accelerated, ActiveLines, accelerated_or_reason
-from .sglang_ids import answer_with_array
+from .sglang_ids import answer_with_arrays
 
 # Those that ran the tests of the server. The README's table says when.
 TRIED_VERSIONS = ("0.5.23",)
@@ -95,7 +95,7 @@ def _class_under_its_own_name(accelerated: Any) -> type:
         return _under_its_own_name, (plain,)
 
     def call(self: Any, text: Any = None, *args: Any, **kwargs: Any) -> Any:
-        answer = None if args or kwargs else answer_with_array(self, text)
+        answer = None if args or kwargs else answer_with_arrays(self, text)
         return accelerated.__call__(self, text, *args, **kwargs) if answer is None else answer
 
     namespace = {

@@ -39,6 +39,7 @@ def main() -> None:
         context_length=8192,
         disable_cuda_graph=True,
         disable_overlap_schedule=True,
+        sleep_on_idle=True,
     )
     try:
         results = [generated(engine)]

@@ -27,6 +27,14 @@ def test_log_says_what_is_active(server: Any) -> None:
     assert said == lines
 
 
+def test_ids_go_to_the_scheduler_as_arrays(server: Any) -> None:
+    # Where SGLang's own functions are not as they were, our hooks would leave them alone.
+    hooks = [line for line in server.log_lines("TokenizerManager._") if "Applied" in line]
+    for name in ("_tokenize_texts", "_create_tokenized_object"):
+        assert any(f"TokenizerManager.{name} " in line for line in hooks), hooks
+    assert not server.log_lines("in SGLang's own way")
+
+
 @pytest.mark.parametrize("prompt", PROMPTS, ids=range(len(PROMPTS)))
 def test_one_prompt(server: Any, oracle: Any, prompt: str) -> None:
     expected = oracle(prompt)["input_ids"]
