@@ -3,9 +3,9 @@
 Run where vLLM is installed. The engine runs in this process and is not stepped: timed is what `LLM.generate` does until
 its last prompt is in the scheduler (rendering, tokenizing, checks, the detokenizer's start, block hashes). "free" is
 vLLM's own way over ids that Hugging Face has made before, "free, lopt's renderer" ours over lists that lopt has made
-before. "Tokenization": the share of the time that is beyond each of these. "Waits for ids": what vLLM's thread spends on
-asking for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's. The garbage collector has
-run before each, or whose time it takes would be chance.
+before. "Tokenization": the share of the time that is beyond each of these. "Waits for ids": what vLLM's thread spends
+on asking for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's. The garbage collector
+has run before each, or whose time it takes would be chance.
 """
 
 from __future__ import annotations
