@@ -262,6 +262,8 @@ def _wants_offsets(params: Any) -> bool:
 
 
 def _with_texts_ahead(prompts: Sequence[Any]) -> tuple[Sequence[Any], TextsAhead | None]:
+    if len(prompts) < 2:
+        return prompts, None
     places = [place for place, prompt in enumerate(prompts) if _is_text(prompt)]
     if len(places) < 2:
         return prompts, None
