@@ -2,13 +2,16 @@
 
 Run where vLLM is installed. The engine runs in this process and is not stepped: timed is what `LLM.generate` does until
 its last prompt is in the scheduler (rendering, tokenizing, checks, the detokenizer's start, block hashes). "free" is
-vLLM's own way over ids that were tokenized before, "free, lopt's renderer" ours. "Waits for ids": of that time, what
-vLLM's thread spends on asking for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's.
+vLLM's own way over ids that Hugging Face has made before, "free, lopt's renderer" ours over lists that lopt has made
+before. "Tokenization": the share of the time that is beyond each of these. "Waits for ids": what vLLM's thread spends
+on asking for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's. The garbage collector
+has run before each, or whose time it takes would be chance.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import statistics
 import sys
@@ -33,6 +36,9 @@ from tiny_model import build
 from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.benchmarking.prompts import spread
 from lopt_plugin.demo.tiny_model import MAX_MODEL_LEN
+
+FREE = "free"
+FREE_OURS = "free, lopt's renderer"
 
 
 @dataclass
@@ -90,7 +96,8 @@ def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[st
     """Each variant gets each list once, in alternating order; the first two lists warm it up."""
     clock = Clock()
     memory: dict[str, list[int]] = {}
-    ways = variants(llm, model, memory, clock)
+    made: dict[str, list[int]] = {}
+    ways = variants(llm, model, memory, made, clock)
     times: dict[str, list[float]] = {name: [] for name in ways}
     shares: dict[str, list[float]] = {name: [] for name in ways}
     for turn, texts in enumerate(lists):
@@ -98,31 +105,43 @@ def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[st
         memory |= dict(zip(texts, expected, strict=True))
         for name in sorted(ways, reverse=turn % 2 == 1):
             use(llm, ways[name])
-            clock.seconds = 0.0
             # Strings of its own: what a string has cached must not help the next variant.
             own = ["".join((text[:1], text[1:])) for text in texts]
+            if name == FREE_OURS:
+                made |= {text: ways[name].tokenizer.encode(text) for text in texts}
+            gc.collect()
+            clock.seconds = 0.0
             seconds, ids = timed(llm, own, params)
             if ids != expected:
                 raise SystemExit(f"{name}: other ids than Hugging Face's")
+            made.clear()
             if turn >= 2:
                 times[name].append(seconds)
                 shares[name].append(clock.seconds / seconds)
         memory.clear()
-    free = statistics.median(times["free"])
-    for name, seconds in times.items():
-        middle = statistics.median(seconds)
-        share = f", waits for ids {statistics.median(shares[name]):.1%} of it"
-        print(f"  {name:24} {1000 * middle:8.1f} ms   {middle / free:5.2f} times free{share}")
+    middle = {name: statistics.median(seconds) for name, seconds in times.items()}
+    for name, seconds in middle.items():
+        row = f"  {name:22} {1000 * seconds:8.1f} ms (least {1000 * min(times[name]):8.1f})"
+        for other in (FREE, FREE_OURS):
+            row += f"   {seconds / middle[other]:5.2f} times {other}, tokenization {1 - middle[other] / seconds:6.1%}"
+        print(f"{row}   waits for ids {statistics.median(shares[name]):6.1%}")
     if clock.fallbacks:
         raise SystemExit(f"fell back: {clock.fallbacks}")
 
 
-def variants(llm: Any, model: Path, memory: dict[str, list[int]], clock: Clock) -> dict[str, Any]:
-    """Renderers by name."""
+def variants(
+    llm: Any, model: Path, memory: dict[str, list[int]], made: dict[str, list[int]], clock: Clock
+) -> dict[str, Any]:
+    """Renderers by name. memory: ids as Hugging Face makes them, by text; made: as lopt does."""
     from vllm.renderers.hf import HfRenderer
     from vllm.tokenizers import get_tokenizer
 
-    from lopt_plugin.engines.vllm_renderer import LoptRenderer
+    from lopt_plugin.engines.vllm_renderer import AHEAD, LoptRenderer
+
+    class Remembering(LoptRenderer):  # type: ignore[misc]
+        def _tokenize_prompt(self, prompt: Any, params: Any) -> Any:
+            prompt.pop(AHEAD, None)
+            return {"prompt_token_ids": made[prompt["prompt"]], **prompt}
 
     config = llm.llm_engine.vllm_config
     accelerated = get_tokenizer(model, tokenizer_mode="lopt")
@@ -130,12 +149,10 @@ def variants(llm: Any, model: Path, memory: dict[str, list[int]], clock: Clock) 
     hugging_face = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
     free = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
     free.tokenizer.__class__ = remembering(type(free.tokenizer), memory)
-    free_too = LoptRenderer(config, get_tokenizer(model, tokenizer_mode="lopt"))
-    free_too.tokenizer.__class__ = remembering(type(free_too.tokenizer), memory)
     ways = {
         "hf": hugging_face,
-        "free": free,
-        "free, lopt's renderer": free_too,
+        FREE: free,
+        FREE_OURS: Remembering(config, get_tokenizer(model, tokenizer_mode="lopt")),
         "lopt, vLLM's renderer": HfRenderer(config, accelerated),
         "lopt": LoptRenderer(config, accelerated),
     }

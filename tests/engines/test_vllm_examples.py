@@ -94,6 +94,15 @@ def test_client_has_documents_of_its_own(server: Any) -> None:
     assert len([line for line in printed.splitlines() if line.startswith("piece")]) == 2
 
 
+def test_agent_loop(server: Any, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES.parent / "agent_loop"))
+    import agent_loop
+
+    loop = agent_loop.run(server, model, [f"{turn} {PARAGRAPH}" for turn in range(5)], 2)
+    assert (len(loop.tokenize), len(loop.answer), loop.compared) == (5, 5, 3)
+    assert 0 < loop.tokenizer < sum(loop.tokenize) + sum(loop.answer)
+
+
 def test_offline_batch(oracle: Any, tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     (folder / "deeper").mkdir(parents=True)
