@@ -7,6 +7,7 @@ import gc
 import itertools
 import random
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -259,6 +260,60 @@ def test_references_to_ids_are_given_back() -> None:
         if one > 256:  # smaller ones are everybody's
             # Others: keys and values of the dict and the counter, this loop, and the call.
             assert sys.getrefcount(one) - times[one] <= 5, one
+
+
+CHANGES: dict[str, Callable[[list[int]], object]] = {
+    "nothing": lambda ids: None,
+    "more": lambda ids: ids.extend(range(300, 900)),
+    "less": lambda ids: ids.__delitem__(slice(5000, None)),
+    "empty": lambda ids: ids.clear(),
+    "in front": lambda ids: ids.insert(0, 1),
+    "another": lambda ids: ids.__setitem__(len(ids) // 2, 5),
+    "the first": lambda ids: ids.__setitem__(0, 5),
+    "an equal one": lambda ids: ids.__setitem__(3000, int(str(ids[3000]))),
+    "no id": lambda ids: ids.__setitem__(70, None),  # type: ignore[call-overload]
+    "order": lambda ids: ids.reverse(),
+}
+
+
+@pytest.mark.parametrize("first_id", [-1, 7])
+def test_the_memory_of_lists_that_nobody_has(first_id: int) -> None:
+    """Whatever became of the list of the turn before, and whether it is still there."""
+    core, tokenizer = remembering("tiny_qwen2", piece=64)
+    rng = random.Random(first_id)
+    words = ["".join(rng.choices("abcdefgh", k=5)) for _ in range(500)]
+    start = " ".join(rng.choices(words, k=2500))
+    texts = {name: start + name for name in ("one", "two", "three")}
+    held: list[tuple[list[int], list[int]]] = []
+    for turn in range(60):
+        session = rng.choice(list(texts))
+        texts[session] += " ".join(rng.choices(words, k=rng.choice([1, 40, 200]))) + "\n"
+        ids = core.encode(texts[session], first_id=first_id)
+        expected = ([first_id] if first_id >= 0 else []) + ids_of(tokenizer, texts[session])
+        assert ids == expected, turn
+        assert len(ids) > 4096
+        for kept, copied in held:
+            assert kept == copied
+        if turn % 3 == 0:
+            held = [*held[-2:], (ids, ids.copy())]
+        else:
+            CHANGES[rng.choice(list(CHANGES))](ids)
+        del ids
+        gc.collect()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_list_that_was_changed_is_not_taken(change: str) -> None:
+    core, tokenizer = remembering("tiny_qwen2", piece=64)
+    text = " ".join(random.Random(change).choices(["other", "words", "abacus"], k=4000))
+    for _ in range(5):
+        text += "and so on\n" * 40
+        ids = core.encode(text)
+        assert ids == ids_of(tokenizer, text)
+        CHANGES[change](ids)
+        del ids
+    objects = core.prefix_counters()
+    assert objects["bytes"] <= objects["limit_bytes"]
 
 
 def test_special_tokens_as_text_are_apart() -> None:

@@ -20,6 +20,7 @@ ROWS = {
     "symbols": "=-*.'/\u20ac",
     "emoji": "\U0001f600\U0001f602\u2764\ufe0f\u200d",
     "one emoji": "\U0001f600",
+    "joiners": "\U0001f468\u200d\u00ad\u0378\ue000",
     "blanks": " \t\u3000",
     "newlines": "\n\r",
     "white space": " \n\t",

@@ -81,6 +81,9 @@ class Core {
         };
         std::vector<Division> divisions;
         size_t known = 0;  // characters of `recalled`
+        // Of the last piece of the text that is kept: its name, or 0, and how many ids there are up to its end.
+        uint64_t last_piece = 0;
+        size_t last_piece_ids = 0;
         // For offsets: the text, and where each segment came from if not all lie in it as they are.
         Text text{};
         bool ascii = false;
@@ -124,6 +127,7 @@ class Core {
         space.recalled.clear();
         space.divisions.clear();
         space.known = 0;
+        space.last_piece = 0;
         const bool recalls = options.recall && prefixes_ && text.length >= least_characters_ && trusts_seams_.load(std::memory_order_acquire);
         if (!recalls) return encode_all(text, options, space, sink);
         recall(text, options, space);
@@ -260,6 +264,9 @@ class Core {
 
     // Keeps the pieces of the text behind those, as far as there is room.
     void remember(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        space.last_piece_ids = 0;
+        for (const auto& known : space.recalled) space.last_piece_ids += known.count();
+        if (!space.recalled.empty()) space.last_piece = space.recalled.back().run->name(space.recalled.back().pieces);
         if (space.divisions.empty()) return;
         Runs runs;
         std::vector<Piece> pieces;
@@ -281,7 +288,8 @@ class Core {
             if (bytes > prefixes_->limit()) break;
         }
         if (!pieces.empty()) finish_run(space.divisions.back().character);
-        prefixes_->insert(root(options), space.recalled, std::move(runs));
+        for (const auto& run : runs) space.last_piece_ids += run->count();
+        space.last_piece = prefixes_->insert(root(options), space.recalled, std::move(runs));
     }
 
     void encode_all(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink) const {

@@ -67,6 +67,24 @@ class IdObjects {
             return true;
         }
 #endif
+        // Takes over the items of a list that nobody else has, which is left empty, if `is_same` finds those behind the first id
+        // to be what is to be appended first, of which there are `count`. False: nothing is taken.
+        template <class Same>
+        bool take_over(PyObject* list, size_t count, Same&& is_same) {
+            auto* object = reinterpret_cast<PyListObject*>(list);
+            const size_t begin = first_ != NO_ID, size = begin + count;
+            if (size_ || items_ || static_cast<size_t>(Py_SIZE(list)) < size) return false;
+            if (begin && object->ob_item[0] != objects_[first_]) return false;
+            if (!is_same(const_cast<const void* const*>(reinterpret_cast<void**>(object->ob_item + begin)))) return false;
+            items_ = std::exchange(object->ob_item, nullptr);
+            capacity_ = static_cast<size_t>(std::exchange(object->allocated, 0));
+            const auto rest = static_cast<size_t>(Py_SIZE(list));
+            Py_SET_SIZE(object, 0);
+            size_ = size;
+            first_ = NO_ID;
+            for (size_t i = size; i < rest; i++) Py_DECREF(items_[i]);
+            return true;
+        }
         // The first call reserves what it brings: mostly it is the only one.
         void reserve(size_t count) {
             if (capacity_ - size_ >= count) return;
@@ -123,6 +141,12 @@ class IdObjects {
         }
     }
 #endif
+    // Whether these are the objects of the ids.
+    bool are(const void* const* objects, const uint32_t* ids, size_t count) const {
+        bool same = true;
+        for (size_t i = 0; i < count; i++) same &= objects[i] == objects_[ids[i]];
+        return same;
+    }
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     const AddressCode& code() const { return code_; }

@@ -93,9 +93,9 @@ class PrefixStore {
         for (const auto& one : known) shelf.bytes_saved += one.run->utf8_bytes(one.pieces);
         shelf.renew(known);
     }
-    // Takes in runs that follow one another, the first one behind `known`, or behind `root` where that is empty.
-    void insert(uint64_t root, const std::vector<Recalled>& known, Runs fresh) {
-        if (fresh.empty()) return;
+    // Takes in runs that follow one another, the first one behind `known`, or behind `root` where that is empty. There is at
+    // least one; returns the name of the last piece.
+    uint64_t insert(uint64_t root, const std::vector<Recalled>& known, Runs fresh) {
         Shelf& shelf = own_shelf();
         uint64_t before = known.empty() ? root : known.back().run->name(known.back().pieces);
         for (const auto& run : fresh) {
@@ -109,6 +109,14 @@ class PrefixStore {
         for (size_t i = kept; i < known.size(); i++) shelf.replace(*known[i].run);
         for (auto i = fresh.rbegin(); i != fresh.rend(); i++) shelf.add(*i);
         shelf.renew(known);
+        shelf.evict_above(limit_);
+        return before;
+    }
+    // Bytes that others need for what is kept here.
+    void set_aside(size_t bytes) {
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        shelf.aside = bytes;
         shelf.evict_above(limit_);
     }
     // A run that is not what it was.
@@ -140,7 +148,7 @@ class PrefixStore {
     Counters counters() {
         Shelf& s = own_shelf();
         const std::lock_guard<std::mutex> lock(s.mutex);
-        return {s.lookups, s.hits, s.bytes_saved, s.insertions, s.evictions, s.collisions, s.corrupted, s.pieces, s.bytes, limit_};
+        return {s.lookups, s.hits, s.bytes_saved, s.insertions, s.evictions, s.collisions, s.corrupted, s.pieces, s.bytes + s.aside, limit_};
     }
 
   private:
@@ -183,7 +191,7 @@ class PrefixStore {
         std::mutex mutex;
         std::unordered_multimap<uint64_t, std::shared_ptr<Run>> table;
         Run *newest = nullptr, *oldest = nullptr;
-        size_t pieces = 0, bytes = 0;
+        size_t pieces = 0, bytes = 0, aside = 0;
         uint64_t lookups = 0, hits = 0, bytes_saved = 0, insertions = 0, evictions = 0, corrupted = 0;
         std::atomic<uint64_t> next_name{ROOTS}, collisions{0};
 
@@ -215,7 +223,7 @@ class PrefixStore {
             }
         }
         void evict_above(size_t limit) {
-            while (bytes > limit && oldest) evict(*oldest);
+            while (bytes + aside > limit && oldest) evict(*oldest);
         }
         void evict(Run& run) {
             evictions += run.size();

@@ -10,6 +10,7 @@
 #include "packed_rows.hpp"
 #include "python_arguments.hpp"
 #include "texts_ahead.hpp"
+#include "used_lists.hpp"
 
 namespace lopt {
 
@@ -303,9 +304,39 @@ class PythonCore {
                 if (intact) list.append(ids, count);
             });
         }
-        if (intact) return nb::steal(list.finish());
+        if (intact) return kept_list(*space, list);
         forget_decayed(*space);
         return {};
+    }
+    // The list, of which something is kept where it is likely that it will be asked for with more behind.
+    nb::object kept_list(const typename Core::Workspace& space, IdObjects::List& list) const {
+        nb::object made = nb::steal(list.finish());
+#ifndef Py_GIL_DISABLED
+        if (!space.recalled.empty() && space.last_piece_ids >= ListForm::LEAST && objects_.code().known()) {
+            PrefixStore& prefixes = *core_->prefixes();
+            used_lists_.keep(space.last_piece, made.ptr(), prefixes.limit() / 4);
+            prefixes.set_aside(used_lists_.bytes());
+        }
+#endif
+        return made;
+    }
+    // Takes the items of the list that was made of all that is recalled, if nobody has it any more.
+    bool take_used_list(const typename Core::Workspace& space, IdObjects::List& list) const {
+#ifdef Py_GIL_DISABLED
+        return static_cast<void>(space), static_cast<void>(list), false;
+#else
+        const nb::object used = nb::steal(used_lists_.take(space.recalled.back().run->name(space.recalled.back().pieces)));
+        if (!used) return false;
+        return list.take_over(used.ptr(), recalled_ids(space), [&](const void* const* objects) {
+            for (const auto& known : space.recalled) {
+                const ListForm* const form = list_form(known);
+                if (form && !form->same(objects)) return false;
+                if (!form && !(known.run->ids_intact(known.pieces) && objects_.are(objects, known.run->ids(), known.count()))) return false;
+                objects += known.count();
+            }
+            return true;
+        });
+#endif
     }
     // Those that forms handed in; under the interpreter lock.
     void take_back_references() const {
@@ -322,6 +353,7 @@ class PythonCore {
     // Appends the ids of the text's beginning that was known; `more` are to come. False if they are not what they were.
     bool append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list) const {
         if (space.recalled.empty()) return true;
+        if (take_used_list(space, list)) return true;
         list.reserve(recalled_ids(space) + more);
         for (const auto& known : space.recalled)
             if (!append_form(known, list)) {
@@ -330,24 +362,31 @@ class PythonCore {
             }
         return true;
     }
+#ifndef Py_GIL_DISABLED
+    // Of what is worth one; null: nothing, or what is to be read one by one.
+    ListForm* list_form(const Recalled& known) const {
+        if (!known.whole() || known.count() < ListForm::LEAST || !objects_.code().known()) return nullptr;
+        if (!known.run->has_list_form() && !known.run->ids_intact(known.pieces)) return nullptr;
+        size_t made = 0;
+        ListForm& form = known.run->list_form({objects_.addresses(), &objects_.code(), unused_.get()}, made);
+        if (made) core_->prefixes()->charge(*known.run, made);
+        return &form;
+    }
+#endif
     // Appends what is ready; false if nothing is, or has decayed.
     bool append_form(const Recalled& known, IdObjects::List& list) const {
 #ifdef Py_GIL_DISABLED
         return static_cast<void>(known), static_cast<void>(list), false;
 #else
-        if (!known.whole() || known.count() < ListForm::LEAST || !objects_.code().known()) return false;
-        if (!known.run->has_list_form() && !known.run->ids_intact(known.pieces)) return false;
-        size_t made = 0;
-        ListForm& form = known.run->list_form({objects_.addresses(), &objects_.code(), unused_.get()}, made);
-        if (made) core_->prefixes()->charge(*known.run, made);
-        if (!form.counted_for() && !known.run->ids_intact(known.pieces)) return false;
-        if (!form.counted_for() && !form.tally(known.run->ids()).intact()) return false;
-        if (!list.append_written(known.count(), [&form](const void** out) { return form.write(out); })) return false;
-        if (!form.counted_for()) {
-            objects_.refer(form.tally(known.run->ids()), ListForm::LISTS_AT_ONCE);
-            form.counted_for() = ListForm::LISTS_AT_ONCE;
+        ListForm* const form = list_form(known);
+        if (!form) return false;
+        if (!form->counted_for() && (!known.run->ids_intact(known.pieces) || !form->tally(known.run->ids()).intact())) return false;
+        if (!list.append_written(known.count(), [form](const void** out) { return form->write(out); })) return false;
+        if (!form->counted_for()) {
+            objects_.refer(form->tally(known.run->ids()), ListForm::LISTS_AT_ONCE);
+            form->counted_for() = ListForm::LISTS_AT_ONCE;
         }
-        form.counted_for()--;
+        form->counted_for()--;
         return true;
 #endif
     }
@@ -410,6 +449,7 @@ class PythonCore {
     const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();
     PrefixStore::Counters told_of_{};
     IdObjects objects_;
+    mutable UsedLists used_lists_;
     mutable OffsetObjects offset_objects_;
 };
 

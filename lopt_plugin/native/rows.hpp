@@ -30,7 +30,8 @@ class Rows {
         if (!is_gpt2 && !is_deepseek && !takes_marks_as_letters && scanner != Known::Qwen2::name && scanner != Known::Cl100k::name) return;
         // A mark behind symbols begins a word in patterns that take it as a letter.
         const bool minds_marks = is_deepseek || takes_marks_as_letters;
-        kinds_[1] = {punctuation_or_symbol, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
+        // All others take what is neither letter nor number nor space: joiners and unassigned characters as well.
+        kinds_[1] = {is_deepseek ? punctuation_or_symbol : 0, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
         kinds_[2] = {space, newline};
         kinds_[3] = {newline, 0};
         if (is_gpt2) kinds_[4] = {number, letter | space};
@@ -39,13 +40,13 @@ class Rows {
     unsigned kinds(uint16_t classes) const {
         unsigned found = 0;
         for (size_t i = 0; i < kinds_.size(); i++)
-            if (kinds_[i].wanted && (classes & kinds_[i].wanted) == kinds_[i].wanted && !(classes & kinds_[i].unwanted)) found |= 1u << i;
+            if ((kinds_[i].wanted || kinds_[i].unwanted) && (classes & kinds_[i].wanted) == kinds_[i].wanted && !(classes & kinds_[i].unwanted)) found |= 1u << i;
         return found;
     }
 
   private:
     struct Kind {
-        int wanted = 0, unwanted = 0;  // class bits; none wanted: there are no such rows
+        int wanted = 0, unwanted = 0;  // class bits; neither: there are no such rows
     };
     std::array<Kind, 5> kinds_;
 };
