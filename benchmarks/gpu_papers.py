@@ -34,7 +34,7 @@ def table_of_block_bpe(routes: Routes, given: argparse.Namespace) -> Table:
 
 
 def tiktoken_batches(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
-    """What tiktoken does with a batch, by all processors; None where it is not here, or for other patterns than GPT-2's."""
+    """What tiktoken does with a batch, by all processors; None where it is not here, and for other patterns."""
     try:
         import tiktoken
     except ImportError:
