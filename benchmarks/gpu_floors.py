@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lopt_plugin.routes.device.availability import interpreted
+from lopt_plugin.triton_kernels.limits import MASK_TILE
 
 _COPY_BYTES = 1 << 30
 _ISSUED_A_CYCLE = 4  # warps, by each multiprocessor
@@ -80,6 +81,13 @@ class Amounts:
     merged: int
     ids: int
     is_mixed: bool = False
+
+
+def mostly_not_ascii(texts: Sequence[str]) -> bool:
+    """Whether most tiles of the texts hold another character than those of ASCII."""
+    data = "".join(texts).encode()
+    tiles = [data[begin : begin + MASK_TILE] for begin in range(0, len(data), MASK_TILE)]
+    return sum(not tile.isascii() for tile in tiles) > len(tiles) / 2
 
 
 def least_bytes(stage: str, of: Amounts) -> int:

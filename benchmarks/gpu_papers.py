@@ -13,7 +13,7 @@ from report import Table
 
 def table_of_block_bpe(routes: Routes, given: argparse.Namespace) -> Table:
     """BlockBPE's: GPT-2, excerpts of War and Peace, batches of 64 to 1024 by 128 to 4096 characters."""
-    tiktoken_encode = _tiktoken(routes)
+    tiktoken_encode = tiktoken_batches(routes)
     rows = []
     for batch in given.block_batches:
         for chars in given.block_chars:
@@ -33,7 +33,8 @@ def table_of_block_bpe(routes: Routes, given: argparse.Namespace) -> Table:
     return Table(columns, rows, f"BlockBPE's microbenchmark, {routes.name}, {routes.threads} threads")
 
 
-def _tiktoken(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
+def tiktoken_batches(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
+    """What tiktoken does with a batch, by all processors; None where it is not here, and for other patterns."""
     try:
         import tiktoken
     except ImportError:

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 from lopt_plugin.benchmarking.engine import UnavailableError
 from lopt_plugin.benchmarking.engines import engine_class
 from lopt_plugin.pipeline import Unsupported, read_pipeline
+from lopt_plugin.routes.device.availability import interpreted
 from lopt_plugin.routes.gpu import GpuRoute
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
@@ -84,8 +85,15 @@ class Routes:
 
     @contextmanager
     def resident(self, texts: Sequence[str]) -> Iterator[Callable[[], None]]:
-        """A call that makes ids of texts that are on the device, and leaves them there; it waits for them."""
+        """A call that makes ids of texts that are on the device, and leaves them there; it waits for them.
+
+        Raises WrongIdsError where they are not HF's, which is tried before.
+        """
         batch = self.gpu._batch
+        expected = self.hf.encode_batch(texts, False, False)
+        found = tuple(part.cpu().numpy() for part in batch.encode(list(texts)))
+        if not (np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])):
+            raise WrongIdsError(f"{self.name}: ids of texts on the device are others than HF's")
         with batch.entered():
             sent = batch.send(list(texts))
             try:
@@ -136,3 +144,12 @@ def seconds(work: Callable[[], Any], repeats: int) -> float:
         work()
         times.append(time.perf_counter() - begin)
     return statistics.median(times)
+
+
+def synchronized(result: Any) -> Any:
+    """The same, once the device has done all that the current stream waits for."""
+    if not interpreted():
+        import torch
+
+        torch.cuda.current_stream().synchronize()
+    return result

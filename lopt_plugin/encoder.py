@@ -440,8 +440,10 @@ class Encoder:
             self.observer.encoded(self.hf.name, perf_counter() - start)
         return result
 
-    def explain(self, text: str | None = None) -> dict[str, Any]:
-        """What is active and why; for a text, the route it takes and in how many chunks (None: the core's choice)."""
+    def explain(self, text: str | Sequence[str] | None = None) -> dict[str, Any]:
+        """What is active and why; for a text, or a batch of texts, the route that it would take, and in how many chunks
+        a text (None: the core's choice). Nothing is encoded, and no GPU is started.
+        """
         snapshot = self.snapshot()
         native, hf_chunks = snapshot.native, snapshot.hf_chunks
         explained: dict[str, Any] = {
@@ -466,12 +468,21 @@ class Encoder:
             "hf_chunks": None if hf_chunks is None else hf_chunks.info(),
             "gpu": self._gpu.info(),
         }
-        if text is not None:
-            route = snapshot.route_for(len(text))
+        if isinstance(text, str):
+            route, gpu = snapshot.route_for(len(text)), self._gpu.outlook(snapshot, text)
             explained["text"] = {
                 "characters": len(text),
-                "route": (route or self.hf).name,
-                "chunks": 1 if route is None else route.chunks(len(text)),
+                "route": "gpu" if gpu["gpu"] else (route or self.hf).name,
+                "chunks": 1 if route is None or gpu["gpu"] else route.chunks(len(text)),
+                "gpu": gpu,
+            }
+        elif text is not None:
+            route, gpu = snapshot.route_for(max(map(len, text), default=0)), self._gpu.outlook(snapshot, text)
+            explained["batch"] = {
+                "texts": len(text),
+                "characters": sum(map(len, text)),
+                "route": "gpu" if gpu["gpu"] else (route or self.hf).name,
+                "gpu": gpu,
             }
         return explained
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import weakref
@@ -86,13 +87,7 @@ class GpuUse:
     def _if_worth_it(self, snapshot: Snapshot, size: int, lists: bool) -> GpuRoute | None:
         """Below the crossover, and before it is known below MAKE_FROM_BYTES, nothing is for the GPU."""
         least = self._settings.gpu_min_bytes
-        if least is None:
-            made = self._routes.get(numbered("cuda")) if self._native is snapshot.native else None
-            crossover = made.crossover if isinstance(made, GpuRoute) else None
-            least_now = MAKE_FROM_BYTES if crossover is None else crossover.lists if lists else crossover.arrays
-        else:
-            least_now = least
-        if size < least_now or interpreted():
+        if size < self._least(snapshot, lists)[0] or interpreted():
             return None
         if self._settings.route == "auto" and not device_in_use():
             return None
@@ -102,9 +97,53 @@ class GpuUse:
         crossover = route.measured_crossover()
         return route if size >= (crossover.lists if lists else crossover.arrays) else None
 
+    def _least(self, snapshot: Snapshot, lists: bool) -> tuple[float, str]:
+        """Bytes from which on the GPU comes into question, as is known now, and how that is known."""
+        if self._settings.gpu_min_bytes is not None:
+            return self._settings.gpu_min_bytes, "as the setting gpu_min_bytes says"
+        made = self._routes.get(numbered("cuda")) if self._native is snapshot.native else None
+        crossover = made.crossover if isinstance(made, GpuRoute) else None
+        if crossover is None:
+            return MAKE_FROM_BYTES, "and then from where it is seen to be sooner, which is not known before that"
+        return crossover.lists if lists else crossover.arrays, f"where it is sooner, {crossover.source}"
+
+    def outlook(self, snapshot: Snapshot, texts: str | Sequence[str]) -> dict[str, Any]:
+        """What `explain` shows of a text, or a batch, that is not encoded: whether it would go to the GPU, and why.
+
+        gpu: True or False. from_bytes: as arrays and as lists; None for never, or where no number decides. Starts and
+        measures nothing.
+        """
+        settings, alone = self._settings, isinstance(texts, str)
+        size = len(texts) if isinstance(texts, str) else sum(map(len, texts))
+        from_bytes = None
+        goes = False
+        known = self._routes.get(numbered("cuda")) if self._native is snapshot.native else None
+        if settings.route not in ("auto", "gpu"):
+            reason = f"the setting route={settings.route!r} leaves the GPU out"
+        elif snapshot.native is None:
+            reason = "the kernels do what the native route does, and there is none"
+        elif isinstance(known, str):
+            reason = f"it is not available: {known}"
+        elif known is not None and not known.usable:
+            reason = f"it is not used any more: {known.failure or 'the process has forked'}"
+        elif settings.route == "gpu" and not alone:
+            goes, reason = size > 0, "the setting route='gpu' gives it all batches"
+        elif (settings.route == "auto" and not device_in_use()) or interpreted():
+            reason = "this process does not compute on CUDA"
+        elif alone and size < LEAST_TEXT_CHARS:
+            reason = f"a text of less than {LEAST_TEXT_CHARS:,} characters never is for the GPU"
+        else:
+            (arrays, how), (lists, _) = self._least(snapshot, False), self._least(snapshot, True)
+            from_bytes = {name: None if math.isinf(n) else int(n) for name, n in (("arrays", arrays), ("lists", lists))}
+            goes = size >= min(arrays, lists)
+            reason = f"from so many bytes on, {how}"
+            if goes and isinstance(texts, str) and settings.prefix_cache_mb and _beginning(texts) in self._beginnings:
+                goes, reason = False, "a text began like this one, and the native route keeps beginnings"
+        return {"gpu": goes, "from_bytes": from_bytes, "reason": reason}
+
     def _begins_alike(self, text: str) -> bool:
         """Whether a text began like this one not long ago; notes how this one does."""
-        beginning = hash(text[:_BEGINNING_CHARS])
+        beginning = _beginning(text)
         with self._lock:
             known = beginning in self._beginnings
             self._beginnings[beginning] = None
@@ -163,6 +202,10 @@ class GpuUse:
             return str(error)
         logger.info("lopt_plugin: GPU route on %s", route.device)
         return route
+
+
+def _beginning(text: str) -> int:
+    return hash(text[:_BEGINNING_CHARS])
 
 
 _alive: weakref.WeakSet[GpuUse] = weakref.WeakSet()

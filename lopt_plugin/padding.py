@@ -78,7 +78,7 @@ def _padded_tensor(ids: Any, row_offsets: Any, width: int, pad_id: int, left: bo
 def _padded_by_kernel(ids: Any, row_offsets: Any, width: int, pad_id: int, left: bool) -> PaddedBatch:
     import torch
 
-    from .triton_kernels.emit.kernel import pad
+    from .triton_kernels.emit.padding import pad
 
     with torch.cuda.device(ids.device) if ids.device.type == "cuda" else contextlib.nullcontext():
         return PaddedBatch(*pad(ids, row_offsets, width, pad_id, left=left))

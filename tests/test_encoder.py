@@ -8,6 +8,7 @@ import logging
 import pickle
 import threading
 from typing import Any
+from unittest.mock import ANY
 
 import corpus
 import numpy as np
@@ -241,8 +242,8 @@ def test_threads_and_chunks(backend: Tokenizer, fake: Any) -> None:
     encoder.encode_list("x" * 20)
     encoder.encode_ids("x" * 25)
     assert core.calls == [(1, 0), (3, 10), (3, 10)]
-    assert encoder.explain("x" * 19)["text"] == {"characters": 19, "route": "native", "chunks": 1}
-    assert encoder.explain("x" * 25)["text"] == {"characters": 25, "route": "native", "chunks": 3}
+    assert encoder.explain("x" * 19)["text"] == {"characters": 19, "route": "native", "chunks": 1, "gpu": ANY}
+    assert encoder.explain("x" * 25)["text"] == {"characters": 25, "route": "native", "chunks": 3, "gpu": ANY}
     single = Encoder(backend, settings(threads=1, parallel_min_chars=20))
     core = single.snapshot().native.core
     core.calls.clear()
@@ -367,7 +368,7 @@ def test_unsupported_tokenizers_say_why(caplog: pytest.LogCaptureFixture) -> Non
     explained = encoder.explain("a")
     assert explained["route"] == "hf"
     assert "WordPiece" in explained["reason"]
-    assert explained["text"] == {"characters": 1, "route": "hf", "chunks": 1}
+    assert explained["text"] == {"characters": 1, "route": "hf", "chunks": 1, "gpu": ANY}
     (record,) = caplog.records
     assert record.levelname == "WARNING"
     assert "WordPiece" in record.getMessage()

@@ -19,8 +19,10 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     import gpu
     import gpu_papers
+    import gpu_tables
+    import gpu_targets
 
-    for module in (gpu, gpu_papers):
+    for module in (gpu_papers, gpu_tables, gpu_targets):
         # One run each, not three: the interpreter takes seconds for one.
         monkeypatch.setattr(module, "seconds", lambda work, repeats: (work(), 1.0)[1])
     return gpu
@@ -34,7 +36,8 @@ def test_to_its_end(
     monkeypatch.setattr(sys, "argv", ["gpu.py", *arguments])
     assert gpu.main() == 0  # type: ignore[attr-defined]
     titles = [table["title"] for table in json.loads(file.read_text())["results"]]
-    for wanted in ("ways", "stages", "crossover", "one prompt", "tables on the device", "BlockBPE", "GPUTOK"):
+    wanted_titles = "Targets", "ways", "stages", "crossover", "one prompt", "tables on the device", "BlockBPE", "GPUTOK"
+    for wanted in wanted_titles:
         assert any(wanted in title for title in titles), wanted
     printed = capsys.readouterr().out
     assert all(title in printed for title in titles)

@@ -137,6 +137,29 @@ def test_one_text(tokenizer: PreTrainedTokenizerFast) -> None:
     assert encoder.encode_list(text[:250_000]) == tokenizer(text[:250_000]).input_ids
 
 
+def test_explain_tells_where_a_text_would_go(
+    tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = lopt_plugin.accelerate(tokenizer).lopt
+    text = "another text " * 100_000
+    for explained in (encoder.explain(text)["text"], encoder.explain([text])["batch"]):
+        assert (explained["route"], explained["gpu"]["from_bytes"]["arrays"]) == ("gpu", gpu_use.MAKE_FROM_BYTES)
+        assert "not known" in explained["gpu"]["reason"]
+    assert encoder.explain()["gpu"] is None  # nothing was made for that
+    encoder.encode_ids(text)
+    assert encoder.explain(text)["text"]["route"] == "native"  # the beginning is known now
+    assert encoder.explain("x" * 99_999)["text"]["route"] == "native"
+    batch = encoder.explain(["x" * 50_000, "y" * 50_000])["batch"]
+    assert (batch["texts"], batch["characters"], batch["route"]) == (2, 100_000, "gpu")
+    assert batch["gpu"]["from_bytes"] == {"arrays": 100_000, "lists": 200_000}
+    assert encoder.explain("x" * 100)["text"]["gpu"]["from_bytes"] is None
+    assert lopt_plugin.accelerate(tokenizer, route="native").lopt.explain([text])["batch"]["route"] == "native"
+    monkeypatch.setattr(gpu_use, "device_in_use", lambda: False)
+    explained = encoder.explain(text)["text"]
+    assert (explained["route"], explained["gpu"]["gpu"]) == ("native", False)
+    assert "CUDA" in explained["gpu"]["reason"]
+
+
 def test_what_the_user_says_goes_first(tokenizer: PreTrainedTokenizerFast) -> None:
     encoder = lopt_plugin.accelerate(tokenizer, gpu_min_bytes=70_000, prefix_cache_mb=0).lopt
     for _ in range(2):

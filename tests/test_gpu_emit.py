@@ -14,10 +14,11 @@ from lopt_plugin.routes.device.tables import host_tables
 from lopt_plugin.token_batch import TokenBatch
 from lopt_plugin.triton_kernels.batch import ASIDE, ID_COUNT, LEAST_BUCKET, WORD_COUNT, Batch, Scratch, clear
 from lopt_plugin.triton_kernels.device_words import padded
-from lopt_plugin.triton_kernels.emit import kernel, naive
+from lopt_plugin.triton_kernels.emit import kernel, naive, padding
 from lopt_plugin.triton_kernels.limits import MASK_TILE
 from lopt_plugin.triton_kernels.lookup.naive import MISSED, SEPARATOR
-from lopt_plugin.triton_kernels.word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
+from lopt_plugin.triton_kernels.word_cache.cache import KEY_BYTES, WordCache
+from lopt_plugin.triton_kernels.word_cache.kernel import FIRST_SLOT
 from lopt_plugin.triton_kernels.words_to_ids import Tables, WordsToIds
 
 
@@ -33,7 +34,7 @@ def test_padding(tile: int, left: bool) -> None:
     rows = [np.array(rng.choices(range(100), k=rng.choice([0, 1, 5, 16, 17, 40])), np.int32) for _ in range(9)]
     offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
     for width in (0, 1, 16, 20, 64):
-        found = kernel.pad(to_device(np.concatenate(rows)), to_device(offsets), width, 77, left=left, tile=tile)
+        found = padding.pad(to_device(np.concatenate(rows)), to_device(offsets), width, 77, left=left, tile=tile)
         for got, expected in zip(found, naive.pad(rows, width, 77, left=left), strict=True):
             assert np.array_equal(got.cpu().numpy(), expected)
 
@@ -44,7 +45,7 @@ def test_padding_of_a_batch(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogC
     expected = naive.pad(rows, 8, 77, left=True)
     for of_torch in (False, True):
         if of_torch:
-            monkeypatch.setattr(kernel, "pad", lambda *_, **__: 1 // 0)
+            monkeypatch.setattr(padding, "pad", lambda *_, **__: 1 // 0)
         for got, wanted in zip(batch.padded(77, side="left", multiple=4), expected, strict=True):
             assert got.device.type == DEVICE
             assert np.array_equal(got.cpu().numpy(), wanted)

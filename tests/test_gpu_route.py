@@ -20,6 +20,7 @@ from lopt_plugin.routes import CannotEncodeError, gpu
 from lopt_plugin.routes.gpu import GpuRoute, GpuUnavailableError
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
+from lopt_plugin.triton_kernels.merge import kernel_long
 
 # One tokenizer for each split pattern in a fresh clone; the families of the GPU route beside ../shared.
 SMALL = ["roberta_base", "qwen3", "tiny_cl100k", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3"]
@@ -210,7 +211,10 @@ def test_after_a_fork_the_native_route_does_the_work() -> None:
 def test_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(gpu, "hard_texts", lambda _: ["a b", "isn't it", "<|end|>"])
     tokenizer = corpus.load_tokenizer("tiny_cl100k")
+    merge, merged = kernel_long.merge, []
+    monkeypatch.setattr(kernel_long, "merge", lambda *given, **options: merged.append(merge(*given, **options)))
     assert made(tokenizer, check=True).texts_on_device > 0
+    assert merged  # compiled now, not in the middle of a batch
     monkeypatch.setattr(GpuRoute, "encode_batch", lambda *_: (np.zeros(1, np.int32), np.array([0, 1])))
     with pytest.raises(GpuUnavailableError, match="other ids"):
         made(tokenizer, check=True)

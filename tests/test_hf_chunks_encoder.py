@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 from typing import Any
+from unittest.mock import ANY
 
 import corpus
 import pytest
@@ -62,7 +63,7 @@ def test_long_texts_are_divided_where_the_native_route_cannot_be_had(
     counts = explained["hf_chunks"]["counts"]
     assert counts["texts"] == 4
     assert counts["cuts"] + counts["matches"] + counts["given_up"] + counts["texts"] == counts["chunks"]
-    assert encoder.explain(SHORT)["text"] == {"characters": len(SHORT), "route": "hf", "chunks": 1}
+    assert encoder.explain(SHORT)["text"] == {"characters": len(SHORT), "route": "hf", "chunks": 1, "gpu": ANY}
 
 
 @pytest.mark.parametrize("name", ["tiny_roberta", "tiny_tekken", "wordpiece", "sentencepiece", "clip"])

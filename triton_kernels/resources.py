@@ -22,7 +22,7 @@ from .variant import Variant
 MODULES = (
     *(f"{family}.kernel" for family in ("classify", "compact", "lookup", "word_cache", "merge", "emit")),
     *("classify.masks", "classify.character_masks", "boundaries.bits", "boundaries.characters", "boundaries.carries"),
-    *("merge.kernel_long", "batch"),
+    *("merge.kernel_long", "emit.padding", "batch"),
 )
 ARCHITECTURES = (80, 90)
 

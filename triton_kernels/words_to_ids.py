@@ -15,7 +15,7 @@ from .merge import kernel as merge
 from .merge import kernel_long as merge_long
 from .merge.table import PairTable
 from .word_cache import kernel as word_cache
-from .word_cache.kernel import WordCache
+from .word_cache.cache import KEY_BYTES, WordCache
 
 # Beyond this share of claimed slots words find no free one: the cache is emptied before the next batch.
 _FULL = 0.75
@@ -122,7 +122,7 @@ class WordsToIds:
                 batch.text, word_starts, chosen, pairs, byte_ids, merged, counts,
                 row=row, least=merge.ROWS[number - 1] if number else 0, count=count, tile=factor * merge.TILE,
             )  # fmt: skip
-            if row <= word_cache.KEY_BYTES:
+            if row <= KEY_BYTES:
                 tile = factor * word_cache.KEEP_TILE
                 word_cache.keep(
                     text_words, word_starts, word_ids, merged, counts, chosen, cache, chosen_count=count, tile=tile

@@ -1,9 +1,8 @@
-"""The reference for `kernel.boundaries`, character by character."""
+"""The reference for `tiles.start_bits`, character by character."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +10,6 @@ import numpy.typing as npt
 from ..character_kinds import (
     BLANK,
     BOTH,
-    CJK,
-    KIND_MASK,
     LEAD,
     LOWER,
     MARK,
@@ -20,13 +17,20 @@ from ..character_kinds import (
     NUMBER,
     PUNCTUATION,
     SEPARATOR,
-    SPACE,
     UNASSIGNED,
     UPPER,
 )
 from .machines import RESET, STATES, Cl100k, Deepseek, O200k
-
-Array = npt.NDArray[Any]  # one entry a character; of kinds, states or truth values
+from .naive_characters import (
+    Array,
+    Characters,
+    is_letter,
+    is_other,
+    is_plain_space,
+    is_space,
+    is_word,
+    neighbour,
+)
 
 
 def boundaries(text: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], pattern: str) -> npt.NDArray[np.uint8]:
@@ -38,76 +42,8 @@ def boundaries(text: npt.NDArray[np.uint8], classes: npt.NDArray[np.uint8], patt
     """
     leads = np.flatnonzero(classes & LEAD)
     starts = np.zeros(len(text), dtype=np.uint8)
-    starts[leads] = PATTERNS[pattern](_Characters(text, classes, leads))
+    starts[leads] = PATTERNS[pattern](Characters(text, classes, leads))
     return starts
-
-
-def neighbour(values: Array, offset: int, beyond: int) -> Array:
-    """The value `offset` places on; `beyond` where there is none."""
-    padding = np.full(abs(offset), beyond, dtype=values.dtype)
-    if offset < 0:
-        return np.concatenate([padding, values])[: len(values)]
-    return np.concatenate([values, padding])[offset:]
-
-
-class _Characters:
-    """What patterns ask about characters; every array has one entry a character, separators included."""
-
-    def __init__(self, text: Array, classes: Array, leads: Array) -> None:
-        self.kind = classes[leads] & KIND_MASK
-        self.is_cjk = (classes[leads] & CJK) != 0
-        # ASCII characters themselves, 0 for all others but U+017F, which the contractions take for an s.
-        following = np.append(text, 0)
-        self.is_long_s = (following[leads] == 0xC5) & (following[leads + 1] == 0xBF)
-        self.ascii = np.where(text[leads] < 0x80, text[leads], 0)
-        self.before = self.neighbour(-1)
-        self.after = self.neighbour(1)
-
-    def neighbour(self, offset: int) -> Array:
-        return neighbour(self.kind, offset, SEPARATOR)
-
-    def contraction_lengths(self, ignore_case: bool) -> Array:
-        """Characters of the contraction that each apostrophe begins, 0 where there is none."""
-        letters = self.ascii.copy()
-        if ignore_case:
-            letters[(letters >= ord("A")) & (letters <= ord("Z"))] |= 0x20
-            letters[self.is_long_s] = ord("s")
-        first, second = neighbour(letters, 1, 0), neighbour(letters, 2, 0)
-        of_two = np.isin(first, [ord(c) for c in "stmd"])
-        of_three = np.zeros_like(of_two)
-        for one, other in ("re", "ve", "ll"):
-            of_three |= (first == ord(one)) & (second == ord(other))
-        return np.where(self.ascii == ord("'"), of_two * 2 + of_three * 3, 0).astype(np.uint8)
-
-    def first_beyond(self, run: Array) -> Array:
-        """The kind of the first character from each one on that is not in `run`."""
-        count = len(run)
-        places = np.where(run, count, np.arange(count))
-        first = np.minimum.accumulate(places[::-1])[::-1]
-        return np.append(self.kind, SEPARATOR)[first]
-
-    def separator_starts(self) -> Array:
-        return (self.kind == SEPARATOR) | (self.before == SEPARATOR)
-
-
-def _is_other(kind: Array) -> Array:
-    return kind <= MARK
-
-
-def _is_letter(kind: Array) -> Array:
-    return (kind >= BOTH) & (kind <= LOWER)
-
-
-def _is_word(kind: Array) -> Array:
-    return (kind >= MARK) & (kind <= LOWER)
-
-
-def _is_space(kind: Array) -> Array:
-    return (kind >= NEWLINE) & (kind <= BLANK)
-
-
-def _is_plain_space(kind: Array) -> Array:
-    return (kind == SPACE) | (kind == BLANK)
 
 
 def _states_before(symbols: Array) -> Array:
@@ -121,63 +57,63 @@ def _states_before(symbols: Array) -> Array:
     return states
 
 
-def _white_space_starts(characters: _Characters, behind_absorbed: Array, enders: Array) -> Array:
+def _white_space_starts(characters: Characters, behind_absorbed: Array, enders: Array) -> Array:
     r"""Starts of `\s*[\r\n]+|\s+(?!\S)|\s+` among white space, but for newlines that something before has absorbed.
 
     behind_absorbed: the character before is absorbed. enders: characters at which the text ends for the pattern.
     """
     kind, before = characters.kind, characters.before
-    is_plain = _is_plain_space(kind)
+    is_plain = is_plain_space(kind)
     after_last_newline = is_plain & (before == NEWLINE) & (characters.first_beyond(is_plain) != NEWLINE)
-    last = is_plain & ~_is_space(characters.after) & ~neighbour(enders, 1, 1)
-    return _is_space(kind) & (~_is_space(before) | (is_plain & behind_absorbed)) | after_last_newline | last
+    last = is_plain & ~is_space(characters.after) & ~neighbour(enders, 1, 1)
+    return is_space(kind) & (~is_space(before) | (is_plain & behind_absorbed)) | after_last_newline | last
 
 
-def _gpt2(characters: _Characters) -> Array:
+def _gpt2(characters: Characters) -> Array:
     kind, before = characters.kind, characters.before
 
     def group(kinds: Array) -> Array:
-        return np.select([_is_other(kinds), _is_letter(kinds), _is_space(kinds)], [0, 1, 2], default=kinds.astype(int))
+        return np.select([is_other(kinds), is_letter(kinds), is_space(kinds)], [0, 1, 2], default=kinds.astype(int))
 
-    begins_token = ~_is_other(before) & (before != BLANK)
+    begins_token = ~is_other(before) & (before != BLANK)
     contraction = np.where(begins_token, characters.contraction_lengths(ignore_case=False), 0)
-    space = _is_space(kind)
+    space = is_space(kind)
     words = ~space & (group(kind) != group(before)) & (before != BLANK) & (neighbour(contraction, -1, 0) == 0)
     ends = (neighbour(contraction, -2, 0) == 2) | (neighbour(contraction, -3, 0) == 3)
-    last = ~_is_space(characters.after) & (characters.after != SEPARATOR)
-    return words | ends | space & (~_is_space(before) | last) | characters.separator_starts()
+    last = ~is_space(characters.after) & (characters.after != SEPARATOR)
+    return words | ends | space & (~is_space(before) | last) | characters.separator_starts()
 
 
-def _cl100k(characters: _Characters, max_digits: int) -> Array:
+def _cl100k(characters: Characters, max_digits: int) -> Array:
     kind, before = characters.kind, characters.before
     states = _states_before(
         np.select(
-            [_is_other(kind), kind == NEWLINE, (kind == NUMBER) & (max_digits == 3)],
+            [is_other(kind), kind == NEWLINE, (kind == NUMBER) & (max_digits == 3)],
             [Cl100k.OTHER, Cl100k.NEWLINE, Cl100k.DIGIT],
             default=RESET,
         )
     )
     # An other character that begins a token, alone, is the optional first character of the word behind it.
-    begins_token = ~_is_other(before) & (before != BLANK)
-    prefixed = _is_other(before) & neighbour(begins_token, -1, 1)
+    begins_token = ~is_other(before) & (before != BLANK)
+    prefixed = is_other(before) & neighbour(begins_token, -1, 1)
     contraction = np.where(begins_token, characters.contraction_lengths(ignore_case=True), 0)
     ends = (neighbour(contraction, -2, 0) == 2) | (neighbour(contraction, -3, 0) == 3)
     absorbing = states == Cl100k.AFTER_OTHER
 
-    letters = _is_letter(kind) & (ends | ~(_is_letter(before) | _is_plain_space(before) | prefixed))
+    letters = is_letter(kind) & (ends | ~(is_letter(before) | is_plain_space(before) | prefixed))
     digits = (kind == NUMBER) & (states != Cl100k.ONE_DIGIT) & (states != Cl100k.TWO_DIGITS)
-    others = _is_other(kind) & begins_token
+    others = is_other(kind) & begins_token
     spaces = _white_space_starts(characters, absorbing, kind == SEPARATOR) & ~((kind == NEWLINE) & absorbing)
     return letters | digits | others | spaces | characters.separator_starts()
 
 
-def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Array:
+def _o200k(characters: Characters, contractions: bool, max_digits: int) -> Array:
     kind, before = characters.kind, characters.before
     lengths = characters.contraction_lengths(ignore_case=True) * contractions
     last_of_suffix = (neighbour(lengths, -1, 0) == 2) | (neighbour(lengths, -2, 0) == 3)
     in_suffix = neighbour(lengths, -1, 0) == 3
     is_slash = characters.ascii == ord("/")
-    opening = (before == BLANK) | ~_is_word(characters.after)
+    opening = (before == BLANK) | ~is_word(characters.after)
     not_mark = kind < MARK
     states = _states_before(
         np.select(
@@ -199,10 +135,10 @@ def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Arra
     in_word = (states == O200k.UPPER_PART) | (states == O200k.LOWER_PART)
     in_other, trailing, suffix = states == O200k.IN_OTHER, states == O200k.TRAILING, states == O200k.SUFFIX
     # Upper-case letters part from the letters of both cases before them where the word has no lower-case letter.
-    gives_back = ((before == BOTH) | (before == MARK)) & ~_is_word(characters.first_beyond(kind == UPPER))
+    gives_back = ((before == BOTH) | (before == MARK)) & ~is_word(characters.first_beyond(kind == UPPER))
     case = (kind == UPPER) & ((states == O200k.LOWER_PART) | ((states == O200k.UPPER_PART) & gives_back))
-    prefixed = _is_plain_space(before) | ((before < MARK) & (states == 0))
-    words = (_is_letter(kind) | ((kind == MARK) & ~in_other)) & ((~in_word & ~prefixed) | case)
+    prefixed = is_plain_space(before) | ((before < MARK) & (states == 0))
+    words = (is_letter(kind) | ((kind == MARK) & ~in_other)) & ((~in_word & ~prefixed) | case)
     digits = (kind == NUMBER) & (states != O200k.ONE_DIGIT) & (states != O200k.TWO_DIGITS)
     others = not_mark & ~in_other & (before != BLANK) & ~(trailing & is_slash) & ~(in_word & (lengths > 0))
     spaces = _white_space_starts(characters, trailing, kind == SEPARATOR)
@@ -210,11 +146,11 @@ def _o200k(characters: _Characters, contractions: bool, max_digits: int) -> Arra
     return (words | digits | others | spaces) & ~suffix | characters.separator_starts()
 
 
-def _deepseek(characters: _Characters) -> Array:
+def _deepseek(characters: Characters) -> Array:
     kind, before, after = characters.kind, characters.before, characters.after
     is_cjk, ascii_byte = characters.is_cjk, characters.ascii
     cjk_before = neighbour(is_cjk, -1, 0)
-    is_ascii_letter = (ascii_byte != 0) & _is_letter(kind)
+    is_ascii_letter = (ascii_byte != 0) & is_letter(kind)
     # ASCII punctuation that begins a token, alone, is the first character of the ASCII letters behind it.
     in_run = (before == PUNCTUATION) & ~cjk_before
     is_prefix = (kind == PUNCTUATION) & (ascii_byte != 0) & ~in_run & (before != BLANK)
@@ -236,18 +172,18 @@ def _deepseek(characters: _Characters) -> Array:
     of_another_stretch = (kind != NUMBER) & ((before == NUMBER) | (is_cjk != cjk_before))
 
     digits = (kind == NUMBER) & (states != Deepseek.ONE_DIGIT) & (states != Deepseek.TWO_DIGITS)
-    goes_on = np.where(states == Deepseek.PREFIXED, is_ascii_letter, _is_word(before))
-    joins = _is_plain_space(before) | (before == UNASSIGNED) | (prefixed & is_ascii_letter)
-    words = _is_word(kind) & ~goes_on & ~joins
+    goes_on = np.where(states == Deepseek.PREFIXED, is_ascii_letter, is_word(before))
+    joins = is_plain_space(before) | (before == UNASSIGNED) | (prefixed & is_ascii_letter)
+    words = is_word(kind) & ~goes_on & ~joins
     punctuation = (kind == PUNCTUATION) & (before != PUNCTUATION) & (before != BLANK)
-    is_first_of_word = _is_word(after) & (neighbour(is_cjk, 1, 0) == is_cjk)
+    is_first_of_word = is_word(after) & (neighbour(is_cjk, 1, 0) == is_cjk)
     unassigned = (kind == UNASSIGNED) & ((before != UNASSIGNED) | is_first_of_word)
     enders = (kind == SEPARATOR) | (kind == NUMBER) | is_cjk
     spaces = _white_space_starts(characters, absorbing, enders) & ~((kind == NEWLINE) & absorbing)
     return digits | of_another_stretch | words | punctuation | unassigned | spaces | characters.separator_starts()
 
 
-PATTERNS: dict[str, Callable[[_Characters], Array]] = {
+PATTERNS: dict[str, Callable[[Characters], Array]] = {
     "gpt2": _gpt2,
     "qwen2": lambda characters: _cl100k(characters, max_digits=1),
     "cl100k": lambda characters: _cl100k(characters, max_digits=3),

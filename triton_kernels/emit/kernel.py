@@ -1,4 +1,4 @@
-"""Ids of words to the ids of the batch, packed, with row offsets; and, if wanted, padded rows and their mask.
+"""Ids of words to the ids of the batch, packed, with row offsets.
 
     counts[w] = 1 where word_ids[w] >= 0;  0 for a separator;  the cache's count for a word with a slot;
                 as `merge` left it for the others
@@ -27,7 +27,7 @@ behind those of the tiles before it, and `row_offsets` takes the ends at the sep
 | row_offsets     | int64 | [rows + 1]  |                                                                       |
 | ids             | int32 | [id_count]  | no more than bytes of text                                            |
 
-Limits: texts of fewer than 2**31 bytes; padded tables of fewer than 2**31 tiles.
+Limits: texts of fewer than 2**31 bytes.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ import triton.language as tl
 from ..grids import grid_of
 from ..lookup.naive import MISSED, SEPARATOR
 from ..variant import Variant
-from ..word_cache.kernel import FIRST_SLOT, KEY_BYTES, WordCache
+from ..word_cache.cache import KEY_BYTES, WordCache
+from ..word_cache.kernel import FIRST_SLOT
 
 TILE = 512
-PAD_TILE = 1024
 # A lane writes the ids of a word one after the other, up to so many; `emit_long` those of longer words.
 LOOPED = 256
 # Tiles that `bases` adds up at a time, and separators and places that `find_separators` looks at.
@@ -159,21 +159,6 @@ def _row_offsets_kernel(row_ends, numbers, ends, row_offsets, rows, TILE: tl.con
         tl.store(row_offsets + row, end.to(tl.int64), mask=row <= count)
 
 
-@triton.jit(do_not_specialize=["tiles", "width", "pad_id"])
-def _pad_kernel(ids, row_offsets, padded, mask, tiles, width, pad_id, LEFT: tl.constexpr, TILE: tl.constexpr):
-    # One dimension of programs: the others end at 65,535.
-    row = (tl.program_id(0) // tiles).to(tl.int64)
-    column = (tl.program_id(0) % tiles) * TILE + tl.arange(0, TILE)
-    live = column < width
-    begin = tl.load(row_offsets + row)
-    length = tl.load(row_offsets + row + 1) - begin
-    place = column - (width - length) if LEFT else column + tl.full([TILE], 0, tl.int64)
-    inside = live & (place >= 0) & (place < length)
-    token = tl.load(ids + begin + place, mask=inside, other=0)
-    tl.store(padded + row * width + column, tl.where(inside, token, pad_id), mask=live)
-    tl.store(mask + row * width + column, inside.to(tl.int32), mask=live)
-
-
 def find_separators(
     word_starts: torch.Tensor,
     word_count: torch.Tensor,
@@ -258,29 +243,12 @@ def row_offsets(
     _row_offsets_kernel[grid_of(len(offsets), tile)](row_ends, numbers, ends, offsets, rows, tile)
 
 
-def pad(
-    ids: torch.Tensor, row_offsets: torch.Tensor, width: int, pad_id: int, *, left: bool = False, tile: int = PAD_TILE
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows as a table, int32 [rows, width], and its attention mask, int32 [rows, width]: 1 where an id stands.
-
-    Of a longer row, the first `width` ids are kept, or the last where `left`.
-    """
-    rows = len(row_offsets) - 1
-    padded = torch.empty((rows, width), dtype=torch.int32, device=ids.device)
-    mask = torch.empty_like(padded)
-    if rows and width:
-        tiles = triton.cdiv(width, tile)
-        _pad_kernel[(rows * tiles,)](ids, row_offsets, padded, mask, tiles, width, pad_id, left, tile)
-    return padded, mask
-
-
 def variants() -> list[Variant]:
     """What the functions of this module compile with their usual tiles."""
     words = ("word_ids", "word_starts", "merged", "counts", "ends", "tile_ids", "ids", "words", "id_count")
     cache = ("key_counts", "key_ids")
     separators = ("word_count", "positions", "separators", "numbers", "token_ids", "row_ends", "rows")
-    arrays = dict.fromkeys((*words, *cache, *separators, "padded", "mask"), "*i32")
-    types = {**arrays, "row_offsets": "*i64", "tiles": "i32", "width": "i32", "pad_id": "i32"}
+    types = {**dict.fromkeys((*words, *cache, *separators), "*i32"), "row_offsets": "*i64"}
     return [
         Variant(_find_separators_kernel, types, {"FAN": FAN, "TILE": SEPARATOR_TILE}),
         Variant(_place_separators_kernel, types, {"TILE": SEPARATOR_TILE}),
@@ -288,5 +256,4 @@ def variants() -> list[Variant]:
         Variant(_bases_kernel, types, {"TILE": TILE, "CHUNK": CHUNK}, 8),
         Variant(_emit_kernel, types, {"TILE": TILE}),
         Variant(_row_offsets_kernel, types, {"TILE": TILE}),
-        *(Variant(_pad_kernel, types, {"LEFT": left, "TILE": PAD_TILE}) for left in (False, True)),
     ]

@@ -1,7 +1,7 @@
 """BPE merges of words of any length, by the rule of `kernel`, with all programs at work on all words.
 
-The tokens of all words lie side by side in one array, with the number of their word. A pass has three kernels, with a
-running maximum and a running sum (torch's) between them: pairs and each word's least rank; which pairs qualify; the
+The tokens of all words lie side by side in one array, with the number of their word. A pass has four kernels, with
+running sums (torch's) between them: pairs and each word's least rank; which pairs qualify; the
 tokens that are left, moved together. The host asks after each pass how many are left, and stops when none has merged.
 
     tokens  int32 [m], words  int32 [m]    as above
@@ -138,8 +138,7 @@ def merge_tokens(
         flags = torch.empty(count, dtype=torch.int32, device=device)
         any_of = torch.zeros(word_count, dtype=torch.int32, device=device)
         _qualify_kernel[grid](words, pair_of, least, flags, any_of, count, tile)
-        places = torch.arange(count, dtype=torch.int32, device=device)
-        outside = torch.cummax(torch.where(flags >= 2, -1, places), 0).values
+        outside = _last_outside(flags >= 2)
         merging = torch.empty(count, dtype=torch.int32, device=device)
         _decide_kernel[grid](words, pair_of, least, flags, outside, any_of, merging, count, tile)
         kept = torch.ones(count, dtype=torch.int32, device=device)
@@ -152,6 +151,17 @@ def merge_tokens(
         _move_kernel[grid](tokens, words, pair_of, merging, moved_to, new_tokens, new_words, count, tile)
         tokens, words = new_tokens, new_words
     raise UnfinishedMergesError(f"{len(tokens)} tokens of {word_count} words still merge after {most_passes} passes")
+
+
+def _last_outside(inside: torch.Tensor) -> torch.Tensor:
+    """Of each place, the last one up to there that is not inside, int32; -1 where there is none.
+
+    That is a running maximum, which torch has one block of threads for; running sums it shares out.
+    """
+    outside = torch.where(inside, -1, torch.arange(len(inside), dtype=torch.int32, device=inside.device))
+    number = torch.cumsum(~inside, 0)
+    places = torch.full((len(inside) + 1,), -1, dtype=torch.int32, device=inside.device)
+    return places.scatter_(0, torch.where(inside, 0, number), outside)[number]
 
 
 def merge(

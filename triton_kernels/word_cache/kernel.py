@@ -34,7 +34,6 @@ of one byte is an entry.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 import triton
@@ -43,8 +42,8 @@ import triton.language as tl
 from ..device_words import load_word, mix
 from ..grids import counted, grid_of
 from ..variant import Variant
+from .cache import KEY_BYTES, WordCache
 
-KEY_BYTES = 32
 PROBES = 8
 FIRST_SLOT = -3
 TILE = 256
@@ -56,38 +55,6 @@ KEEP_TILE = 32
 
 _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
 _KEY_BYTES = tl.constexpr(KEY_BYTES)
-
-
-@dataclass(frozen=True)
-class WordCache:
-    """The tensors of a cache; see above. Its contents never change ids, so it may be emptied at any time."""
-
-    states: torch.Tensor
-    keys: torch.Tensor
-    key_counts: torch.Tensor
-    key_ids: torch.Tensor
-
-    @classmethod
-    def empty(cls, slots: int, device: torch.device, *, most_tile: int = TILE) -> WordCache:
-        """slots: a power of two, 168 bytes each. most_tile: the largest tile that `claim` will be called with."""
-        if slots < 1 or slots & (slots - 1):
-            raise ValueError(f"the number of slots must be a power of two, not {slots}")
-        return cls(
-            torch.zeros(slots + most_tile, dtype=torch.int32, device=device),
-            torch.zeros((slots, KEY_BYTES // 8), dtype=torch.int64, device=device),
-            torch.zeros(slots, dtype=torch.int32, device=device),
-            torch.zeros((slots, KEY_BYTES), dtype=torch.int32, device=device),
-        )
-
-    @property
-    def slots(self) -> int:
-        return len(self.keys)
-
-    def bytes(self) -> int:
-        return sum(t.numel() * t.element_size() for t in (self.states, self.keys, self.key_counts, self.key_ids))
-
-    def clear(self) -> None:
-        self.states.zero_()
 
 
 @triton.jit(do_not_specialize=["last_slot"], do_not_specialize_on_alignment=["missed_count", "list_counts"])

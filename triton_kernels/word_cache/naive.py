@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .kernel import KEY_BYTES
+from .cache import KEY_BYTES
 
 
 def violations(
