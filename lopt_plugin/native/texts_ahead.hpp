@@ -1,7 +1,6 @@
 // Texts that worker threads encode while the interpreter goes on; their lists are made when they are asked for.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -48,18 +47,10 @@ class TextsAhead {
         // Numbers are in no cycle. Among thousands of lists the collector would go through all of them again and again.
         PyObject_GC_UnTrack(made.ptr());
 #endif
-        ask_for(i + 1);
         return made;
     }
 
   private:
-    // The next text's ids were written by another processor core: until they are taken, they can come nearer.
-    void ask_for(size_t i) {
-        constexpr size_t MOST = 4096, LINE = 64 / sizeof(uint32_t);
-        if (i >= rows_.size() || !background_.is_done(i)) return;
-        for (size_t at = 0, count = std::min(ids_[i].size(), MOST); at < count; at += LINE) __builtin_prefetch(ids_[i].data() + at);
-    }
-
     const IdObjects& objects_;
     nb::tuple texts_;
     const std::vector<Characters> rows_;
