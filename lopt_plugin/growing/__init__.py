@@ -6,8 +6,9 @@ and Hugging Face encodes the whole text again.
 """
 
 from .counting import count, count_batch, count_until, cut
-from .incremental import IncrementalEncoder, IncrementalState
+from .incremental import IncrementalEncoder
 from .intervals import Intervals
+from .settled import IncrementalState
 
 __all__ = [
     "IncrementalEncoder",
