@@ -102,11 +102,11 @@ def test_planes(pattern: str) -> None:
     tile, size = 256, len(text)
     words = masks_kernel.words_of(size, tile)
     planes, around = _guarded(masks_kernel.PLANES * words, torch.int64)
-    byte_tiles, around_tiles = _guarded(tiles_of(size, tile), torch.int32)
-    masks_kernel.masks(to_device(padded(text)), size, pattern, planes, byte_tiles, tile)
+    other_tiles, around_tiles = _guarded(tiles_of(size, tile), torch.int32)
+    masks_kernel.masks(to_device(padded(text)), size, pattern, planes, other_tiles, tile)
     assert _untouched(around)
     assert _untouched(around_tiles)
-    assert not byte_tiles.any()
+    assert not other_tiles.any()
 
     sets = ascii_masks(text, ignore_case=pattern != "gpt2")
     beyond = (1 << 64 * words) - (1 << size)
@@ -131,11 +131,11 @@ def test_tiles_that_are_not_ascii() -> None:
         text = np.full(size, ord("a"), dtype=np.uint8)
         text[place] = 0xC3
         text[(place + 40) % size] = 0xFF
-        byte_tiles = torch.zeros(size // tile, dtype=torch.int32, device=DEVICE)
+        other_tiles = torch.zeros(size // tile, dtype=torch.int32, device=DEVICE)
         planes = torch.zeros(masks_kernel.PLANES * masks_kernel.words_of(size, tile), dtype=torch.int64, device=DEVICE)
-        masks_kernel.masks(to_device(padded(text)), size, "o200k", planes, byte_tiles, tile)
+        masks_kernel.masks(to_device(padded(text)), size, "o200k", planes, other_tiles, tile)
         expected = [first - 8 <= place < first + tile + 8 for first in range(0, size, tile)]
-        assert byte_tiles.tolist() == expected, place
+        assert other_tiles.tolist() == expected, place
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)

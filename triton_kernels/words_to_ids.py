@@ -16,6 +16,7 @@ from .merge import kernel_long as merge_long
 from .merge.table import PairTable
 from .word_cache import kernel as word_cache
 from .word_cache.cache import KEY_BYTES, WordCache
+from .word_cache.cache import TILE as CLAIM_TILE
 
 # Beyond this share of claimed slots words find no free one: the cache is emptied before the next batch.
 _FULL = 0.75
@@ -52,7 +53,7 @@ class WordsToIds:
     def __init__(self, tables: Tables, device: torch.device, cache_slots: int = 1 << 17, tile_factor: int = 1) -> None:
         self.tables = tables
         self.tile_factor = tile_factor
-        self.cache = WordCache.empty(cache_slots, device, most_tile=tile_factor * word_cache.TILE)
+        self.cache = WordCache.empty(cache_slots, device, most_tile=tile_factor * CLAIM_TILE)
         self.cached_words = 0
 
     def launch(self, batch: Batch, scratch: Scratch, observe: Callable[[str], None] = lambda stage: None) -> None:
@@ -112,7 +113,7 @@ class WordsToIds:
         word_ids, merged, counts, lists = scratch.word_ids, scratch.merged, scratch.counts, scratch.lists
         word_cache.claim(
             text_words, word_starts, scratch.missed, cache, word_ids, lists, batch.counters[LISTS : CLAIMED + 1],
-            missed_count=batch.counter(MISSED), tile=factor * word_cache.TILE,
+            missed_count=batch.counter(MISSED), tile=factor * CLAIM_TILE,
         )  # fmt: skip
         pairs, byte_ids = self.tables.pairs, self.tables.byte_ids
         for number, row in enumerate(merge.ROWS):

@@ -88,7 +88,7 @@ def _behind_words(planes, words, word, carry, PATTERN: tl.constexpr):
 @triton.jit(do_not_specialize=["words", "tiles"])
 def bit_summary_kernel(
     planes,
-    byte_tiles,
+    other_tiles,
     codes,
     scratch,
     words,
@@ -102,10 +102,10 @@ def bit_summary_kernel(
 ):
     """codes[w] = the code of word w, and scratch[:3, t] as `carries` reads it, in tiles that are ASCII.
 
-    planes: int64 [5, words]. byte_tiles: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
+    planes: int64 [5, words]. other_tiles: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
     """
     tile = tl.program_id(0)
-    if tl.load(byte_tiles + tile) != 0:
+    if tl.load(other_tiles + tile) != 0:
         return
     lanes: tl.constexpr = TILE // 64
     lane = tl.arange(0, lanes)
@@ -147,7 +147,7 @@ def bit_summary_kernel(
 @triton.jit(do_not_specialize=["count", "words", "tiles"])
 def bits_kernel(
     planes,
-    byte_tiles,
+    other_tiles,
     codes,
     scratch,
     start_bits,
@@ -163,11 +163,11 @@ def bits_kernel(
 ):
     """start_bits[w]: bit p is 1 where byte 64 * w + p begins a pre-token or is a separator, in tiles that are ASCII.
 
-    planes: int64 [5, words]. byte_tiles: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
+    planes: int64 [5, words]. other_tiles: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
     start_bits: int64 [words], written; 0 at bits behind the text.
     """
     tile = tl.program_id(0)
-    if tl.load(byte_tiles + tile) != 0:
+    if tl.load(other_tiles + tile) != 0:
         return
     lanes: tl.constexpr = TILE // 64
     lane = tl.arange(0, lanes)
@@ -208,7 +208,7 @@ def bits_kernel(
 
 def variants() -> list[Variant]:
     """What `boundaries` compiles for tiles that are ASCII."""
-    types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("byte_tiles", "codes", "scratch"), "*i32")
+    types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("other_tiles", "codes", "scratch"), "*i32")
     types |= dict.fromkeys(("count", "words", "tiles"), "i32")
     found = []
     for pattern in PATTERNS:

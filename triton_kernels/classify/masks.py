@@ -88,11 +88,11 @@ def contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE: 
 
 
 @triton.jit(do_not_specialize=["count", "words"])
-def masks_kernel(text_words, planes, byte_tiles, count, words, PATTERN: tl.constexpr, TILE: tl.constexpr):
-    """planes[k, w]: plane k of the 64 bytes of word w. byte_tiles[t] = 1 where tile t needs the byte kernels, else 0.
+def masks_kernel(text_words, planes, other_tiles, count, words, PATTERN: tl.constexpr, TILE: tl.constexpr):
+    """planes[k, w]: plane k of the 64 bytes of word w. other_tiles[t] = 1 where tile t is no ASCII tile, else 0.
 
-    text_words: int64 [ceil(count / 8) or more], the text. planes: int64 [5, words], written. byte_tiles: int32 [tiles].
-    A tile needs them that has, or that has within eight bytes of it, a byte which is neither ASCII nor a separator; the
+    text_words: int64 [ceil(count / 8) or more], the text. planes: int64 [5, words], written. other_tiles: int32 [tiles].
+    That is one that has, or that has within eight bytes of it, a byte which is neither ASCII nor a separator; the
     planes of such bytes may be anything.
     """
     tile = tl.program_id(0)
@@ -110,8 +110,8 @@ def masks_kernel(text_words, planes, byte_tiles, count, words, PATTERN: tl.const
     beyond_ascii = b7 & ~(b0 & b1 & b2 & b3 & b4 & b5 & b6) & ~behind_text
     before = load_words(text_words, tile * (TILE // 8) - 1, count)
     at_edges = _beyond_ascii(before) | (tl.max(_beyond_ascii(next_word).to(tl.int32), 0) > 0)
-    needs_bytes = (tl.max((beyond_ascii != 0).to(tl.int32), 0) > 0) | at_edges
-    tl.store(byte_tiles + tile, needs_bytes.to(tl.int32))
+    is_other = (tl.max((beyond_ascii != 0).to(tl.int32), 0) > 0) | at_edges
+    tl.store(other_tiles + tile, is_other.to(tl.int32))
 
     separator = b7 | behind_text
     ascii = ~separator
@@ -148,7 +148,7 @@ def masks_kernel(text_words, planes, byte_tiles, count, words, PATTERN: tl.const
 
 def variants() -> list[Variant]:
     """What `masks` compiles."""
-    types = {"text_words": "*i64", "planes": "*i64", "byte_tiles": "*i32", "count": "i32", "words": "i32"}
+    types = {"text_words": "*i64", "planes": "*i64", "other_tiles": "*i32", "count": "i32", "words": "i32"}
     return [Variant(masks_kernel, types, {"PATTERN": pattern, "TILE": MASK_TILE}, warps=1) for pattern in PATTERNS]
 
 
@@ -162,19 +162,19 @@ def masks(
     count: int,
     pattern: str,
     planes: torch.Tensor,
-    byte_tiles: torch.Tensor,
+    other_tiles: torch.Tensor,
     tile: int = MASK_TILE,
 ) -> None:
-    """Write the planes of a text for a split pattern, and which tiles need the byte kernels; all on one device.
+    """Write the planes of a text for a split pattern, and which tiles are not ASCII; all on one device.
 
     text_words: int64 [ceil(count / 8) or more], the text as little-endian words.
     planes: int64 [5, words_of(count, tile)]; the last one is left as it is for DeepSeek.
-    byte_tiles: int32 [tiles].
+    other_tiles: int32 [tiles].
     tile: a power of two from 64 to 65,536.
     """
     tiles = tiles_of(count, tile)
     if tiles:
         words = words_of(count, tile)
         masks_kernel[(tiles,)](
-            text_words, planes, byte_tiles, count, words, PATTERN=pattern, TILE=tile, num_warps=warps_of(tile)
+            text_words, planes, other_tiles, count, words, PATTERN=pattern, TILE=tile, num_warps=warps_of(tile)
         )

@@ -8,6 +8,8 @@ import torch
 
 # Of the longest word that a slot holds.
 KEY_BYTES = 32
+# Words that `claim` takes at a time.
+TILE = 256
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class WordCache:
     key_ids: torch.Tensor
 
     @classmethod
-    def empty(cls, slots: int, device: torch.device, *, most_tile: int) -> WordCache:
+    def empty(cls, slots: int, device: torch.device, *, most_tile: int = TILE) -> WordCache:
         """slots: a power of two, 168 bytes each. most_tile: the largest tile that `claim` will be called with."""
         if slots < 1 or slots & (slots - 1):
             raise ValueError(f"the number of slots must be a power of two, not {slots}")

@@ -42,11 +42,10 @@ import triton.language as tl
 from ..device_words import load_word, mix
 from ..grids import counted, grid_of
 from ..variant import Variant
-from .cache import KEY_BYTES, WordCache
+from .cache import KEY_BYTES, TILE, WordCache
 
 PROBES = 8
 FIRST_SLOT = -3
-TILE = 256
 # One word a lane: with two, sm_80 spills. More lanes than words would swap twice for a word, and before Triton 3.4 only
 # one of them learns what was there.
 WARPS = 8
