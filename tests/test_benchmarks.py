@@ -12,7 +12,7 @@ from typing import Any
 import corpus
 import pytest
 
-from lopt_plugin.benchmarking.engines import ENGINES
+from lopt_plugin.benchmarking.engines import ENGINES, LoptSession, engine_class
 from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
@@ -107,6 +107,8 @@ def test_batches_of_every_engine_have_the_ids_of_its_single_texts(tmp_path: Path
         tokenizer = processes.store_tokenizer(corpus.tokenizer_json("tiny_qwen2"))
         passes = [processes.store_prompts([texts, texts[:1]]), processes.store_prompts(texts)]
         for engine in ENGINES:
+            if issubclass(engine_class(engine), LoptSession):  # takes one text that grows
+                continue
             measured = processes.measure(engine, tokenizer, passes, choose_cpus(1, None))
             if not measured.refused:
                 assert not measured.failed, engine
