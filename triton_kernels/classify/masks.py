@@ -92,8 +92,8 @@ def masks_kernel(text_words, planes, other_tiles, count, words, PATTERN: tl.cons
     """planes[k, w]: plane k of the 64 bytes of word w. other_tiles[t] = 1 where tile t is no ASCII tile, else 0.
 
     text_words: int64 [ceil(count / 8) or more], the text. planes: int64 [5, words], written. other_tiles: int32
-    [tiles]. That is one that has, or that has within eight bytes of it, a byte which is neither ASCII nor a separator; the
-    planes of such bytes may be anything.
+    [tiles]. Such a tile has, or has within eight bytes of it, a byte which is neither ASCII nor a separator; the planes
+    of such bytes may be anything.
     """
     tile = tl.program_id(0)
     lanes: tl.constexpr = TILE // 64
