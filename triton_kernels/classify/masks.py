@@ -91,9 +91,9 @@ def contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, IGNORE_CASE: 
 def masks_kernel(text_words, planes, other_tiles, count, words, PATTERN: tl.constexpr, TILE: tl.constexpr):
     """planes[k, w]: plane k of the 64 bytes of word w. other_tiles[t] = 1 where tile t is no ASCII tile, else 0.
 
-    text_words: int64 [ceil(count / 8) or more], the text. planes: int64 [5, words], written. other_tiles: int32
-    [tiles]. Such a tile has, or has within eight bytes of it, a byte which is neither ASCII nor a separator; the planes
-    of such bytes may be anything.
+    text_words: int64 [ceil(count / 8) or more], the text. planes: int64 [5, words]. other_tiles: int32 [tiles].
+    Such a tile is one that has, or that has within eight bytes of it, a byte which is neither ASCII nor a separator;
+    the planes of such bytes may be anything.
     """
     tile = tl.program_id(0)
     lanes: tl.constexpr = TILE // 64
