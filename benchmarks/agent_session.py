@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from corpora import corpus_files, prompts, whole_text
-from report import Table, show, write_json
+from report import Report, Table, others_win, show, write_json
 from tokenizer_files import tokenizer_files, tokenizer_json
 
 from lopt_plugin.benchmarking.engines import engine_class
@@ -39,6 +39,12 @@ ENGINES = (
     *("lopt_session", "lopt_session_new", "lopt_session_count"),
 )
 Seconds = dict[str, list[list[float]]]
+ABOUT = """
+A session of 200 turns that grows to a million characters, each turn sent as a whole: the time that tokenizing it costs
+in all. lopt_store finds by content what it has seen before, through the unchanged interface; lopt_session is told what
+a turn adds (`Encoder.incremental`) and gives all ids as a new list, _new those that may be new, put into the caller's
+list, _count their number; all others tokenize each turn from its beginning. One thread, a fresh process for each
+engine. The second table is what the store costs where it does not help."""
 
 
 def main() -> int:
@@ -48,6 +54,7 @@ def main() -> int:
     print(f"{machine_line()}\n{given.threads} thread(s), CPU {', '.join(map(str, cpus))}\n", flush=True)
     results = []
     wrong = False
+    report = Report("A session that grows turn by turn", ABOUT)
     with FreshProcesses(given.timeout) as processes:
         for tokenizer in given.tokenizers:
             text, remark = whole_text(given.corpus)
@@ -57,14 +64,19 @@ def main() -> int:
             session = measure(processes, tokenizer, turns, given.engines, given.repeat, cpus, asked)
             source = f"{given.corpus} ({remark})" if remark else given.corpus
             title = f"{tokenizer}, {source}: {given.turns} turns up to {chars:,} characters"
-            show(session_table(title, *session, asked), given.markdown)
+            report.tables.append(session_table(title, *session, asked))
+            show(report.tables[-1], given.markdown)
+            report.others_win += others_win(
+                {tokenizer: totals(session[0], "list")}, "lopt_store", smaller_is_better=True
+            )
             unseen = prompts(given.corpus, given.unseen, 100_000).texts
             pairs = [name for name in ("lopt", "lopt_store", "lopt_array", "lopt_store_array") if name in given.engines]
             fresh = measure(processes, tokenizer, unseen, pairs, 2 * given.repeat + 1, cpus, range(len(unseen)))
-            show(unseen_table(f"{tokenizer}: {len(unseen)} prompts that share nothing", fresh[0]), given.markdown)
+            report.tables.append(unseen_table(f"{tokenizer}: {len(unseen)} prompts that share nothing", fresh[0]))
+            show(report.tables[-1], given.markdown)
             results.append({"tokenizer": tokenizer, "session": session, "unseen": fresh})
             wrong |= "ids differ" in {**session[1], **fresh[1]}.values()
-    write_json(given.json, "agent_session", vars(given), results)
+    write_json(given.json, "agent_session", vars(given), results, report)
     return 1 if wrong else 0
 
 
@@ -124,6 +136,15 @@ def same_ids(
     if only_counts:
         return True
     return digests == first_seen.digests[0] and [digests[number] for number in asked] == list(oracle.digests[0])
+
+
+def totals(seconds: Seconds, kind: str) -> dict[str, float]:
+    """Seconds of all turns, by engine; those of the store and of peers that end in this kind of ids."""
+    return {
+        engine: statistics.median(map(sum, rows))
+        for engine, rows in seconds.items()
+        if engine_class(engine).kind == kind and (engine_class(engine).is_peer or engine.startswith("lopt_store"))
+    }
 
 
 def session_table(title: str, seconds: Seconds, problems: dict[str, str], asked: Sequence[int]) -> Table:

@@ -171,9 +171,7 @@ def by_workers(bench: Bench, report: Report) -> list[Figures]:
             {name: list(by.items()) for name, by in speeds.items()},
         )
     )
-    report.others_win += others_win(
-        {f"{n} threads": {e: by[n] for e, by in speeds.items() if n in by} for n in found}
-    )
+    report.others_win += others_win({f"{n} threads": {e: by[n] for e, by in speeds.items() if n in by} for n in found})
     return [figures for by_engine in found.values() for figures in by_engine.values()]
 
 

@@ -65,6 +65,8 @@ ALL = (
         f"--tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken --sizes 0.25,0.5,1 --repeat 1 --timeout 40",
         tokenizers="gpt_oss",
     ),
+    Benchmark("growing", "growing.py", tokenizers="gpt4o"),
+    Benchmark("agent_session", "agent_session.py", "--tokenizers qwen3 --repeat 2", tokenizers="qwen3"),
     Benchmark("load", "load.py", "--repeat 3"),
 )
 
