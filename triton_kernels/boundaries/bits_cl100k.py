@@ -6,6 +6,7 @@ The carried bit says that the character before is an other one, or a newline beh
 from __future__ import annotations
 
 import triton
+import triton.language as tl  # noqa: F401 - Triton's interpreter looks for it in the globals of each function
 
 from .bit_words import from_before, from_behind, groups_of_three, kinds_at, plane_at, run_from, white_space
 from .bits_gpt2 import contractions_of_others

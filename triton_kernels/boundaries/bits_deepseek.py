@@ -7,6 +7,7 @@ letter of a word with a prefix (PREFIXED), which is asked for only by tiles that
 from __future__ import annotations
 
 import triton
+import triton.language as tl  # noqa: F401 - Triton's interpreter looks for it in the globals of each function
 
 from .bit_words import from_before, from_behind, groups_of_three, kinds_at, plane_at, run_from, white_space
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import triton
+import triton.language as tl  # noqa: F401 - Triton's interpreter looks for it in the globals of each function
 
 from .bit_words import from_before, from_behind, kinds_at, plane_at
 
