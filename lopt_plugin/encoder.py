@@ -204,7 +204,8 @@ class Encoder:
 
     def count(self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None) -> int:
         """How many ids the text has. What is not encodable raises the HF tokenizer's own TypeError."""
-        return growing.count(self, text, bool(add_special_tokens), self._split(split_special_tokens))
+        split = self.split_special_tokens if split_special_tokens is None else split_special_tokens
+        return growing.count(self, text, bool(add_special_tokens), split)
 
     def count_batch(
         self, texts: Sequence[str], add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -232,9 +233,13 @@ class Encoder:
         """The native route for a call that asks about texts; None, and counted, where HF must be asked."""
         snapshot = self.snapshot()
         native = snapshot.native
-        if native is not None and native.takes_apart() and all(isinstance(text, str) for text in texts):
-            self.native_calls += len(texts)
-            return native
+        if native is not None and native.takes_apart():
+            for text in texts:
+                if not isinstance(text, str):
+                    break
+            else:
+                self.native_calls += len(texts)
+                return native
         self.count_hf_call(f"{call}: {snapshot.reason}")
         return None
 

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 def count(encoder: Encoder, text: str, add_special_tokens: bool, split_special_tokens: bool) -> int:
     """See Encoder.count."""
-    native = encoder.native_for("count", [text])
+    native = encoder.native_for("count", (text,))
     if native is not None:
         try:
             found: int = native.core.count(text, native.threads_for(len(text)), split_special_tokens)
         except ValueError:  # a lone surrogate, or a text that is too long: Hugging Face's own answer
             pass
         else:
-            return found + special_tokens(native, add_special_tokens)
+            return found + native.special_tokens_added if add_special_tokens else found
     return len(encoder.hf.encode_list(text, add_special_tokens, split_special_tokens))
 
 
