@@ -54,16 +54,19 @@ sglang-environment: wheel
 
 # The sanitizers' runtime has to be loaded before Python, and the C++ library with it, so that exceptions are seen.
 # --capture=sys: what the runtime prints before it ends the process must not be lost. Left out: ceilings of memory (freed
-# memory is kept back by the sanitizer) and forks among threads (its allocator may hang in the child).
+# memory is kept back by the sanitizer) and forks among threads (its allocator may hang in the child). PYTHONMALLOC: Python's
+# objects, which lists of offsets use again, lie in memory that the sanitizer knows.
 test-sanitize: environment
 	rm -rf build/sanitized
 	LOPT_SANITIZE=ON .venv/bin/python $(PIP) install --no-deps --target build/sanitized \
 		--config-settings build-dir=build/sanitized-objects .
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
-		.venv/bin/pytest --capture=sys -k 'not memory and not fork and not each_code_point' tests/test_native_*.py \
-		tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py tests/test_sentencepiece.py \
-		tests/test_wordpiece*.py tests/test_offsets.py
+	PYTHONMALLOC=malloc \
+		.venv/bin/pytest --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
+		tests/test_native_*.py tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py \
+		tests/test_sentencepiece.py tests/test_wordpiece*.py tests/test_offset*.py tests/test_prefix_store.py \
+		tests/test_texts_ahead.py
 
 # Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
 # the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
