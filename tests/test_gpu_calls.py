@@ -49,7 +49,9 @@ def test_large_batches_where_the_device_is_in_use(
     monkeypatch.setattr(gpu_use, "device_in_use", lambda: True)
     monkeypatch.setattr(gpu_use, "interpreted", lambda: False)
     tokenizer = lopt_plugin.accelerate(original, gpu_min_bytes=30)
-    for texts, calls in ((["short"], 0), (TEXTS, 1), (["s", "t"], 1), (["long enough for the GPU, it is"], 2)):
+    # A batch of one takes the way of a text, for which that is too short.
+    one = "long enough for the GPU, it is"
+    for texts, calls in ((["short"], 0), (TEXTS, 1), (["s", "t"], 1), ([one, ""], 2), ([one], 2)):
         assert tokenizer(texts).data == original(texts).data
         assert tokenizer.lopt.gpu_calls == calls
 
