@@ -312,7 +312,7 @@ class Encoder:
             try:
                 rows = (gpu or native).text_lists(texts, split_special_tokens)
             except Exception as error:
-                self._state.failed(native, error)
+                self._state.failed(gpu or native, error)
                 return None
             rows = [native.finished(ids, add_special_tokens, limit, keep_end) for ids in rows]
             self._count(gpu or native, start, len(rows))
