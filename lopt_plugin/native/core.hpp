@@ -499,7 +499,7 @@ class Core {
             for (size_t i = first; i < segments.size(); i++) {
                 const bool blank = add_prefix_space_ && !(inside && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
                 if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
-                if (blank) segments[i] = own(space, ' ' + std::string(segments[i].begin, segments[i].end));
+                if (blank) segments[i] = behind_blank(space, segments[i].begin, segments[i].end);
             }
         }
     }
@@ -534,7 +534,7 @@ class Core {
                 if (may_hold_signs) stretch = with_blanks(space, stretch, options, alignment);
                 prepend = blank_signs_->normalizer_prepends && !inside;
                 if (prepend && !normalized_tokens_.empty()) {
-                    stretch = own(space, ' ' + std::string(stretch.begin, stretch.end));
+                    stretch = behind_blank(space, stretch.begin, stretch.end);
                     if (options.offsets) alignment = same_characters(space, stretch, raw, true);
                     prepend = false;
                 }
@@ -586,8 +586,15 @@ class Core {
     // Adds the first piece of a stretch with a blank in front; returns where the rest begins.
     const uint8_t* with_blank_in_front(Workspace& space, const Segment& stretch) const {
         const uint8_t* const end = encoder_.first_cut(stretch.begin, stretch.end);
-        space.segments.push_back(own(space, ' ' + std::string(stretch.begin, end)));
+        space.segments.push_back(behind_blank(space, stretch.begin, end));
         return end;
+    }
+    static Segment behind_blank(Workspace& space, const uint8_t* begin, const uint8_t* end) {
+        std::string text;
+        text.reserve(1 + static_cast<size_t>(end - begin) + READABLE);  // so that it is copied once
+        text.push_back(' ');
+        text.append(begin, end);
+        return own(space, std::move(text));
     }
     static Segment own(Workspace& space, std::string text) {
         const size_t length = text.size();
