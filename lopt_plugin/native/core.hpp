@@ -3,16 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
+#include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "added_token_edges.hpp"
 #include "added_tokens.hpp"
-#include "blank_signs.hpp"
 #include "characters.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
@@ -20,24 +15,13 @@
 #include "prefix_store.hpp"
 #include "rows.hpp"
 #include "seam.hpp"
+#include "segmenter.hpp"
 #include "text.hpp"
 #include "thread_pool.hpp"
-#include "transcode.hpp"
+#include "utf8_text.hpp"
+#include "workspace.hpp"
 
 namespace lopt {
-
-struct LoneSurrogateError : std::invalid_argument {
-    LoneSurrogateError() : std::invalid_argument("the text holds a lone surrogate") {}
-};
-
-struct EncodeOptions {
-    size_t threads = 1;
-    size_t chunk_bytes = 0;      // 0: chosen by the length of the text
-    bool split_special = false;  // special added tokens are text like any other
-    bool offsets = false;        // `offsets` is going to be called
-    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::recalled
-    bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
-};
 
 // Method: what is done to the text between added tokens. It has
 //   Encoder             stretches of normalized text to ids, as Chunk wants it
@@ -57,50 +41,16 @@ template <class Method>
 class Core {
   public:
     using Encoder = typename Method::Encoder;
+    using Workspace = lopt::Workspace<typename Encoder::Workspace>;
 
-    // Buffers of one call, kept for the next one.
-    struct Workspace {
-        typename Encoder::Workspace stretch;
-        IdBuffer ids;
-        std::vector<uint8_t> utf8;
-        std::vector<Segment> segments, raw_segments;
-        std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
-        // How far the ids up to some place reach: to `at` in a segment (null: to its beginning).
-        struct Mark {
-            size_t ids, segment;
-            const uint8_t* at;
-        };
-        std::vector<Mark> marks;  // where texts in chunks were joined
-        // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
-        std::vector<Recalled> recalled;
-        // The seams at which the rest of it is divided: what is between them is normalized and encoded apart.
-        struct Division {
-            size_t character;  // of the text
-            const uint8_t* at;
-            size_t segment, ids;  // segments and ids before it
-        };
-        std::vector<Division> divisions;
-        size_t known = 0;  // characters of `recalled`
-        // Of the last piece of the text that is kept: its name, or 0, and how many ids there are up to its end.
-        uint64_t last_piece = 0;
-        size_t last_piece_ids = 0;
-        // For offsets: the text, and where each segment came from if not all lie in it as they are.
-        Text text{};
-        bool ascii = false;
-        std::vector<Origin> origins;
-        std::deque<Alignment> alignments;
-    };
-
-    // Tokens are matched before and after the normalizer; add_prefix_space: a stretch that begins with no blank gets one.
+    // See Segmenter.
     Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
-        : method_(std::move(method)), encoder_(method_->encoder()), blank_signs_(method_->blank_signs()), raw_tokens_(std::move(raw_tokens)),
-          normalized_tokens_(std::move(normalized_tokens), blank_signs_ && blank_signs_->in_normalizer), raw_edges_(raw_tokens_),
-          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space) {
+        : method_(std::move(method)), encoder_(method_->encoder()),
+          segmenter_(*method_, std::move(raw_tokens), std::move(normalized_tokens), add_prefix_space) {
         if constexpr (MAY_JOIN) {
             if (!encoder_.joins()) return;
-            raw_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
-            normalized_tokens_.for_each([this](const AddedToken& token) { note_piece(token); });
-            leave_runs();
+            segmenter_.for_each_token([this](const AddedToken& token) { note_piece(token); });
+            segmenter_.leave_runs([this](const AddedToken& token) { return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && is_piece(token.id); });
         }
     }
     Core(const Core&) = delete;
@@ -154,14 +104,14 @@ class Core {
     bool is_seam(const Characters& text, size_t at, size_t end) const {
         const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
         if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
-        return raw_edges_.divide(method_->classes(), junction.left, junction.right) && method_->divides(junction, normalized_edges_);
+        return segmenter_.divides(junction);
     }
 
     // Is text[begin, end), as a text of its own or behind a seam, one word whatever its length, so that its prefixes are to
     // be had from a GrowingWord over `method().word_model()`? Of which kinds of rows (rows.hpp), of those given, it may be;
     // 0: it is not. It may begin with a blank if `begins`.
     unsigned word_kinds(const Characters& text, size_t begin, size_t end, bool begins, unsigned kinds) const {
-        if (add_prefix_space_ || !method_->word_model()) return 0;
+        if (segmenter_.adds_prefix_space() || !method_->word_model()) return 0;
         for (size_t i = begin; i < end && kinds; i++) {
             const uint32_t c = text[i];
             if (may_begin_token(c)) return 0;
@@ -175,7 +125,7 @@ class Core {
     // blanks before them. There is a boundary behind every group of `method().digits_in_group()` of them, then, if a digit
     // follows. `end` where there are none, or these are not so divided; `stop`: the end of the digits.
     size_t digits_begin(const Characters& text, size_t begin, size_t end, size_t& stop) const {
-        if (add_prefix_space_ || method_->digits_in_group() == 0) return stop = end;
+        if (segmenter_.adds_prefix_space() || method_->digits_in_group() == 0) return stop = end;
         size_t at = begin;
         while (at < end && (text[at] == ' ' || text[at] == '\n') && !may_begin_token(text[at])) at++;
         for (stop = at; stop < end && text[stop] >= '0' && text[stop] <= '9' && !may_begin_token(text[stop]);) stop++;
@@ -191,11 +141,11 @@ class Core {
     // Four chunks a thread: one that is slowed down by others then holds up less.
     static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
 
-    // Working space for a call; goes back to the store on its own.
+    // Working space for a call; is kept for the next one on its own.
     class Borrowed {
       public:
-        explicit Borrowed(const Core& core) : core_(core), space_(core.take()) {}
-        ~Borrowed() { core_.give_back(std::move(space_)); }
+        explicit Borrowed(const Core& core) : core_(core), space_(core.idle_.take()) {}
+        ~Borrowed() { core_.idle_.give_back(std::move(space_)); }
         Borrowed(const Borrowed&) = delete;
         Borrowed& operator=(const Borrowed&) = delete;
         Workspace& operator*() { return *space_; }
@@ -207,17 +157,7 @@ class Core {
     };
 
     const Method& method() const { return *method_; }
-    // Appends the added tokens of a text that the normalizer leaves as it is, and the stretches between them.
-    void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
-        std::vector<Segment> raw;
-        if (begin == end) return;
-        if (raw_tokens_.empty()) raw.push_back({begin, end, NONE});
-        else raw_tokens_.find(method_->classes(), begin, end, split_special, raw);
-        for (const Segment& segment : raw) {
-            if (segment.token != NONE || normalized_tokens_.empty()) out.push_back(segment);
-            else normalized_tokens_.find(method_->classes(), segment.begin, segment.end, split_special, out);
-        }
-    }
+    const Segmenter<Method>& segmenter() const { return segmenter_; }
     ThreadPool& pool() const { return pool_; }
     size_t bytes() const { return method_->bytes(); }
 
@@ -299,19 +239,14 @@ class Core {
         space.origins.clear();
         space.alignments.clear();
         bool marked = false;
-        const Text utf8 = to_utf8(text, options, space, marked);
+        const Text utf8 = to_utf8(text, method_->page_marks(), options.threads, pool_, space.utf8, marked);
         space.text = utf8;
         space.ascii = text.ascii;
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
         locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);
-        if constexpr (MAY_JOIN) {
-            if (blank_signs_) find_stretches_of_blanks(utf8, options, marked, space);
-            else find_segments(utf8, options, marked, space);
-        } else {
-            find_segments(utf8, options, marked, space);
-        }
+        segmenter_.find(utf8, options, marked, space);
         if (!space.divisions.empty()) return encode_pieces(utf8, side_by_side ? options.threads : 1, chunk, space, sink);
         if (side_by_side) return encode_chunks(utf8, options.threads, chunk, space, sink);
         encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
@@ -380,233 +315,18 @@ class Core {
         pool_.run(parts.size(), threads, work, join);
     }
 
-    // Divides the segments of the text. Each division then knows its segment.
-    static void divide(Workspace& space, std::vector<Segment>& segments) {
-        auto& divisions = space.divisions;
-        if (divisions.empty()) return;
-        std::vector<Segment> divided;
-        divided.reserve(segments.size() + divisions.size());
-        size_t next = 0;
-        for (Segment segment : segments) {
-            for (; next < divisions.size() && divisions[next].at < segment.end; next++) {
-                const uint8_t* const at = divisions[next].at;
-                if (segment.begin < at) {
-                    divided.push_back({segment.begin, at, segment.token});
-                    segment.begin = at;
-                }
-                divisions[next].segment = divided.size();
-            }
-            divided.push_back(segment);
-        }
-        segments.swap(divided);
-    }
-    // Moves the divisions, from number `next` on, that stand before segment `from` to segment `to`; whether there were any.
-    static bool move_divisions(Workspace& space, size_t& next, size_t from, size_t to) {
-        const size_t first = next;
-        for (; next < space.divisions.size() && space.divisions[next].segment == from; next++) space.divisions[next].segment = to;
-        return next > first;
-    }
-
     // Whether the encoder may take in several stretches before it resolves them.
     static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
     static constexpr size_t LEAST_CHUNK = 64 << 10;
-    static constexpr size_t READABLE = 64;               // bytes behind a buffer of ours
-    static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
-    static constexpr size_t KEPT_BYTES = size_t{4} << 20;
-    static constexpr size_t KEPT_ORIGINS = size_t{1} << 16;
 
     static bool is_surrogate(uint32_t c) { return c >= 0xD800 && c < 0xE000; }
     // Or may it be no character at all?
-    bool may_begin_token(uint32_t c) const { return is_surrogate(c) || raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
+    bool may_begin_token(uint32_t c) const { return is_surrogate(c) || segmenter_.may_begin_token(c); }
 
-    Text to_utf8(const Characters& text, const EncodeOptions& options, Workspace& space, bool& marked) const {
-        if (text.ascii) {
-            const auto* data = static_cast<const uint8_t*>(text.data);
-            return {data, data + text.length, data + text.length};
-        }
-        if (text.unit_bytes == 1) return transcoded(static_cast<const uint8_t*>(text.data), text.length, options, space, marked);
-        if (text.unit_bytes == 2) return transcoded(static_cast<const uint16_t*>(text.data), text.length, options, space, marked);
-        return transcoded(static_cast<const uint32_t*>(text.data), text.length, options, space, marked);
-    }
-
-    template <class Unit>
-    Text transcoded(const Unit* s, size_t n, const EncodeOptions& options, Workspace& space, bool& marked) const {
-        constexpr size_t PART = 256 << 10;
-        if (options.threads < 2 || n < 2 * PART) {
-            uint8_t* out = room(space.utf8, most_utf8_bytes<Unit>(n));
-            const Transcoded done = transcode(s, n, out, method_->page_marks());
-            if (done.lone_surrogate) throw LoneSurrogateError();
-            marked = done.marks != 0;
-            return {out, out + done.bytes, out + done.bytes + READABLE};
-        }
-        const size_t parts = (n + PART - 1) / PART;
-        std::vector<size_t> start(parts + 1, 0);
-        const auto part_length = [&](size_t i) { return std::min(PART, n - i * PART); };
-        pool_.run(parts, options.threads, [&](size_t i) { start[i + 1] = utf8_length(s + i * PART, part_length(i)); });
-        for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
-        uint8_t* out = room(space.utf8, start[parts]);
-        std::vector<Transcoded> done(parts);
-        pool_.run(parts, options.threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], method_->page_marks()); });
-        for (const auto& part : done) {
-            if (part.lone_surrogate) throw LoneSurrogateError();
-            marked |= part.marks != 0;
-        }
-        return {out, out + start[parts], out + start[parts] + READABLE};
-    }
-
-    static uint8_t* room(std::vector<uint8_t>& buffer, size_t bytes) {
-        if (buffer.size() < bytes + READABLE) {
-            buffer.clear();
-            buffer.resize(bytes + READABLE);
-        }
-        return buffer.data();
-    }
-
-    // Added tokens are found in the raw text first, then, between them, in the normalized text. `marked`: the text may
-    // hold characters of pages that the method marks.
-    void find_segments(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
-        const bool normalize = marked || method_->normalizes_ascii();
-        auto& segments = space.segments;
-        segments.clear();
-        if (text.begin == text.end) return;
-        if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, segments);
-        divide(space, segments);
-        if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
-        space.raw_segments.swap(segments);
-        segments.clear();
-        size_t next_division = 0;
-        for (const Segment& raw : space.raw_segments) {
-            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - space.raw_segments.data()), segments.size());
-            const bool inside = divided || (options.inside && raw.begin == text.begin);
-            if (raw.token != NONE) {
-                segments.push_back(raw);
-                if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
-                continue;
-            }
-            Segment stretch = raw;
-            const Alignment* alignment = nullptr;
-            std::string changed;
-            Sources sources;
-            if (normalize && method_->normalize(raw.begin, raw.end, marked, changed, options.offsets ? &sources : nullptr)) {
-                if (changed.empty()) continue;
-                stretch = own(space, std::move(changed));
-                if (options.offsets) alignment = &space.alignments.emplace_back(Alignment{stretch.begin, raw.begin, std::move(sources)});
-            }
-            const size_t first = segments.size();
-            if (normalized_tokens_.empty()) segments.push_back(stretch);
-            else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, segments);
-            for (size_t i = first; i < segments.size(); i++) {
-                const bool blank = add_prefix_space_ && !(inside && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
-                if (options.offsets) space.origins.push_back({segments[i].begin, alignment, blank});
-                if (blank) segments[i] = behind_blank(space, segments[i].begin, segments[i].end);
-            }
-        }
-    }
-    // The same where blanks are spelled as signs. `may_hold_signs`: the text may hold some itself.
-    void find_stretches_of_blanks(const Text& text, const EncodeOptions& options, bool may_hold_signs, Workspace& space) const {
-        auto &segments = space.segments, &raw_segments = space.raw_segments;
-        segments.clear();
-        raw_segments.clear();
-        if (text.begin == text.end) return;
-        if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(method_->classes(), text.begin, text.end, options.split_special, raw_segments);
-        divide(space, raw_segments);
-        const bool changes = may_hold_signs || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
-        if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
-        std::vector<Segment> found;
-        const auto note = [&](const uint8_t* begin, const Alignment* alignment, bool blank) {
-            if (options.offsets) space.origins.push_back({begin, alignment, blank});
-        };
-        size_t next_division = 0;
-        for (const Segment& raw : raw_segments) {
-            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
-            const bool inside = divided || (options.inside && raw.begin == text.begin);
-            if (raw.token != NONE) {
-                segments.push_back(raw);
-                note(raw.begin, nullptr, false);
-                continue;
-            }
-            Segment stretch = raw;
-            const Alignment* alignment = nullptr;
-            bool prepend = false;
-            if (blank_signs_->in_normalizer) {
-                if (may_hold_signs) stretch = with_blanks(space, stretch, options, alignment);
-                prepend = blank_signs_->normalizer_prepends && !inside;
-                if (prepend && !normalized_tokens_.empty()) {
-                    stretch = behind_blank(space, stretch.begin, stretch.end);
-                    if (options.offsets) alignment = same_characters(space, stretch, raw, true);
-                    prepend = false;
-                }
-            }
-            found.clear();
-            if (normalized_tokens_.empty()) found.push_back(stretch);
-            else normalized_tokens_.find(method_->classes(), stretch.begin, stretch.end, options.split_special, found);
-            const uint8_t* const first = raw.begin == text.begin && !inside ? stretch.begin : nullptr;
-            for (Segment part : found) {
-                const Alignment* of_part = alignment;
-                if (part.token == NONE) {
-                    const bool is_first = part.begin == first, continues = inside && part.begin == stretch.begin;
-                    if (may_hold_signs && !blank_signs_->in_normalizer) part = with_blanks(space, part, options, of_part);
-                    const PrependScheme scheme = blank_signs_->before_blankless;
-                    const bool wanted = (scheme == PrependScheme::always && !continues) || (scheme == PrependScheme::first && is_first);
-                    if (prepend || (wanted && *part.begin != ' ')) {
-                        note(part.begin, of_part, true);
-                        part.begin = with_blank_in_front(space, part);
-                    }
-                    if (part.begin == part.end) continue;
-                }
-                segments.push_back(part);
-                note(part.begin, of_part, false);
-            }
-        }
-    }
-    // `alignment` is set where offsets are asked for and the stretch, which lies in the text, was changed.
-    static Segment with_blanks(Workspace& space, const Segment& stretch, const EncodeOptions& options, const Alignment*& alignment) {
-        if (find_blank_sign(stretch.begin, stretch.end) == stretch.end) return stretch;
-        std::string text;
-        append_with_blanks(stretch.begin, stretch.end, text);
-        const Segment made = own(space, std::move(text));
-        if (options.offsets) alignment = same_characters(space, made, stretch, false);
-        return made;
-    }
-    // `made` has the characters of `stretch`, one by one, perhaps behind a blank.
-    static const Alignment* same_characters(Workspace& space, const Segment& made, const Segment& stretch, bool blank) {
-        Sources sources;
-        const uint8_t* p = stretch.begin;
-        if (blank) {
-            int length;
-            decode_character(p, length);
-            sources.replace(p, p + length, 2, false);
-            p += length;
-        }
-        sources.keep(p, stretch.end);
-        return &space.alignments.emplace_back(Alignment{made.begin, stretch.begin, std::move(sources)});
-    }
-    // Adds the first piece of a stretch with a blank in front; returns where the rest begins.
-    const uint8_t* with_blank_in_front(Workspace& space, const Segment& stretch) const {
-        const uint8_t* const end = encoder_.first_cut(stretch.begin, stretch.end);
-        space.segments.push_back(behind_blank(space, stretch.begin, end));
-        return end;
-    }
-    static Segment behind_blank(Workspace& space, const uint8_t* begin, const uint8_t* end) {
-        std::string text;
-        text.reserve(1 + static_cast<size_t>(end - begin) + READABLE);  // so that it is copied once
-        text.push_back(' ');
-        text.append(begin, end);
-        return own(space, std::move(text));
-    }
-    static Segment own(Workspace& space, std::string text) {
-        const size_t length = text.size();
-        text.append(READABLE, '\0');
-        space.owned.push_back(std::make_unique<std::string>(std::move(text)));
-        const auto* data = reinterpret_cast<const uint8_t*>(space.owned.back()->data());
-        return {data, data + length, NONE};
-    }
-    // A stretch inside the text's own buffer may be read on behind its end; an owned one has READABLE bytes there.
+    // A stretch inside the text's own buffer may be read on behind its end; an owned one has READABLE_BEHIND bytes there.
     static Text stretch_text(const Text& text, const Segment& segment) {
         const bool inside = segment.begin >= text.begin && segment.end <= text.end;
-        return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE};
+        return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE_BEHIND};
     }
 
     void encode_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
@@ -624,7 +344,7 @@ class Core {
         for (; segment != last; segment++) {
             if (segment->token == NONE) {
                 encoder_.join(stretch_text(text, *segment), space, out);
-            } else if (segment->token < is_piece_.size() && is_piece_[segment->token]) {
+            } else if (is_piece(segment->token)) {
                 encoder_.join_piece(stretch_text(text, *segment), space, out);
             } else {
                 encoder_.finish(space, out);
@@ -633,20 +353,12 @@ class Core {
         }
         encoder_.finish(space, out);
     }
+    bool is_piece(uint32_t token) const { return token < is_piece_.size() && is_piece_[token]; }
     // An added token is a piece if a text that is just that has its id: it need not be told from one.
     void note_piece(const AddedToken& token) {
         if (token.lstrip || token.rstrip || !method_->is_word(token.content, token.id)) return;
         if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
         is_piece_[token.id] = true;
-    }
-
-    // Where nothing is done to a stretch that depends on its bounds, runs that are pieces anyway need not bound it.
-    void leave_runs() {
-        const bool bounds_matter = !blank_signs_ || blank_signs_->normalizer_prepends || blank_signs_->before_blankless != PrependScheme::never;
-        if (bounds_matter || add_prefix_space_ || !normalized_tokens_.empty()) return;
-        raw_tokens_.leave_runs([this](const AddedToken& token) {
-            return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && token.id < is_piece_.size() && is_piece_[token.id];
-        });
     }
 
     void walk_segment(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
@@ -742,45 +454,15 @@ class Core {
         }
     }
 
-    // Nobody waits for the store: after a fork its lock may be held for ever.
-    std::unique_ptr<Workspace> take() const {
-        {
-            const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
-            if (lock && !store_.empty()) {
-                auto space = std::move(store_.back());
-                store_.pop_back();
-                return space;
-            }
-        }
-        return std::make_unique<Workspace>();
-    }
-    void give_back(std::unique_ptr<Workspace> space) const {
-        constexpr size_t KEPT = 64;
-        space->ids.release_above(KEPT_IDS);
-        space->owned.clear();
-        space->recalled.clear();
-        space->alignments.clear();
-        if (space->origins.capacity() > KEPT_ORIGINS) std::vector<Origin>().swap(space->origins);
-        space->text = {};
-        space->stretch.read_later(nullptr);
-        if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
-        const std::unique_lock<std::mutex> lock(store_mutex_, std::try_to_lock);
-        if (lock && store_.size() < KEPT) store_.push_back(std::move(space));
-    }
-
     std::unique_ptr<PrefixStore> prefixes_;  // null: nothing is kept
     std::atomic<bool> trusts_seams_{false};
     size_t piece_characters_ = 0, least_characters_ = 0;
     std::unique_ptr<const Method> method_;
     const Encoder& encoder_;
-    const BlankSigns* blank_signs_;  // null: none
-    AddedTokens raw_tokens_, normalized_tokens_;
-    AddedTokenEdges raw_edges_, normalized_edges_;
-    bool add_prefix_space_;
+    Segmenter<Method> segmenter_;
     std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;
-    mutable std::mutex store_mutex_;
-    mutable std::vector<std::unique_ptr<Workspace>> store_;
+    mutable IdleWorkspaces<Workspace> idle_;
 };
 
 }  // namespace lopt

@@ -109,7 +109,7 @@ class PythonCore {
             packing.write(out.data(), out.shape(0), core_->method().page_marks());
             packed.emplace(out.data(), packing, around, pool, std::max<size_t>(threads, 1),
                            [&](const uint8_t* begin, const uint8_t* end, std::vector<Segment>& segments) {
-                               core_->find_added_tokens(begin, end, split_special, segments);
+                               core_->segmenter().find_added_tokens(begin, end, split_special, segments);
                            });
         }
         const auto& separators = packed->separators();

@@ -1,6 +1,7 @@
 // A part of a buffer of UTF-8.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lopt {
@@ -9,5 +10,8 @@ namespace lopt {
 struct Text {
     const uint8_t *begin, *end, *readable_end;
 };
+
+// So many bytes behind the end of a buffer of ours may be read.
+inline constexpr size_t READABLE_BEHIND = 64;
 
 }  // namespace lopt
