@@ -28,7 +28,8 @@ from lopt_plugin.benchmarking.machine import machine_line
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks import CannotChunkError, HfChunksRoute
-from lopt_plugin.routes.native import NativeRoute, NativeUnavailableError
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.native_core import NativeUnavailableError
 from lopt_plugin.settings import Settings
 
 TOKENIZERS = ("qwen3", "deepseek_v3", "llama3", "gpt_oss", "bert_base_cased", "bert_base_uncased")

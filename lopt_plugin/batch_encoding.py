@@ -13,7 +13,8 @@ from transformers.tokenization_utils_base import BatchEncoding
 from .encoder import Encoder
 from .route_choice import Snapshot
 from .routes import Row
-from .row_encoding import RowRequest, Run, text_runs
+from .row_encoding import text_runs
+from .row_request import RowRequest, Run
 
 # The call that a result came from: encoder, its state then, rows, add_special_tokens, split_special_tokens, the number
 # of ids kept (None: all) and whether the end of the text was kept. A plain tuple, as every call makes one. In place of

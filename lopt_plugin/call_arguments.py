@@ -10,7 +10,7 @@ from transformers.utils import PaddingStrategy
 
 from .encoder import plain
 from .routes import Row
-from .row_encoding import Cut
+from .row_request import Cut
 
 TRANSFORMERS_4 = hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")
 

@@ -24,8 +24,9 @@ from .routes import AcceleratedRoute, CannotEncodeError, Ids, Offsets, Route, Ro
 from .routes.gpu import GpuRoute
 from .routes.hf import HfRoute, Truncation
 from .routes.native import NativeRoute
-from .row_encoding import Columns, RowRequest, encode_rows
+from .row_encoding import encode_rows
 from .row_kinds import Arrays, Kind, Lists
+from .row_request import Columns, RowRequest
 from .rows_ahead import Finish, RowsAhead
 from .settings import Settings
 from .token_batch import TokenBatch

@@ -22,8 +22,9 @@ from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
 from .routes import CannotEncodeError, Row
-from .row_encoding import Padding, RowRequest, sequences, tells_texts
+from .row_encoding import sequences, tells_texts
 from .row_kinds import Arrays, Lists
+from .row_request import Padding, RowRequest
 from .rows_ahead import RowsAhead
 from .settings import Settings
 from .tensors import from_arrays, tensors_from_arrays

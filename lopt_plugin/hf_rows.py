@@ -8,7 +8,7 @@ from tokenizers import Encoding
 
 from .routes import Row
 from .routes.hf import HfRoute, Truncation
-from .row_encoding import RowRequest
+from .row_request import RowRequest
 
 
 def hf_encodings(hf: HfRoute, rows: Sequence[Row], request: RowRequest) -> list[Encoding]:

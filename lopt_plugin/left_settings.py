@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .routes.hf import HfRoute, set_call_state
-from .row_encoding import Padding
+from .row_request import Padding
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

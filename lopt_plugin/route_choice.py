@@ -16,7 +16,8 @@ from .pipeline.normalizers import replaced_texts
 from .routes import AcceleratedRoute
 from .routes.hf import HfRoute
 from .routes.hf_chunks import CannotChunkError, HfChunksRoute
-from .routes.native import NativeRoute, NativeUnavailableError
+from .routes.native import NativeRoute
+from .routes.native_core import NativeUnavailableError
 from .self_check import SelfCheck, chunks_check, hard_texts, self_check
 from .settings import Settings
 

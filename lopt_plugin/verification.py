@@ -13,7 +13,7 @@ from .backend_state import BackendState
 from .hf_rows import hf_encodings
 from .routes import CannotEncodeError, Row
 from .routes.hf import HfRoute, Truncation
-from .row_encoding import Columns, RowRequest
+from .row_request import Columns, RowRequest
 from .token_batch import TokenBatch
 
 logger = logging.getLogger("lopt_plugin")

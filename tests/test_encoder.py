@@ -109,7 +109,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, backend: Tokenizer) -> Any:
     """Makes every encoder of this test use a core of the class given."""
 
     def use(core: type[FakeCore]) -> None:
-        monkeypatch.setattr(native, "_build_core", lambda pipeline: core(backend))
+        monkeypatch.setattr(native, "build_core", lambda pipeline: core(backend))
 
     return use
 

@@ -22,8 +22,8 @@ from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.row_encoding import RowRequest
 from lopt_plugin.row_kinds import Arrays, Lists
+from lopt_plugin.row_request import RowRequest
 from lopt_plugin.settings import Settings
 
 SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added"]

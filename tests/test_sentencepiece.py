@@ -23,7 +23,8 @@ from random_sentencepiece import BYTE_TOKENS, PREPEND, REPLACE, SIGN
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from lopt_plugin.pipeline import Pipeline, Unsupported, describe, read_pipeline
-from lopt_plugin.routes.native import NativeRoute, NativeUnavailableError
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.native_core import NativeUnavailableError
 from lopt_plugin.settings import Settings
 
 NAMES = sorted(name for name in native_cores.SENTENCEPIECE if name in native_cores.ALL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import math
 from collections.abc import Callable, Sequence
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, SentencePieceModel, WordPieceModel
-from ..pipeline.merges import Merges
+from ..pipeline import BytePairModel, Pipeline
 from ..settings import Settings
 from . import CannotEncodeError, Ids, RowOffsets
 from .device.packing import Around, Packed
-from .normalizer_steps import form_table, native_steps
+from .native_core import build_core
 
 if TYPE_CHECKING:
     from ..native._core import TextsAhead
@@ -34,10 +32,6 @@ NO_OFFSETS = "offsets are not native for this tokenizer"
 _OF_NO_TEXT = (0, 0)
 
 
-class NativeUnavailableError(Exception):
-    """The native route cannot be had for this tokenizer or on this machine; the message says why."""
-
-
 class NativeRoute:
     """Ids of one Pipeline. Immutable, so it is shared by copies of a tokenizer and by threads.
 
@@ -50,7 +44,7 @@ class NativeRoute:
     def __init__(self, pipeline: Pipeline, settings: Settings, core: Any = None) -> None:
         self.settings = settings
         if core is None:
-            core = _build_core(pipeline)
+            core = build_core(pipeline)
             if settings.prefix_cache_mb:
                 core.remember_prefixes(settings.prefix_cache_mb << 20, least_characters=_KEPT_FROM_CHARS)
         self.core = core
@@ -343,95 +337,3 @@ def _gives_offsets(pipeline: Pipeline) -> bool:
     return pipeline.offset_trim == "none" or (
         pipeline.offset_trim is not None and isinstance(pipeline.model, BytePairModel)
     )
-
-
-def _build_core(pipeline: Pipeline) -> Any:
-    try:
-        from ..native import _core
-    except ImportError as error:
-        if importlib.util.find_spec("lopt_plugin.native._core") is None:
-            raise NativeUnavailableError("installed without the native core (LOPT_PURE)") from error
-        raise NativeUnavailableError(f"the native core is not installed: {error}") from error
-    try:
-        if isinstance(pipeline.model, WordPieceModel):
-            return _core.WordPieceCore(**_word_piece_arguments(pipeline, pipeline.model))
-        return _core.Core(**_byte_pair_arguments(pipeline, pipeline.model))
-    except ValueError as error:
-        raise NativeUnavailableError(str(error)) from error
-
-
-def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePieceModel) -> dict[str, Any]:
-    from .. import character_classes
-
-    classes = character_classes.load()
-    steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
-    form_pages, form_cells = form_table(steps)
-    return {
-        "vocabulary": model.vocabulary,
-        "merges": model.merges.text if isinstance(model.merges, Merges) else model.merges,
-        "ignore_merges": isinstance(model, BytePairModel) and model.ignore_merges,
-        "class_pages": classes.pages.tobytes(),
-        "class_cells": classes.cells.tobytes(),
-        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
-        "byte_classes": character_classes.byte_classes(),
-        "scanner": pipeline.scanner,
-        "refinements": [(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
-        "add_prefix_space": pipeline.add_prefix_space,
-        "dropped_bytes": model.dropped_bytes if isinstance(model, BytePairModel) else b"",
-        "end_of_word_suffix": model.end_of_word_suffix if isinstance(model, BytePairModel) else "",
-        "unknown_characters": (
-            None if isinstance(model, BytePairModel) else (model.unk_token, model.fuse_unk, model.byte_fallback)
-        ),
-        "blank_signs": _blank_signs(pipeline),
-        "normalizer": native_steps(steps),
-        "form_pages": form_pages,
-        "form_cells": form_cells,
-        "added_tokens": _added_tokens(pipeline),
-    }
-
-
-def _blank_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
-    normalizer, metaspace = pipeline.normalizer, pipeline.metaspace
-    in_normalizer = isinstance(normalizer, BlankNormalizer)
-    if not in_normalizer and metaspace is None:
-        return None
-    prepends = isinstance(normalizer, BlankNormalizer) and normalizer.prepends
-    return in_normalizer, prepends, "never" if metaspace is None else metaspace.prepend
-
-
-def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str, Any]:
-    """Words are normalized one by one, unless added tokens are looked for in the whole normalized text."""
-    from ..character_classes import word_characters
-
-    options = pipeline.normalizer if isinstance(pipeline.normalizer, BertOptions) else None
-    characters = word_characters.load(options, pipeline.scanner)
-    normalizes_text = options is not None and any(token.normalized for token in pipeline.added_tokens)
-    plain = word_characters.load(None, pipeline.scanner) if normalizes_text else characters
-    orders = options is not None and options.strips_accents()
-    return {
-        "vocabulary": model.vocabulary,
-        "unknown_id": model.unknown_id,
-        "continuing_prefix": model.continuing_prefix,
-        "max_characters": model.max_characters,
-        "characters": plain.as_bytes(),
-        "text_characters": characters.as_bytes() if normalizes_text else None,
-        "order": options.reorder().normalize_str if options is not None and orders else None,
-        "added_tokens": _added_tokens(pipeline),
-    }
-
-
-def _added_tokens(pipeline: Pipeline) -> list[tuple[str, int, bool, bool, bool, bool, bool]]:
-    """Those found in the normalized text come in their normalized form; the core's blanks are blanks."""
-    of_blanks = isinstance(pipeline.normalizer, BlankNormalizer)
-    return [
-        (
-            t.content.replace("\u2581", " ") if t.normalized and of_blanks else t.content,
-            t.id,
-            t.single_word,
-            t.lstrip,
-            t.rstrip,
-            t.normalized,
-            t.special,
-        )
-        for t in pipeline.added_tokens
-    ]
