@@ -31,8 +31,9 @@ _ASKED_AT_ONCE = 64
 class Comparison:
     """One tokenizer's ways to ids. `counts` holds comparisons by way, `different` the ways and texts that differ."""
 
-    def __init__(self, name: str, differences: Path) -> None:
+    def __init__(self, name: str, differences: Path, divided_documents: int) -> None:
         self.name = name
+        self._divided_documents = divided_documents
         self.counts: Counter[str] = Counter()
         self.different: Counter[str] = Counter()
         self._differences = differences
@@ -56,14 +57,15 @@ class Comparison:
             encodings = self._hf.encodings(rows, False, False)
             want = [encoding.ids for encoding in encodings]
             self._batch(rows, want)
-            for text, encoding, ids in zip(rows, encodings, want, strict=True):
+            for number, (text, encoding, ids) in enumerate(zip(rows, encodings, want, strict=True), start):
                 self._single(text, ids, encoding.offsets)
                 if self._core is not None:
                     self._native_chunks(text, ids, rng, documents)
                     self._known_beginnings(text, ids, rng)
                     self._growing(text, ids, rng)
                     self._counts_and_cuts(text, ids, rng)
-                self._hf_chunks(text, ids, rng, documents)
+                if not documents or number % self._divided_documents == 0:
+                    self._hf_chunks(text, ids, rng, documents)
             if not documents:
                 self._split_special(rows)
 
@@ -168,13 +170,16 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--corpora", action="store_true")
     parser.add_argument("--characters", type=int, default=1 << 40, help="at most so many characters a corpus")
+    parser.add_argument(
+        "--divided-documents", type=int, default=1, help="of so many documents, one goes through hf_chunks, the slowest"
+    )
     parser.add_argument("--differences", type=Path, required=True)
     options = parser.parse_args()
     all_counts: Counter[str] = Counter()
     differences = 0
     for name in options.names or corpus.tokenizer_names():
         start, characters = time.perf_counter(), 0
-        comparison = Comparison(name, options.differences)
+        comparison = Comparison(name, options.differences, options.divided_documents)
         rng = random.Random(name)
         for seed in range(options.first_seed, options.first_seed + options.seeds):
             for family in corpus.conformance_families():
