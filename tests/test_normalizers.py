@@ -18,12 +18,13 @@ from lopt_plugin import character_classes
 from lopt_plugin.character_classes import normalizers as sets
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.pipeline import Pipeline, Unsupported, describe, read_pipeline
-from lopt_plugin.pipeline import normalizers as steps
+from lopt_plugin.pipeline import normalizers as reading
+from lopt_plugin.pipeline.normalizer_steps import ByReference
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
 FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
-RUNS = list(steps._RUNS)
+RUNS = list(reading._RUNS)
 
 
 def regex(pattern: str, content: str) -> normalizers.Normalizer:
@@ -116,7 +117,7 @@ def core_without_model(variant: str) -> Any:
 
     from lopt_plugin.routes.normalizer_steps import form_table, native_steps
 
-    read = steps.read_normalizer(steps_state(ALL[variant]()))
+    read = reading.read_normalizer(steps_state(ALL[variant]()))
     assert not isinstance(read, Unsupported), read.reason
     pages, cells = form_table(read)
     vocabulary = {stand_in: number for number, stand_in in enumerate(STAND_INS)}
@@ -314,7 +315,7 @@ def test_descriptions_tell_the_steps() -> None:
 def test_the_self_check_finds_a_step_that_is_not_done(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = with_normalizer("tiny_starcoder", ALONE[variant]())
     assert Encoder(tokenizer, Settings.read({}, threads=1)).explain()["route"] == "native"
-    monkeypatch.setattr("lopt_plugin.routes.native.native_steps", lambda steps: [])
+    monkeypatch.setattr("lopt_plugin.routes.native_core.native_steps", lambda steps: [])
     explained = Encoder(with_normalizer("tiny_starcoder", ALONE[variant]()), Settings.read({}, threads=1)).explain()
     assert (explained["route"], "self-check" in explained["reason"]) == ("hf", True), variant
 
@@ -335,7 +336,7 @@ def test_a_replace_that_may_match_nothing_is_left_to_the_reference(pattern: str)
 def test_a_replace_that_takes_characters_is_by_reference(pattern: str) -> None:
     pipeline = read_pipeline(with_normalizer("tiny_starcoder", regex(pattern, "x")))
     assert isinstance(pipeline, Pipeline)
-    assert isinstance(pipeline.normalizer[0], steps.ByReference)
+    assert isinstance(pipeline.normalizer[0], ByReference)
 
 
 def test_prepending_nothing_is_left_to_the_reference() -> None:

@@ -28,7 +28,7 @@ from lopt_plugin.pipeline import (
 )
 from lopt_plugin.pipeline import split_patterns as patterns
 from lopt_plugin.pipeline.merges import Merges
-from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
+from lopt_plugin.pipeline.normalizer_steps import MapCharacters, NormalizationForm, ReplaceRuns
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 
 FALCON_REFINEMENTS = (

@@ -1,9 +1,8 @@
 """The only reader of Hugging Face tokenizers: what they do becomes a Pipeline, or Unsupported with the reason."""
 
+from ..character_classes.word_characters import BertOptions
 from .components import (
     AddedToken,
-    BertOptions,
-    BlankNormalizer,
     BytePairModel,
     Metaspace,
     OffsetTrim,
@@ -14,11 +13,12 @@ from .components import (
     SentencePieceModel,
     Template,
     Templates,
-    Unsupported,
     WordPieceModel,
 )
 from .describe import describe
+from .normalizer_steps import BlankNormalizer
 from .read import read_pipeline
+from .unsupported import Unsupported
 
 __all__ = [
     "AddedToken",

@@ -21,7 +21,8 @@ from typing import Any
 
 import tokenizers
 
-from .components import AddedToken, Unsupported
+from .components import AddedToken
+from .unsupported import Unsupported
 
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 

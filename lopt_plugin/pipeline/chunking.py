@@ -29,9 +29,10 @@ from typing import Any, Literal
 import tokenizers
 
 from .component_state import State, flattened, state_of, unknown_options
-from .components import PostProcessor, Unsupported
+from .components import PostProcessor
 from .post_processors import read_post_processor
 from .split_patterns import COVERING, MATCHERS
+from .unsupported import Unsupported
 
 # What lies between matches, which are blanks, is dropped.
 CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .components import Unsupported
+from .unsupported import Unsupported
 
 State = dict[str, Any]
 

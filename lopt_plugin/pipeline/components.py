@@ -6,20 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..character_classes.word_characters import BertOptions as BertOptions
+from ..character_classes.word_characters import BertOptions
+from .normalizer_steps import BlankNormalizer, NormalizerStep
 
 if TYPE_CHECKING:
     from .merges import Merge
-    from .normalizers import NormalizerStep
 
 Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
-
-
-@dataclass(frozen=True)
-class Unsupported:
-    """Why a tokenizer is left to Hugging Face: a sentence that names the component. A value, not an exception."""
-
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -69,13 +62,6 @@ class SentencePieceModel:
     unk_token: str | None
     fuse_unk: bool
     byte_fallback: bool
-
-
-@dataclass(frozen=True)
-class BlankNormalizer:
-    """Every blank becomes U+2581; `prepends`: and each stretch gets one more in front."""
-
-    prepends: bool
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from .components import (
-    BertOptions,
-    BlankNormalizer,
-    BytePairModel,
-    Pipeline,
-    Refinement,
-    SentencePieceModel,
-    WordPieceModel,
-)
-from .normalizers import NormalizerStep, describe_step
+from ..character_classes.word_characters import BertOptions
+from .components import BytePairModel, Pipeline, Refinement, SentencePieceModel, WordPieceModel
+from .normalizer_steps import BlankNormalizer, NormalizerStep
+from .normalizers import describe_step
 
 
 def describe(pipeline: Pipeline) -> dict[str, str]:

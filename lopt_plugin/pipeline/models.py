@@ -11,8 +11,9 @@ import tokenizers
 
 from ..character_classes import alphabet
 from .component_state import unknown_options
-from .components import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
+from .components import BytePairModel, SentencePieceModel, WordPieceModel
 from .merges import Merges
+from .unsupported import Unsupported
 
 # All that these models are made of besides their entries and merges; `BackendWatch` looks at the same ones.
 WORD_PIECE_OPTIONS = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")

@@ -8,74 +8,26 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import get_args
 
+from ..character_classes.word_characters import BertOptions
 from .component_state import State, flattened, unknown_options
-from .components import BertOptions, BlankNormalizer, Unsupported
+from .normalizer_steps import (
+    BlankNormalizer,
+    ByReference,
+    Form,
+    MapCharacters,
+    NormalizationForm,
+    NormalizerStep,
+    Prepend,
+    ReplaceRuns,
+    ReplaceText,
+    SingleCharacters,
+    Strip,
+)
+from .unsupported import Unsupported
 
 _BLANK_SIGN = "\u2581"
-
-Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
-SingleCharacters = Literal["Lowercase", "StripAccents", "Nmt"]
-
-
-@dataclass(frozen=True)
-class NormalizationForm:
-    form: Form
-
-
-@dataclass(frozen=True)
-class MapCharacters:
-    """A normalizer that looks at each character alone."""
-
-    kind: SingleCharacters
-
-
-@dataclass(frozen=True)
-class Strip:
-    left: bool
-    right: bool
-
-
-@dataclass(frozen=True)
-class Prepend:
-    """An empty stretch stays empty."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class ReplaceText:
-    text: str
-    content: str
-
-
-@dataclass(frozen=True)
-class ReplaceRuns:
-    r"""Runs of characters, as long as they are.
-
-    of: "blanks" (`\s`), or the one character that it is.
-    least: shorter runs stay; each: every single character is replaced instead.
-    """
-
-    of: str
-    least: int
-    each: bool
-    content: str
-
-
-@dataclass(frozen=True)
-class ByReference:
-    """What only Hugging Face can do, a whole stretch at a time; `state` is the component's JSON."""
-
-    kind: str
-    state: str
-
-
-NormalizerStep: TypeAlias = (
-    NormalizationForm | MapCharacters | Strip | Prepend | ReplaceText | ReplaceRuns | ByReference
-)
 
 # Regular expressions for runs: the greedy quantifiers take all of a run, and `{2,}` leaves a run of one alone.
 _RUNS: dict[str, tuple[str, int, bool]] = {

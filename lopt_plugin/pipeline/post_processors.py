@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .component_state import State, flattened, unknown_options
-from .components import OffsetTrim, PostProcessor, Unsupported
+from .components import OffsetTrim, PostProcessor
+from .unsupported import Unsupported
 
 _OPTIONS = {
     "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from .component_state import State, flattened, unknown_options
-from .components import Behavior, BlankNormalizer, Metaspace, Refinement, Unsupported
-from .normalizers import NormalizerStep
+from .components import Behavior, Metaspace, Refinement
+from .normalizer_steps import BlankNormalizer, NormalizerStep
 from .split_patterns import COVERING, MATCHERS
+from .unsupported import Unsupported
 
 _BEHAVIORS: dict[str, Behavior] = {
     "Isolated": "isolated",

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import tokenizers
 
+from ..character_classes.word_characters import BertOptions
 from .added_tokens import read_added_tokens
 from .component_state import state_of
-from .components import BertOptions, BlankNormalizer, Pipeline, Unsupported
+from .components import Pipeline
 from .models import read_model
-from .normalizers import NormalizerStep, as_blanks, read_normalizer
+from .normalizer_steps import BlankNormalizer, NormalizerStep
+from .normalizers import as_blanks, read_normalizer
 from .post_processors import read_offset_trim, read_post_processor
 from .pre_tokenizers import PreTokenizer, read_blank_signs, read_pre_tokenizer, read_word_pre_tokenizer
 from .templates import read_templates
+from .unsupported import Unsupported
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline | Unsupported:

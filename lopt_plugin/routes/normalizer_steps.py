@@ -9,7 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, normalizers
 
 from ..character_classes import normalizers as sets
-from ..pipeline.normalizers import (
+from ..pipeline.normalizer_steps import (
     ByReference,
     MapCharacters,
     NormalizationForm,

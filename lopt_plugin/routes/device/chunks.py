@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...pipeline import Pipeline
-from ...pipeline.normalizers import MapCharacters
+from ...pipeline.normalizer_steps import MapCharacters
 from ...triton_kernels.limits import SEPARATOR_SHARE
 from .. import CannotEncodeError
 from .packing import Around

@@ -11,7 +11,7 @@ import numpy as np
 from ...character_classes import alphabet
 from ...pipeline import BytePairModel, Pipeline
 from ...pipeline.merges import Merge
-from ...pipeline.normalizers import MapCharacters, NormalizationForm
+from ...pipeline.normalizer_steps import MapCharacters, NormalizationForm
 from ...triton_kernels.classify.table import KindTable
 from ...triton_kernels.lookup.table import EntryTable
 from ...triton_kernels.merge.table import PairTable
