@@ -260,15 +260,16 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         """`encode` of each text, one at a time, where `_lopt_direct`; None where another way is to be taken."""
         try:
             limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
-            if max_length_given is None:
-                # Each text may have to be warned of.
-                return None
             encoder, snapshot, keep_end = self._lopt_ready(limit, None, min(map(len, texts), default=0))
         except NotPlainError:
             return None
         split = self.split_special_tokens
         rows = encoder.native_ahead(snapshot, texts, add_special_tokens, split, limit, keep_end)
         if rows is not None:
+            if max_length_given is None:
+                rows.look_at_longer_than(
+                    self.model_max_length, lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
+                )
             self._lopt_leave(truncation, limit)
         return rows
 
