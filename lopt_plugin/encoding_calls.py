@@ -21,7 +21,7 @@ from .encoder import Encoder
 from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
-from .routes import CannotEncodeError, Row
+from .routes import CannotEncodeError, Ids, Row
 from .row_encoding import Padding, RowRequest, sequences, tells_texts
 from .row_kinds import Arrays, Lists
 from .rows_ahead import RowsAhead
@@ -229,16 +229,28 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 
-    def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
-        """The ids of `self(texts)`, after which all is as after that call; None where it has to be made."""
+    def _lopt_array(self, text: str) -> Ids | None:
+        """The ids of `self(text)`, after which all is as after that call; None where it has to be made."""
         if not self._lopt_direct:
             return None
         try:
-            if len(texts) == 1:
-                ids = self.lopt.encode_ids(texts[0])
-                batch = TokenBatch(ids, np.array([0, len(ids)]))
-            else:
-                batch = self.lopt.encode_batch_ids(texts)
+            ids = self.lopt.encode_ids(text)
+        except Exception:
+            # That call says it in its own words.
+            return None
+        left = self._lopt_left
+        if left is None or left.call is not None:
+            self._lopt_leave(None, None)
+        if len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
+        """The same of `self(texts)`."""
+        if not self._lopt_direct:
+            return None
+        try:
+            batch = self.lopt.encode_batch_ids(texts)
         except Exception:
             # That call says it in its own words.
             return None
