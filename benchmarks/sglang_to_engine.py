@@ -141,7 +141,7 @@ class Server:
     def use(self, tokenizer: Any) -> None:
         """That tokenizer from now on, with our hooks if it is ours."""
         self.manager.tokenizer = tokenizer
-        for name in ("_tokenize_texts", "_create_tokenized_object"):
+        for name in ("_handle_batch_request", "_tokenize_texts", "_create_tokenized_object"):
             hooked = getattr(type(self.manager), name)
             method = hooked if hasattr(tokenizer, "lopt") else hooked.__wrapped__
             setattr(self.manager, name, MethodType(method, self.manager))

@@ -21,7 +21,7 @@ from .encoder import Encoder
 from .left_settings import CallSettings, LeftSettings
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 from .route_choice import Snapshot
-from .routes import CannotEncodeError, Row
+from .routes import CannotEncodeError, Ids, Row
 from .row_encoding import sequences, tells_texts
 from .row_kinds import Arrays, Lists
 from .row_request import Padding, RowRequest
@@ -230,16 +230,28 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 
-    def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
-        """The ids of `self(texts)`, after which all is as after that call; None where it has to be made."""
+    def _lopt_array(self, text: str) -> Ids | None:
+        """The ids of `self(text)`, after which all is as after that call; None where it has to be made."""
         if not self._lopt_direct:
             return None
         try:
-            if len(texts) == 1:
-                ids = self.lopt.encode_ids(texts[0])
-                batch = TokenBatch(ids, np.array([0, len(ids)]))
-            else:
-                batch = self.lopt.encode_batch_ids(texts)
+            ids = self.lopt.encode_ids(text)
+        except Exception:
+            # That call says it in its own words.
+            return None
+        left = self._lopt_left
+        if left is None or left.call is not None:
+            self._lopt_leave(None, None)
+        if len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
+        """The same of `self(texts)`."""
+        if not self._lopt_direct:
+            return None
+        try:
+            batch = self.lopt.encode_batch_ids(texts)
         except Exception:
             # That call says it in its own words.
             return None
@@ -261,15 +273,16 @@ class EncodingCalls(_Base):  # type: ignore[misc, valid-type]
         """`encode` of each text, one at a time, where `_lopt_direct`; None where another way is to be taken."""
         try:
             limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
-            if max_length_given is None:
-                # Each text may have to be warned of.
-                return None
             encoder, snapshot, keep_end = self._lopt_ready(limit, None, min(map(len, texts), default=0))
         except NotPlainError:
             return None
         split = self.split_special_tokens
         rows = encoder.native_ahead(snapshot, texts, add_special_tokens, split, limit, keep_end)
         if rows is not None:
+            if max_length_given is None:
+                rows.look_at_longer_than(
+                    self.model_max_length, lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
+                )
             self._lopt_leave(truncation, limit)
         return rows
 

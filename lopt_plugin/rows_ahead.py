@@ -43,8 +43,14 @@ class RowsAhead:
         kept = math.inf if finish.limit is None else finish.limit
         # Longer ids are cut; where special tokens are added, all have to be looked at.
         self._whole_up_to = -1 if finish.add_special_tokens and native.special_tokens_added else kept
+        self._short_up_to: float = math.inf
+        self._look_at: Callable[[list[int]], None] | None = None
         self._left = len(texts)
         self._seconds = 0.0
+
+    def look_at_longer_than(self, length: int, look_at: Callable[[list[int]], None]) -> None:
+        """Has `look_at` called with the ids of each text that has more than so many, when they are taken."""
+        self._short_up_to, self._look_at = length, look_at
 
     def take(self, row: int) -> list[int] | None:
         """Ids of a text; None if HF must be asked."""
@@ -63,4 +69,6 @@ class RowsAhead:
         self._left -= 1
         if not self._left:
             self._told(self._seconds)
+        if self._look_at is not None and len(ids) > self._short_up_to:
+            self._look_at(ids)
         return ids

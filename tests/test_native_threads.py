@@ -100,6 +100,46 @@ for thread in threads: thread.join()
 """)
 
 
+IDLE = {
+    "0.00 0.00 0.00 1/85 1234\n": 3,
+    "12.10 9.00 8.00 3/85 1234": 1,
+    "0.00 0.00 0.00 4/85 1234": 0,
+    "0.00 0.00 0.00 999999999/85 1234": 0,
+    "0.00 0.00 0.00 0/0 1234": None,
+    "0.00 0.00 0.00 1": None,
+    "0.00 0.00 0.00 /85 1": None,
+    "0.00 0.00 0.00 -1/85 1": None,
+    "0.00 0.00 0.00 " + "9" * 100: None,
+    "0.00 0.00": None,
+    "   ": None,
+    "": None,
+}
+
+
+@pytest.mark.parametrize("load", IDLE)
+def test_idle_cores(load: str) -> None:
+    from lopt_plugin.native._core import idle_cores
+
+    assert idle_cores(load, 4) == IDLE[load]
+
+
+def test_no_core_is_idle() -> None:
+    """Whoever wants chunks gets them all the same."""
+    _run("""
+import subprocess, sys
+spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+try:
+    time.sleep(0.2)
+    for threads in (2, 5):
+        assert core.encode(text, threads) == expected
+        assert core.encode(text, threads, 5_000) == expected
+        assert core.encode_array(text, threads).tolist() == expected
+finally:
+    for process in spinning:
+        process.kill()
+""")
+
+
 def test_exit_while_a_thread_encodes() -> None:
     _run("""
 threading.Thread(target=lambda: [core.encode(text, 3, 20_000) for _ in range(10**6)], daemon=True).start()

@@ -22,8 +22,9 @@ import pytest
 from required import module_or_skip
 
 from lopt_plugin.engines import sglang as engine
-from lopt_plugin.engines import sglang_ids, sglang_tokenizers
+from lopt_plugin.engines import sglang_batches, sglang_ids, sglang_tokenizers
 from lopt_plugin.engines.sglang_ids import create_tokenized_with_array
+from lopt_plugin.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
@@ -308,6 +309,210 @@ def test_lists_of_prompts_are_one_batch(ours: Any, theirs: Any, monkeypatch: pyt
     # Each is memory of its own.
     del ids[0][1:]
     assert ids[1].tolist() == theirs(texts[1])["input_ids"]
+
+
+def answers(manager: Any, obj: Any, **attributes: Any) -> list[Any]:
+    """What a request with several prompts comes to: as `answer`, of the method's last step, gives it."""
+
+    async def handled() -> list[Any]:
+        return [one async for one in type(manager)._handle_batch_request(manager, obj, None, {})]
+
+    manager.__dict__.update(attributes)
+    return asyncio.run(handled())
+
+
+class Prompts:
+    """As much of a request with several prompts as is looked at before one of them is tokenized."""
+
+    parallel_sample_num = 1
+    stream = False
+    return_prompt_token_ids = False
+    rid = "rid"
+
+    def __init__(self, text: Any, **attributes: Any) -> None:
+        self.text = text
+        self.batch_size = len(text)
+        self.__dict__.update(attributes)
+
+    def __getitem__(self, place: int) -> Any:
+        return Prompts(self.text[place]) if self.batch_size else None
+
+
+@pytest.fixture
+def batches(ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Sends a list of prompts through SGLang's own `_handle_batch_request`; gives ids, by the tokenizer."""
+    sent: list[Any] = []
+
+    def send(tokenizer: Any, texts: Any, **attributes: Any) -> list[Any]:
+        sent.clear()
+        manager = manager_of(tokenizer, **attributes)
+        manager._should_use_batch_tokenization = lambda *_: False
+        manager.rid_to_state = {"rid": None}
+
+        async def tokenize_one(obj: Any) -> Any:
+            ids, _ = await manager._tokenize_texts(obj.text)
+            return ids
+
+        async def note(ids: Any) -> None:
+            sent.append(ids)
+
+        async def answer(generators: Any) -> list[Any]:
+            return [row.tolist() if type(row) is array else row for row in sent]
+
+        manager._tokenize_one_request = tokenize_one
+        manager._send_one_request = note
+        manager._wait_one_response = lambda *_: None
+        manager._collect_batch_responses = answer
+        (ids,) = answers(manager, Prompts(texts))
+        return ids
+
+    send.sent = sent  # type: ignore[attr-defined]
+    yield send
+    # Nothing stays behind in the context of the next request.
+    assert sglang_batches._of_this_request.get() is None
+
+
+def test_prompts_of_a_list_are_tokenized_ahead(
+    batches: Any, ours: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[int] = []
+    ahead = type(ours)._lopt_encode_ahead
+
+    def counting(self: Any, texts: Any, **kwargs: Any) -> Any:
+        rows.append(len(texts))
+        return ahead(self, texts, **kwargs)
+
+    monkeypatch.setattr(type(ours), "_lopt_encode_ahead", counting)
+    same = f"{TEXT} again"
+    texts = [*(f"{number} {TEXT}" for number in range(700)), "", same, same, TEXT * 100, ""]
+    assert batches(ours, texts) == theirs(texts)["input_ids"]
+    assert {type(ids) for ids in batches.sent} == {array}
+    assert rows == [512, len(texts) - 512]
+    rows.clear()
+    # Nothing is begun for one prompt, for what is no text, or where Hugging Face's tokenizer is.
+    for few in ([TEXT], [TEXT], []):
+        assert batches(ours, few) == [ids for text in few for ids in theirs([text])["input_ids"]]
+    assert batches(theirs, texts[:9]) == theirs(texts[:9])["input_ids"]
+    assert rows == []
+    # A text that takes all threads goes by itself.
+    texts = ["a", "b", f"{TEXT} " * 9_000, "c"]
+    assert batches(ours, texts) == theirs(texts)["input_ids"]
+    assert rows == [3]
+
+
+def test_errors_among_prompts_of_a_list_are_theirs(batches: Any, ours: Any, theirs: Any) -> None:
+    for texts in (["a", "b\ud800", "c"], ["a\udfff"] * 2, ["a", None], ["a", 5]):
+        said = []
+        for tokenizer in (ours, theirs):
+            with pytest.raises(Exception) as raised:  # noqa: PT011
+                batches(tokenizer, texts)
+            said.append((type(raised.value), str(raised.value), [list(ids) for ids in batches.sent]))
+        assert said[0] == said[1]
+
+
+def test_prompts_that_are_asked_for_otherwise(ours: Any, theirs: Any) -> None:
+    from lopt_plugin.engines.sglang_batches import PromptsAhead
+
+    texts = [f"{number} {TEXT}" for number in range(20)]
+    expected = theirs(texts)["input_ids"]
+    ahead = PromptsAhead(texts)
+    assert [ahead.take(text, ours) for text in texts[:3]] == expected[:3]
+    # Another text, even one that is equal, is not the next one; then nothing more is given.
+    assert ahead.take(str(texts[3].encode(), "utf-8"), ours) is None
+    assert ahead.take(texts[3], ours) is None
+    ahead = PromptsAhead(texts)
+    assert ahead.take(texts[1], ours) is None
+    ahead = PromptsAhead(texts)
+    assert [ahead.take(text, ours) for text in texts] == expected
+    assert ahead.take(texts[0], ours) is None
+    # A tokenizer that changes between them.
+    changing = copy.deepcopy(ours)
+    ahead = PromptsAhead(texts)
+    assert ahead.take(texts[0], changing) == expected[0]
+    failing = PromptsAhead(texts)
+    assert failing.take(texts[0], object()) is None
+    assert failing.take(texts[1], ours) is None
+
+
+def test_prompts_that_nobody_waits_for_are_dropped(ours: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    prompts_ahead = sglang_batches.PromptsAhead
+
+    def noted(texts: Any) -> Any:
+        made.append(prompts_ahead(texts))
+        return made[-1]
+
+    monkeypatch.setattr(sglang_batches, "PromptsAhead", noted)
+    texts = [f"{number} {TEXT}" for number in range(20)]
+
+    async def refused(manager: Any, obj: Any) -> Any:
+        await manager._tokenize_texts(obj.text[0])
+        yield await then()
+
+    async def given_up() -> None:
+        await asyncio.sleep(60)
+
+    async def wrong() -> None:
+        raise ValueError("too long")
+
+    async def answer() -> str:
+        return "answer"
+
+    async def run() -> None:
+        nonlocal then
+        manager = manager_of(ours)
+        then = given_up
+        task = asyncio.ensure_future(anext(sglang_batches.handle_batch_ahead(refused, manager, Prompts(texts))))
+        await asyncio.sleep(0.05)
+        assert made[-1]._texts == tuple(texts)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert made[-1]._texts == ()
+        then = wrong
+        with pytest.raises(ValueError, match="too long"):
+            await anext(sglang_batches.handle_batch_ahead(refused, manager, Prompts(texts)))
+        assert made[-1]._texts == ()
+        then = answer
+        responses = sglang_batches.handle_batch_ahead(refused, manager, Prompts(texts))
+        assert await anext(responses) == "answer"
+        assert made[-1]._texts == ()
+        await responses.aclose()
+        never = sglang_batches.handle_batch_ahead(refused, manager, Prompts(texts))
+        await never.aclose()
+        assert sglang_batches._of_this_request.get() is None
+
+    then: Any = None
+    asyncio.run(run())
+    assert len(made) == 4
+
+
+def test_verified_prompts_of_a_list_go_one_by_one(ours: Any) -> None:
+    verifying = copy.deepcopy(ours)
+    verifying.__dict__["_lopt_settings"] = Settings.read(verify=0.5)
+    verifying.__dict__["_lopt_encoder"] = None
+    assert sglang_batches._texts_one_by_one(manager_of(verifying), Prompts(["a", "b"])) is None
+    assert sglang_batches._texts_one_by_one(manager_of(ours), Prompts(["a", "b"])) == ["a", "b"]
+    with_ids = Prompts(["a", "b"], input_ids=[[1], [2]])
+    assert sglang_batches._texts_one_by_one(manager_of(ours), with_ids) is None
+
+
+def test_another_way_with_lists_is_left_alone(
+    sglang: Any, model: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sglang.srt.managers.tokenizer_manager import TokenizerManager
+    from sglang.srt.plugins.hook_registry import HookRegistry
+
+    async def another(self: Any, request: Any) -> None:
+        pass
+
+    monkeypatch.setattr(TokenizerManager, "_handle_batch_request", another)
+    monkeypatch.setattr(engine, "_registered", set())
+    monkeypatch.setattr(HookRegistry, "register", lambda *_: None)
+    load(model, "lopt")
+    assert sglang_batches.HANDLE_BATCH not in engine._registered
+    assert sglang_ids.CREATE_TOKENIZED in engine._registered
+    assert "when SGLang asks for each" in log.text
 
 
 @pytest.mark.parametrize("text", [TEXT, "", " ", f"{TEXT}\n" * 9000], ids=["short", "empty", "blank", "long"])

@@ -150,6 +150,8 @@ CALLS: list[dict[str, Any]] = [
     {"truncation": True, "max_length": 9, "add_special_tokens": False},
     {"truncation": True, "max_length": 100_000},
     {"truncation": False, "max_length": 5},
+    {},
+    {"add_special_tokens": False},
 ]
 
 
@@ -169,7 +171,36 @@ def test_rows_of_a_tokenizer(name: str) -> None:
         assert [rows.take(row) for row in range(len(TEXTS))] == [reference.encode(text, **call) for text in TEXTS]
         assert tokenizer.lopt.native_calls == before + len(TEXTS)
         assert rows.take(0) == reference.encode(TEXTS[0], **call)
-    assert tokenizer._lopt_encode_ahead(TEXTS) is None
+
+
+def test_texts_that_are_too_long_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    """As transformers does: once for a tokenizer, when the first of them is taken, and only without a limit."""
+    reference = copy.deepcopy(interface_tokenizers.original("bert"))
+    reference.model_max_length = 20
+    tokenizer = lopt_plugin.accelerate(reference, threads=2)
+    texts = ["one", "two " * 40, "three " * 50]
+    said = []
+    for encode in (lambda: [reference.encode(text) for text in texts], lambda: taken(tokenizer, texts)):
+        caplog.clear()
+        said.append((encode(), [record.getMessage() for record in caplog.records]))
+    assert said[0] == said[1]
+    assert len(said[0][1]) == 1
+    unwarned = lopt_plugin.accelerate(reference, threads=2)
+    unwarned.deprecation_warnings.clear()
+    caplog.clear()
+    taken(unwarned, texts, truncation=True, max_length=100)
+    taken(unwarned, texts[:1])
+    assert not caplog.records
+    rows = unwarned._lopt_encode_ahead(texts)
+    rows.take(0)
+    assert not caplog.records
+    rows.take(2)
+    assert len(caplog.records) == 1
+
+
+def taken(tokenizer: Any, texts: list[str], **call: Any) -> list[Any]:
+    rows = tokenizer._lopt_encode_ahead(texts, **call)
+    return [rows.take(row) for row in range(len(texts))]
 
 
 def test_a_text_that_hugging_face_is_asked_for() -> None:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .active_line import show_our_log
+from .sglang_batches import HANDLE_BATCH, can_handle_batches, handle_batch_ahead
 from .sglang_ids import (
     CREATE_TOKENIZED,
     TOKENIZE_TEXTS,
@@ -142,9 +143,19 @@ def _shorten_way_to_scheduler() -> None:
             from sglang.srt.plugins.hook_registry import HookRegistry
 
             _register_around({TOKENIZE_TEXTS: tokenize_texts_to_arrays, CREATE_TOKENIZED: create_tokenized_with_array})
+            _tokenize_lists_ahead()
             HookRegistry.apply_hooks()
     except Exception:
         logger.warning("lopt_plugin: ids go to the scheduler in SGLang's own way", exc_info=True)
+
+
+def _tokenize_lists_ahead() -> None:
+    try:
+        if not can_handle_batches(pkgutil.resolve_name(HANDLE_BATCH)):
+            raise TypeError("_handle_batch_request is another one")
+        _register_around({HANDLE_BATCH: handle_batch_ahead})
+    except Exception as error:
+        logger.warning("lopt_plugin: the prompts of a list are tokenized when SGLang asks for each: %s", error)
 
 
 def _refuse_to_start_without_hooks(check: Callable[..., None], server_args: Any, *args: Any, **kwargs: Any) -> None:

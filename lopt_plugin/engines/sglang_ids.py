@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from .sglang_batches import ids_ahead
+
 try:
     from ..native._core import copy_ids
 except ImportError:
@@ -57,15 +59,23 @@ def answer_with_arrays(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
     """What SGLang reads of `tokenizer(texts)`; None where it has to be asked."""
     if not _wants_arrays.get() or type(texts) is not list or not texts or any(type(text) is not str for text in texts):
         return None
+    if len(texts) == 1:
+        ready = ids_ahead(texts[0], tokenizer)
+        if ready is not None:
+            return {"input_ids": [array_of(ready)]}
+        alone = tokenizer._lopt_array(texts[0])
+        if alone is None:
+            return None
+        ids = _ZERO * len(alone)
+        copy_ids(alone, ids)
+        return {"input_ids": [ids]}
     batch = tokenizer._lopt_batch(texts)
     if batch is None:
         return None
-    import numpy as np
-
     ids = _ZERO * len(batch.ids)
-    np.frombuffer(ids, np.int64)[:] = batch.ids
+    copy_ids(batch.ids, ids)
     ends = batch.row_offsets.tolist()
-    return {"input_ids": [ids] if len(texts) == 1 else list(map(ids.__getitem__, map(slice, ends[:-1], ends[1:])))}
+    return {"input_ids": list(map(ids.__getitem__, map(slice, ends[:-1], ends[1:])))}
 
 
 def array_of(ids: Any) -> Any:

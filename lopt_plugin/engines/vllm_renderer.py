@@ -15,7 +15,7 @@ from vllm.renderers.hf import HfRenderer
 from vllm.utils.async_utils import make_async
 
 from ..call_arguments import NotPlainError
-from .vllm_texts_ahead import TextsAhead
+from .texts_ahead import TextsAhead
 
 try:
     from ..native._core import ids_within

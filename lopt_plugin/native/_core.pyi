@@ -43,11 +43,17 @@ class Intervals:
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
 
-def copy_ids(ids: list[int], out: Any) -> bool:
+def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
     """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
 
     What was written is of no use then. Raises ValueError for a buffer that has not eight bytes for each, and
     BufferError for one that cannot be written.
+    """
+
+def idle_cores(load: str, cores: int) -> int | None:
+    """Of so many cores, those on which nothing runs, by a line of /proc/loadavg; None if that does not say it.
+
+    A long text gets no more threads than there are, where its chunks are not given.
     """
 
 class GrowingWord:

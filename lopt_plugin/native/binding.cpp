@@ -5,6 +5,7 @@
 #include "byte_pair.hpp"
 #include "end_of_word.hpp"
 #include "id_range.hpp"
+#include "idle_cores.hpp"
 #include "merges_json.hpp"
 #include "normalizer_arguments.hpp"
 #include "python_growing.hpp"
@@ -178,14 +179,25 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
 };
 
-bool copy_ids_to(nb::list ids, nb::object out) {
+// Has copy(memory) write `count` ids to a buffer; what it returns.
+template <class Copy>
+bool copy_to_buffer(size_t count, nb::handle out, Copy&& copy) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
-    const bool has_room = static_cast<size_t>(buffer.len) == nb::len(ids) * sizeof(int64_t);
-    const bool copied = has_room && copy_ids(ids.ptr(), static_cast<unsigned char*>(buffer.buf));
+    const bool has_room = static_cast<size_t>(buffer.len) == count * sizeof(int64_t);
+    const bool copied = has_room && copy(static_cast<unsigned char*>(buffer.buf));
     PyBuffer_Release(&buffer);
     if (!has_room) throw std::invalid_argument("copy_ids: out has not eight bytes for each id");
     return copied;
+}
+bool copy_list(nb::list ids, nb::object out) {
+    return copy_to_buffer(nb::len(ids), out, [&](unsigned char* to) { return copy_ids(ids.ptr(), to); });
+}
+bool copy_array(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids, nb::object out) {
+    return copy_to_buffer(ids.shape(0), out, [&](unsigned char* to) {
+        copy_ids(ids.data(), ids.shape(0), to);
+        return true;
+    });
 }
 
 }  // namespace
@@ -215,5 +227,13 @@ NB_MODULE(_core, module) {
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));
-    module.def("copy_ids", &copy_ids_to, nb::arg("ids"), nb::arg("out"));
+    module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
+    module.def("copy_ids", &copy_array, nb::arg("ids").noconvert(), nb::arg("out"));
+    module.def(
+        "idle_cores",
+        [](std::string load, size_t cores) {
+            const size_t idle = idle_cores(load, cores);
+            return idle == SIZE_MAX ? std::optional<size_t>() : idle;
+        },
+        nb::arg("load"), nb::arg("cores"));
 }

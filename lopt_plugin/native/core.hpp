@@ -11,6 +11,7 @@
 #include "characters.hpp"
 #include "chunks.hpp"
 #include "id_buffer.hpp"
+#include "idle_cores.hpp"
 #include "offsets.hpp"
 #include "prefix_store.hpp"
 #include "rows.hpp"
@@ -232,7 +233,10 @@ class Core {
         space.last_piece = prefixes_->insert(root(options), space.recalled, std::move(runs));
     }
 
-    void encode_all(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink) const {
+    void encode_all(const Characters& text, const EncodeOptions& asked, Workspace& space, const Sink& sink) const {
+        EncodeOptions options = asked;
+        // Whoever gives chunks of a length wants these.
+        if (!asked.chunk_bytes && text.length > LEAST_CHUNK) options.threads = threads_worth(asked.threads, text.length);
         space.ids.clear();
         space.owned.clear();
         space.marks.clear();

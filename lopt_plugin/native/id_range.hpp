@@ -1,8 +1,9 @@
-// Lists of ids that come from anywhere, in one pass: whether all lie in a vocabulary, and the same as plain memory.
+// Ids that come from anywhere, in one pass: whether all of a list lie in a vocabulary, and the same as plain memory.
 #pragma once
 
 #include <Python.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -37,6 +38,14 @@ inline bool copy_ids(PyObject* list, unsigned char* out) {
         out += sizeof id;
     }
     return true;
+}
+
+// The same of ids in plain memory.
+inline void copy_ids(const int32_t* ids, size_t count, unsigned char* out) {
+    for (size_t i = 0; i < count; i++) {
+        const int64_t id = ids[i];
+        std::memcpy(out + i * sizeof id, &id, sizeof id);
+    }
 }
 
 }  // namespace lopt

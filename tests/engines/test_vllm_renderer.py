@@ -173,7 +173,7 @@ def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any)
 
 
 def test_prompts_that_are_given_up_or_come_otherwise(renderers: tuple[Any, Any], oracle: Any) -> None:
-    from lopt_plugin.engines.vllm_texts_ahead import TextsAhead
+    from lopt_plugin.engines.texts_ahead import TextsAhead
 
     ours, _ = renderers
     tokenizer = ours.tokenizer
@@ -196,21 +196,21 @@ def test_prompts_that_are_given_up_or_come_otherwise(renderers: tuple[Any, Any],
 
 @pytest.mark.parametrize("piece", [1, 2, 7])
 def test_pieces(renderers: tuple[Any, Any], oracle: Any, monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
-    from lopt_plugin.engines import vllm_texts_ahead
+    from lopt_plugin.engines import texts_ahead
 
-    monkeypatch.setattr(vllm_texts_ahead, "LARGEST_PIECE", piece)
+    monkeypatch.setattr(texts_ahead, "LARGEST_PIECE", piece)
     tokenizer = renderers[0].tokenizer
     texts = [*MANY_PROMPTS[:40], "x" * 300_000, *MANY_PROMPTS[40:60]]
     expected = oracle(texts)["input_ids"]
     limit = {"truncation": True, "max_length": 4097}
-    ahead = vllm_texts_ahead.TextsAhead(texts)
+    ahead = texts_ahead.TextsAhead(texts)
     for place in (0, 1, 3, 20, 22, 39, 40, 41, 50, 60):
         ids = ahead.take(place, texts[place], tokenizer, limit)
         assert ids in (expected[place], None)
         # Alone in its piece, or too long for the others.
         assert ids is not None or piece == 1 or place in (40, 60)
     # The arguments change while a piece is begun with others.
-    ahead = vllm_texts_ahead.TextsAhead(texts)
+    ahead = texts_ahead.TextsAhead(texts)
     assert ahead.take(0, texts[0], tokenizer, limit) in (expected[0], None)
     cut = {"truncation": True, "max_length": 2}
     assert ahead.take(piece, texts[piece], tokenizer, cut) in (expected[piece][-2:], None)

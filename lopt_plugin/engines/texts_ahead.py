@@ -1,7 +1,7 @@
-"""The texts of a list, tokenized ahead of their turn: vLLM asks for one prompt after the other.
+"""The texts of a list, tokenized ahead of their turn: engines ask for one prompt after the other.
 
 Native threads do it, which need no interpreter lock until a list is made. A thread of Python's would wait for that lock
-nearly as long as vLLM's own is busy, and take the time for it.
+nearly as long as the engine's own is busy, and take the time for it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TextsAhead:
 
     def take(self, place: int, text: str, tokenizer: Any, kwargs: dict[str, Any]) -> list[int] | None:
         """Ids of the text at that place, once; None where it has to be tokenized by itself."""
-        # vLLM may have cut the text, or made it lower case.
+        # The engine may have cut the text, or made it lower case.
         if self._texts[place] is not text:
             return None
         with self._lock:
