@@ -56,7 +56,6 @@ class NativeRoute:
         self.core = core
         # Bound once: looking the method up costs as much as the shortest texts.
         self._encode = self.core.encode
-        self._count = self.core.count
         self._prefix = list(pipeline.post_processor.prefix_ids)
         self._suffix = list(pipeline.post_processor.suffix_ids)
         # Put in front of a list afterwards, an id moves all others.
@@ -109,7 +108,7 @@ class NativeRoute:
         """How many ids `encode_list` has. Only where texts may be taken apart; raises ValueError as the core does."""
         least = self._parallel_min_chars
         threads = 1 if least is None or len(text) < least else self.settings.threads
-        found: int = self._count(text, threads, split_special_tokens)
+        found: int = self.core.count(text, threads, split_special_tokens)
         return found + self.special_tokens_added if add_special_tokens else found
 
     def is_over_long(self, text: str, limit: int) -> bool:
