@@ -231,6 +231,38 @@ def test_cut_is_the_longest_prefix(name: str) -> None:
         assert all(len(expected(encoder, long[: len(cut) + more])) > limit for more in range(1, 60))
 
 
+ROWS = {
+    "lines": [" ", " ", "\t", "\n", "\r\n", "\u2028"],
+    "few lines": [*[" "] * 200, "\n"],
+    "blanks and a newline": [" "],
+    "wide blanks": [" ", "\u3000", "\u2003", "\u00a0", "\n"],
+    "joiners": ["\U0001f469", "\u200d", "\u2764\ufe0f"],
+    "marks": ["e", "\u0301", "\u0323"],
+    "symbols and lines": ["-", "=", "\n"],
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["tiny_qwen2", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3", "tiny_cl100k", "tiny_starcoder"],
+        *["tiny_roberta", "tiny_falcon", "tiny_clip", "tiny_llama2"],
+    ],
+)
+def test_cut_in_rows_without_a_seam(name: str, row: str) -> None:
+    """White space, emoji, marks: every prefix is tried, of rows that are longer than what is encoded as it is."""
+    encoder = encoder_of(name)
+    rng = random.Random(f"{name} {row}")
+    for before, behind in (("", ""), ("x", "y")):
+        last = "\n" if row == "blanks and a newline" else ""
+        text = before + "".join(rng.choices(ROWS[row], k=600)) + last + behind
+        counts = [len(expected(encoder, text[:end], False)) for end in range(len(text) + 1)]
+        for limit in {0, 1, 2, max(0, counts[-1] - 1), *rng.sample(range(counts[-1] + 1), min(12, counts[-1]))}:
+            longest = max(end for end, number in enumerate(counts) if number <= limit)
+            assert encoder.cut(text, limit, False) == text[:longest]
+
+
 def test_cut_where_even_nothing_is_too_much() -> None:
     encoder = encoder_of("tiny_qwen2")
     assert encoder.cut("abc", 2) == ""
@@ -321,7 +353,7 @@ def _byte_level(entries: list[str], merges: list[tuple[str, str]]) -> Tokenizer:
     return tokenizer
 
 
-@pytest.mark.parametrize("kind", ["few", "letters", "wide", "one"])
+@pytest.mark.parametrize("kind", ["few", "letters", "wide", "one", "joiners", "marks"])
 @pytest.mark.parametrize(
     "name", ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", "tiny_llama2"]
 )
@@ -334,12 +366,15 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
         "letters": "abcdefghijkmnopqrstuvwxyz",
         "wide": "a\u00e9\u4e2d\u7684\U00020000b",
         "one": "a",
+        "joiners": "\U0001f469\u200d\U0001f4bb\u200d",  # no normalizer changes them, but others of their pages
+        "marks": "e\u0301\u0323",
     }[kind]
     word = "".join(rng.choices(letters, k=2_000))
     text = f"start {word} the end"
     native = encoder.snapshot().native
     assert native is not None
-    if name in ("tiny_qwen2", "tiny_o200k"):  # Falcon lacks bytes, which are dropped
+    # Falcon lacks bytes, which are dropped
+    if name in ("tiny_qwen2", "tiny_o200k") and kind != "marks":
         assert native.core.growing_word(" " + word) is not None
     growing = encoder.incremental(add_special_tokens=False)
     growing.append(text[:900])

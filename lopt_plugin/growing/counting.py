@@ -15,11 +15,9 @@ def count(encoder: Encoder, text: str, add_special_tokens: bool, split_special_t
     native = encoder.native_for("count", (text,))
     if native is not None:
         try:
-            found: int = native.core.count(text, native.threads_for(len(text)), split_special_tokens)
+            return native.count(text, add_special_tokens, split_special_tokens)
         except ValueError:  # a lone surrogate, or a text that is too long: Hugging Face's own answer
             pass
-        else:
-            return found + native.special_tokens_added if add_special_tokens else found
     return len(encoder.hf.encode_list(text, add_special_tokens, split_special_tokens))
 
 

@@ -68,7 +68,7 @@ class BytePair {
         const bool plain = !blank_signs_ && !normalizer_.changes_ascii() && !model_.ends_words();
         return plain && model_.matcher().usable() && model_.matcher().knows_all_bytes() ? &model_ : nullptr;
     }
-    unsigned row_kinds(uint32_t c) const { return c < 0x80 || !normalizer_.page_marks()[c >> 4] ? encoder_.row_kinds(c) : 0; }
+    unsigned row_kinds(uint32_t c) const { return c < 0x80 || normalizer_.leaves(c) ? encoder_.row_kinds(c) : 0; }
     size_t digits_in_group() const { return blank_signs_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const BlankSigns* blank_signs() const { return blank_signs_ ? &*blank_signs_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }

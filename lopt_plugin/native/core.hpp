@@ -122,6 +122,16 @@ class Core {
     }
     bool is_word(const Characters& text, size_t begin, size_t end) const { return word_kinds(text, begin, end, true, ALL_ROWS); }
 
+    // Is text[begin, end), likewise, white space alone, of which a prefix is one word up to its last newline and one behind it?
+    bool is_white_space(const Characters& text, size_t begin, size_t end) const {
+        if (add_prefix_space_ || !method_->word_model()) return false;
+        for (size_t i = begin; i < end; i++)
+            if (may_begin_token(text[i]) || !(method_->row_kinds(text[i]) & (BLANK_ROWS | NEWLINE_ROWS))) return false;
+        return true;
+    }
+    // Of white space.
+    bool is_newline(uint32_t c) const { return method_->row_kinds(c) & NEWLINE_ROWS; }
+
     // Where the digits of text[begin, end) begin, which is a text of its own or stands behind a seam: it has nothing but
     // blanks before them. There is a boundary behind every group of `method().digits_in_group()` of them, then, if a digit
     // follows. `end` where there are none, or these are not so divided; `stop`: the end of the digits.

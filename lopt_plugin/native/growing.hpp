@@ -126,47 +126,6 @@ class WordText {
     std::vector<uint32_t> ends_;  // none where all are ASCII
 };
 
-// The length of the longest prefix of the text with at most `most` ids as a text of its own.
-//
-// Counts of prefixes do not rise steadily, but those that end at seams do: and behind a seam a prefix has as many ids as
-// up to there and none or more besides. So the longest prefix ends between the last seam with at most so many ids and the
-// next one, where every place is tried.
-template <class Core>
-size_t cut(const Core& core, const Characters& text, size_t most, bool split_special, typename Core::Workspace& space) {
-    size_t before = 0, wanted = PART;
-    typename Parts<Core>::Part part{0, text.length, false};
-    for (;;) {
-        Parts<Core> parts(core, text, part.begin, part.end, part.inside);
-        bool found = false;
-        while (!parts.done()) {
-            part = parts.next(wanted);
-            const size_t count = encode_part(core, text, part, split_special, space);
-            found = before + count > most;
-            if (found) break;
-            before += count;
-        }
-        if (!found) return part.end;  // only where the whole text has no more
-        if (wanted == 1) break;
-        wanted = wanted > 64 ? 64 : 1;
-    }
-    std::optional<WordText> word_text;
-    std::optional<GrowingWord> word;
-    if (part.end - part.begin >= LONG_WORD && core.is_word(text, part.begin, part.end)) {
-        word_text.emplace(text, part.begin, part.end);
-        word.emplace(*core.method().word_model());
-        if (!word->append(word_text->data(), word_text->size())) word.reset();
-    }
-    for (size_t end = part.end - 1; end > part.begin; end--) {
-        const size_t bytes = word ? word_text->end(end - part.begin) : 0;
-        if (word && bytes > core.method().word_model()->longest_whole()) {
-            if (before + word->count(bytes) <= most) return end;
-            continue;
-        }
-        if (before + encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= most) return end;
-    }
-    return part.begin;
-}
-
 // The first `most` ids of the text, or all, in `out`. Not much more than these is encoded.
 template <class Core>
 void first_ids(const Core& core, const Characters& text, size_t most, EncodeOptions options, typename Core::Workspace& space, IdBuffer& out) {

@@ -68,6 +68,7 @@ class NormalizationForm final : public NormalizerStep {
             if (classes_.of(c) & involved_) marks[c >> 4] = 1;
     }
 
+    bool leaves(uint32_t c) const override { return !(classes_.of(c) & involved_); }
     // A character that is not involved divides; it stays as it is where the next one does not follow it.
     bool passes(Junction& junction) const override {
         if ((classes_.of(junction.left) | classes_.of(junction.right)) & involved_) return false;

@@ -42,6 +42,8 @@ class NormalizerStep {
     virtual bool changes_ascii() const = 0;
     // Marks the pages of all characters outside ASCII without which the step changes nothing.
     virtual void mark_pages(PageMarks& marks) const = 0;
+    // Whether a text of nothing but such characters, and ASCII where that is not changed, stays as it is; c: outside ASCII.
+    virtual bool leaves(uint32_t) const { return false; }
     // True where both sides of a place are normalized by themselves; the characters there become what the step makes of
     // them. False where that is not certain.
     virtual bool passes(Junction&) const { return false; }
@@ -60,6 +62,9 @@ class Normalizer {
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
     // As NormalizerStep's, for all steps.
+    bool leaves(uint32_t c) const {
+        return !page_marks_[c >> 4] || std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->leaves(c); });
+    }
     bool passes(Junction& junction) const {
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->passes(junction); });
     }

@@ -5,8 +5,8 @@
 // decides: whatever is taken was compared, and its text and ids are checked by their sums. So whatever is lost, collides
 // or decays in here costs time and nothing else. A text that leaves a run in its midst goes on from the last piece it has.
 //
-// A run is made one with what comes behind it where that is more than half as long: so there are few runs in a long
-// text, and each piece is copied about as often as its text doubles.
+// Three runs or more are made one with what comes behind them where that is more than half as long as each: so there are
+// few runs in a long text, up to three of a size, and each piece is copied about as often as its text quadruples.
 //
 // Bounded in bytes; what was not used for longest goes first, and a run goes no sooner than those behind it, to which
 // nothing leads without it.
@@ -155,7 +155,7 @@ class PrefixStore {
     static constexpr size_t NOTES = size_t{1} << 14;
     static constexpr size_t MOST_ALIKE = 8;  // runs with one key: nobody can make looking up slow
     static constexpr size_t MOST_PIECES = 1024;
-    static constexpr size_t JOINED = 1;  // runs, and one behind them
+    static constexpr size_t JOINED = 3;  // runs, and one behind them
 
     // Makes one run of the last ones of `known` and the only one of `fresh`, where it is long enough for that; returns how
     // many of `known` are left.

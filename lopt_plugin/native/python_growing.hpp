@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "growing.hpp"
+#include "longest_prefix.hpp"
 #include "python_core.hpp"
 
 namespace lopt {

@@ -1,7 +1,8 @@
 // Rows of characters of one kind: what a split pattern makes of them, whatever their length.
 //
-// Letters, symbols, blanks or newlines in a row are one pre-token, and so is every part of the row; so are numbers in GPT-2's
-// pattern. The others take numbers in groups of so many, counted from the first one on.
+// Letters, symbols, blanks or newlines in a row are one pre-token, and so is every part of the row; so are numbers, and
+// blanks and newlines together, in GPT-2's pattern. The others take numbers in groups of so many, counted from the first
+// one on.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 namespace lopt {
 
 // Kinds are bits, so that what may begin a row of several kinds has them all.
-inline constexpr unsigned ALL_ROWS = 31;
+inline constexpr unsigned ALL_ROWS = 31, BLANK_ROWS = 4, NEWLINE_ROWS = 8;
 
 class Rows {
   public:
@@ -32,7 +33,8 @@ class Rows {
         const bool minds_marks = is_deepseek || takes_marks_as_letters;
         // All others take what is neither letter nor number nor space: joiners and unassigned characters as well.
         kinds_[1] = {is_deepseek ? punctuation_or_symbol : 0, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
-        kinds_[2] = {space, newline};
+        // Elsewhere what stands behind the last newline is a pre-token of its own.
+        kinds_[2] = {space, is_gpt2 ? 0 : newline};
         kinds_[3] = {newline, 0};
         if (is_gpt2) kinds_[4] = {number, letter | space};
     }

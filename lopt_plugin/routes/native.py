@@ -65,9 +65,9 @@ class NativeRoute:
         # The first id's offset depends on its being the first.
         self._spare_first = pipeline.offset_trim == "blanks, but one in front of the first token"
         self.first_offset_differs = self._spare_first
-        # What `takes_apart` tries; given by who chose this route.
+        # What `takes_apart` tries, given by who chose this route; and what came of it, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list
-        self._takes_apart: bool | None = None
+        self.seams_checked: bool | None = None
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
@@ -98,13 +98,20 @@ class NativeRoute:
             return ids
         return self.finished(ids, add_special_tokens, limit, keep_end)
 
+    def count(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> int:
+        """How many ids `encode_list` has. Only where texts may be taken apart; raises ValueError as the core does."""
+        least = self._parallel_min_chars
+        threads = 1 if least is None or len(text) < least else self.settings.threads
+        found: int = self.core.count(text, threads, split_special_tokens)
+        return found + self.special_tokens_added if add_special_tokens else found
+
     def is_over_long(self, text: str, limit: int) -> bool:
         """Whether a text that is cut to its first `limit` ids is better not encoded to its end."""
         return len(text) > _FIRST_OF_CHARS * limit and self.takes_apart()
 
     def takes_apart(self) -> bool:
         """Whether texts may be taken apart at seams: hard texts are, at the first call, and must keep their ids."""
-        if self._takes_apart is None:
+        if self.seams_checked is None:
             try:
                 wrong = [text for text in self.seam_texts() if self._by_parts(text) != self._encode(text, 1, 0, False)]
             except Exception:
@@ -112,10 +119,10 @@ class NativeRoute:
                 wrong = [""]
             if wrong:
                 logger.error("lopt_plugin: %d texts have other ids in parts; texts are not taken apart", len(wrong))
-            self._takes_apart = not wrong
+            self.seams_checked = not wrong
             if not wrong:
                 self.core.trust_seams()
-        return self._takes_apart
+        return self.seams_checked
 
     def _by_parts(self, text: str) -> list[int]:
         ids: list[int] = []
@@ -282,7 +289,7 @@ class NativeRoute:
         return made
 
     def info(self) -> dict[str, Any]:
-        return {**self.core.info(), "seams_checked": self._takes_apart, "prefix_cache": self.prefix_counters()}
+        return {**self.core.info(), "seams_checked": self.seams_checked, "prefix_cache": self.prefix_counters()}
 
     def prefix_counters(self) -> dict[str, int] | None:
         """Counts of the core's store of what texts began with, see `_core.pyi`; None where nothing is kept."""
