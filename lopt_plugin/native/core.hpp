@@ -124,7 +124,7 @@ class Core {
 
     // Is text[begin, end), likewise, white space alone, of which a prefix is one word up to its last newline and one behind it?
     bool is_white_space(const Characters& text, size_t begin, size_t end) const {
-        if (add_prefix_space_ || !method_->word_model()) return false;
+        if (segmenter_.adds_prefix_space() || !method_->word_model()) return false;
         for (size_t i = begin; i < end; i++)
             if (may_begin_token(text[i]) || !(method_->row_kinds(text[i]) & (BLANK_ROWS | NEWLINE_ROWS))) return false;
         return true;
