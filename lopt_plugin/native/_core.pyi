@@ -53,7 +53,8 @@ def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
 def idle_cores(load: str, cores: int) -> int | None:
     """Of so many cores, those on which nothing runs, by a line of /proc/loadavg; None if that does not say it.
 
-    A long text gets no more threads than there are, where its chunks are not given.
+    A long text gets no more threads than these and the caller's, or half of those it may have, where its chunks are not
+    given.
     """
 
 class GrowingWord:

@@ -52,14 +52,15 @@ inline size_t idle_cores() {
 #endif
 }
 
-// How many of `threads`, with the caller, work on a text of so many characters. One that would share a core with something else
-// does as much as it takes away: moved tables and caches, and a part that the others wait for. With a long text there is
-// time for what is busy now to end.
+// How many of `threads`, with the caller, work on a text of so many characters. Of two that share a core with something else,
+// one does as much as it takes away: moved tables and caches, and a part that the other waits for. Of many, half at least are
+// worth it: a busy core is shared, and what is busy on a large machine is not known to stay so. With a long text there is time
+// for it to end.
 inline size_t threads_worth(size_t threads, size_t characters) {
     constexpr size_t LONG = size_t{4} << 20;
     if (threads < 2 || characters >= LONG) return threads;
     const size_t idle = idle_cores();
-    return idle < threads ? std::min(threads, idle + 1) : threads;
+    return idle < threads ? std::max(idle + 1, threads / 2) : threads;
 }
 
 }  // namespace lopt
