@@ -43,9 +43,9 @@ test-engines: wheel
 test-sglang: sglang-environment
 	LOPT_REQUIRE_SGLANG=1 .venv-sglang/bin/pytest tests/sglang_server tests/test_sglang_registration.py --durations=5
 
-# SGLang's environment has torch and Triton.
+# SGLang's environment has torch and Triton. The NumPy references need neither: test-core has run their tests.
 test-kernels: sglang-environment
-	LOPT_REQUIRE_KERNELS=1 .venv-sglang/bin/pytest -n auto tests/test_gpu_*.py --durations=5
+	LOPT_REQUIRE_KERNELS=1 .venv-sglang/bin/pytest -n auto $$(ls tests/test_gpu_*.py | grep -v reference) --durations=5
 
 sglang-environment: wheel
 	examples/sglang_demo/environment.sh .venv-sglang cpu
