@@ -165,5 +165,5 @@ def test_what_the_user_says_goes_first(tokenizer: PreTrainedTokenizerFast) -> No
     for _ in range(2):
         encoder.encode_ids("x y" * 30_000)
     assert encoder.gpu_calls == 2
-    assert encoder._gpu._routes["cuda"].asked == 0  # type: ignore[union-attr]
+    assert encoder.gpu_use._routes["cuda"].asked == 0  # type: ignore[union-attr]
     assert SimpleNamespace(**encoder.explain()["calls"]).gpu == 2

@@ -249,12 +249,12 @@ def test_fork_while_the_locks_are_held(reference: Tokenizer) -> None:
     """The child's batch is done by the native route, and waits for no lock of a thread that is not there."""
     encoder = Encoder(reference, Settings.read({}, threads=1, route="gpu"))
     encoder.encode_batch_ids(TEXTS)
-    (route,) = encoder._gpu._routes.values()
+    (route,) = encoder.gpu_use._routes.values()
     assert isinstance(route, gpu.GpuRoute)
     held, release = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with encoder._gpu._lock, route._lock:
+        with encoder.gpu_use._lock, route._lock:
             held.set()
             release.wait()
 

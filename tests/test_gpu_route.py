@@ -269,7 +269,7 @@ class TestEncoder:
         backend.no_padding()
         assert table.tolist() == [encoding.ids for encoding in encodings]
         assert mask.tolist() == [encoding.attention_mask for encoding in encodings]
-        assert encoder.copy_for(Tokenizer.from_str(backend.to_str()))._gpu._routes == encoder._gpu._routes
+        assert encoder.copy_for(Tokenizer.from_str(backend.to_str())).gpu_use._routes == encoder.gpu_use._routes
         with pytest.raises(TypeError):
             encoder.encode_batch_ids(["a", "\ud800"], device="cuda")
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..encoder import Encoder
+    from ..route_calls import RouteCalls
     from ..routes.native import NativeRoute
 
 
-def count(encoder: Encoder, text: str, add_special_tokens: bool, split_special_tokens: bool) -> int:
+def count(encoder: RouteCalls, text: str, add_special_tokens: bool, split_special_tokens: bool) -> int:
     """See Encoder.count."""
     native = encoder.native_for("count", (text,))
     if native is not None:
@@ -22,7 +22,7 @@ def count(encoder: Encoder, text: str, add_special_tokens: bool, split_special_t
 
 
 def count_batch(
-    encoder: Encoder, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    encoder: RouteCalls, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
 ) -> list[int]:
     """See Encoder.count_batch."""
     texts = list(texts)
@@ -42,7 +42,7 @@ def count_batch(
 
 
 def count_until(
-    encoder: Encoder, text: str, limit: int, add_special_tokens: bool, split_special_tokens: bool
+    encoder: RouteCalls, text: str, limit: int, add_special_tokens: bool, split_special_tokens: bool
 ) -> int | None:
     """See Encoder.count_until."""
     native = encoder.native_for("count_until", [text])
@@ -60,7 +60,7 @@ def count_until(
     return number if number <= limit else None
 
 
-def cut(encoder: Encoder, text: str, max_tokens: int, add_special_tokens: bool, split_special_tokens: bool) -> int:
+def cut(encoder: RouteCalls, text: str, max_tokens: int, add_special_tokens: bool, split_special_tokens: bool) -> int:
     """See Encoder.cut."""
     native = encoder.native_for("cut", [text])
     if native is not None:

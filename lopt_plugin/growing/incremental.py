@@ -9,7 +9,7 @@ from .counting import check_text
 from .settled import IncrementalState, Settled
 
 if TYPE_CHECKING:
-    from ..encoder import Encoder
+    from ..route_calls import RouteCalls
     from ..route_choice import Snapshot
     from ..routes.native import NativeRoute
 
@@ -34,7 +34,7 @@ class IncrementalEncoder:
     Not safe to use from several threads at once.
     """
 
-    def __init__(self, encoder: Encoder, add_special_tokens: bool, split_special_tokens: bool) -> None:
+    def __init__(self, encoder: RouteCalls, add_special_tokens: bool, split_special_tokens: bool) -> None:
         self._encoder = encoder
         self._add_special_tokens = add_special_tokens
         self._split = split_special_tokens

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .counting import special_tokens
 
 if TYPE_CHECKING:
-    from ..encoder import Encoder
+    from ..route_calls import RouteCalls
 
 
 class Intervals:
@@ -20,7 +20,7 @@ class Intervals:
     Raises the HF tokenizer's own TypeError for what it cannot encode.
     """
 
-    def __init__(self, encoder: Encoder, text: str, add_special_tokens: bool, split_special_tokens: bool) -> None:
+    def __init__(self, encoder: RouteCalls, text: str, add_special_tokens: bool, split_special_tokens: bool) -> None:
         self.text = text
         self._encoder = encoder
         self._options = add_special_tokens, split_special_tokens
