@@ -33,8 +33,7 @@ _T = TypeVar("_T")
 class RouteCalls:
     """Asks the route that is exact for `backend` as it is now, counts what was asked, and compares a share of it.
 
-    Where a method has no answer (None, or CannotEncodeError with the reason), HF must be asked, by the caller, who counts
-    that too.
+    Where a method has no answer (None, or CannotEncodeError with the reason), the caller asks HF and counts that.
     """
 
     def __init__(self, backend: Tokenizer, settings: Settings | None = None) -> None:

@@ -1,0 +1,83 @@
+"""Ids alone, as engines ask for them: no BatchEncoding is made, and no call of transformers where it can be spared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .bound_tokenizer import BoundTokenizer
+from .call_arguments import NotPlainError, limit_of_call
+from .routes import Ids
+from .rows_ahead import RowsAhead
+from .token_batch import TokenBatch
+
+
+class EngineCalls(BoundTokenizer):
+    """After each of these, all is as after the call of transformers in whose place it stands."""
+
+    def _lopt_encode_alone(
+        self, text: str, add_special_tokens: bool = True, truncation: Any = None, max_length: int | None = None
+    ) -> list[int]:
+        """`encode` without HF, where `_lopt_direct`. Raises NotPlainError where it takes HF."""
+        limit = max_length_given = None
+        if truncation is not None or max_length is not None:
+            limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
+        ids, _ = self._lopt_ids(text, add_special_tokens, self.split_special_tokens, limit, None)
+        left = self._lopt_left
+        if limit is not None or left is None or left.call is not None:
+            self._lopt_leave(truncation, limit)
+        if max_length_given is None and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_array(self, text: str) -> Ids | None:
+        """The ids of `self(text)`, after which all is as after that call; None where it has to be made."""
+        if not self._lopt_direct:
+            return None
+        try:
+            ids = self.lopt.encode_ids(text)
+        except Exception:
+            # That call says it in its own words.
+            return None
+        self._lopt_leave(None, None)
+        if len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
+        """The same of `self(texts)`."""
+        if not self._lopt_direct:
+            return None
+        try:
+            batch = self.lopt.encode_batch_ids(texts)
+        except Exception:
+            # That call says it in its own words.
+            return None
+        self._lopt_leave(None, None)
+        if len(batch.ids) > self.model_max_length:
+            for row in range(len(batch)):
+                self._eventual_warn_about_too_long_sequence(batch.row(row), None, True)
+        return batch
+
+    def _lopt_encode_ahead(
+        self,
+        texts: Sequence[str],
+        add_special_tokens: bool = True,
+        truncation: Any = None,
+        max_length: int | None = None,
+    ) -> RowsAhead | None:
+        """`encode` of each text, one at a time, where `_lopt_direct`; None where another way is to be taken."""
+        try:
+            limit, max_length_given = limit_of_call(truncation, max_length, self.model_max_length)
+            encoder, snapshot, keep_end = self._lopt_ready(limit, None, min(map(len, texts), default=0))
+        except NotPlainError:
+            return None
+        split = self.split_special_tokens
+        rows = encoder.native_ahead(snapshot, texts, add_special_tokens, split, limit, keep_end)
+        if rows is not None:
+            if max_length_given is None:
+                rows.look_at_longer_than(
+                    self.model_max_length, lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
+                )
+            self._lopt_leave(truncation, limit)
+        return rows
