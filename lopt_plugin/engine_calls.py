@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from .bound_tokenizer import BoundTokenizer
 from .call_arguments import NotPlainError, limit_of_call
+from .encoder import Encoder
 from .routes import Ids
 from .rows_ahead import RowsAhead
 from .token_batch import TokenBatch
+
+_T = TypeVar("_T")
 
 
 class EngineCalls(BoundTokenizer):
@@ -31,33 +34,30 @@ class EngineCalls(BoundTokenizer):
         return ids
 
     def _lopt_array(self, text: str) -> Ids | None:
-        """The ids of `self(text)`, after which all is as after that call; None where it has to be made."""
-        if not self._lopt_direct:
-            return None
-        try:
-            ids = self.lopt.encode_ids(text)
-        except Exception:
-            # That call says it in its own words.
-            return None
-        self._lopt_leave(None, None)
-        if len(ids) > self.model_max_length:
+        """The ids of `self(text)`; None where that call has to be made."""
+        ids = self._lopt_asked(lambda encoder: encoder.encode_ids(text))
+        if ids is not None and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 
     def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
         """The same of `self(texts)`."""
-        if not self._lopt_direct:
-            return None
-        try:
-            batch = self.lopt.encode_batch_ids(texts)
-        except Exception:
-            # That call says it in its own words.
-            return None
-        self._lopt_leave(None, None)
-        if len(batch.ids) > self.model_max_length:
+        batch = self._lopt_asked(lambda encoder: encoder.encode_batch_ids(texts))
+        if batch is not None and len(batch.ids) > self.model_max_length:
             for row in range(len(batch)):
                 self._eventual_warn_about_too_long_sequence(batch.row(row), None, True)
         return batch
+
+    def _lopt_asked(self, ask: Callable[[Encoder], _T]) -> _T | None:
+        if not self._lopt_direct:
+            return None
+        try:
+            answer = ask(self.lopt)
+        except Exception:
+            # The call of transformers says it in its own words.
+            return None
+        self._lopt_leave(None, None)
+        return answer
 
     def _lopt_encode_ahead(
         self,
