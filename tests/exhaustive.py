@@ -142,13 +142,16 @@ class Comparison:
     def _growing(self, text: str, ids: list[int], rng: random.Random) -> None:
         growing = self._encoder.incremental(add_special_tokens=False)
         stops = [0, *sorted(rng.randint(0, len(text)) for _ in range(rng.randint(1, 6))), len(text)]
+        updated: list[int] = []
         for start, stop in itertools.pairwise(stops):
             growing.append(text[start:stop])
+            growing.update(updated)
             if rng.random() < 0.4:
                 want = ids if stop == len(text) else self._core.encode(text[:stop])
                 self._same("appended", text[:stop], growing.ids, want, f"{stops}")
                 self._same("appended, count", text[:stop], growing.count, len(want), f"{stops}")
         self._same("appended", text, growing.ids, ids, f"{stops}")
+        self._same("updated", text, updated, ids, f"{stops}")
 
     def _counts_and_cuts(self, text: str, ids: list[int], rng: random.Random) -> None:
         self._same("count", text, self._core.count(text), len(ids))

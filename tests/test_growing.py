@@ -21,6 +21,7 @@ from test_native_chunks import SHORT_TEXTS
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder import Encoder
+from lopt_plugin.growing.settled import Middle
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.row_kinds import Arrays, Lists
 from lopt_plugin.row_request import RowRequest
@@ -122,12 +123,13 @@ def test_long_texts_in_random_appends(name: str, kind: str) -> None:
     end, moments = 0, 0
     while end < len(text):
         end, before = min(len(text), end + rng.choice([1, 2, 5, 40, 256, 5_000])), end
-        stable = growing.stable
         growing.append(text[before:end])
-        kept[stable:] = growing.ids_from(stable)
+        if rng.random() < 0.8:
+            growing.update(kept)
         if rng.random() < 10 / (moments + 10):
             moments += 1
             assert growing.ids == expected(encoder, text[:end])
+    growing.update(kept)
     assert growing.ids == kept == expected(encoder, text)
     assert growing.stable > 0.95 * len(growing.ids)
 
@@ -144,6 +146,17 @@ class Conversation(RuleBasedStateMachine):
         self.encoder = Encoder(tokenizer, Settings.read({}, threads=1))
         self.growing = self.encoder.incremental()
         self.text = ""
+        self.lists: list[list[int]] = [[], [7, 8, 9]]
+
+    @rule(which=st.integers(0, 1), more=st.sampled_from([0, 0, 0, 1, -1]))
+    def update(self, which: int, more: int) -> None:
+        ids = self.lists[which]
+        if more > 0:
+            ids.append(3)
+        elif more < 0:
+            del ids[-1:]
+        self.growing.update(ids)
+        assert ids == expected(self.encoder, self.text)
 
     @rule(text=strategies.texts(6))
     def append(self, text: str) -> None:
@@ -453,11 +466,14 @@ def test_where_hf_does_the_work(name: str) -> None:
     encoder = Encoder(small_pipelines()[name], Settings.read({}, threads=1, route="hf"))
     text = "one two, three \u00e9"
     growing = encoder.incremental()
+    kept: list[int] = []
     for word in text.split(" "):
         growing.append(word + " ")
         assert growing.ids == expected(encoder, growing.text)
         assert growing.stable == 0
         assert growing.ids_from(1) == growing.ids[1:]
+        growing.update(kept)
+        assert kept == growing.ids
     assert growing.count == len(growing.ids)
     assert encoder.count(text) == len(expected(encoder, text)) == encoder.count_batch([text])[0]
     assert encoder.count_until(text, 1) is None
@@ -499,6 +515,65 @@ def test_bad_texts() -> None:
     assert growing.ids == expected(encoder, "a good text")
     with pytest.raises(ValueError, match="start"):
         growing.ids_from(-1)
+    no_list: Any = (1, 2)
+    with pytest.raises(TypeError, match="a list of ids"):
+        growing.update(no_list)
+
+
+def test_a_list_is_written_from_where_it_may_have_changed() -> None:
+    growing = encoder_of("tiny_qwen2").incremental()
+    growing.append("one two three four ")
+    kept: list[int] = []
+    growing.update(kept)
+    stable = growing.stable
+    assert stable > 2
+    # Who changes what is settled sees that it was left alone; of another length, it is no longer what was left.
+    kept[1] = -1
+    growing.append("and five ")
+    growing.update(kept)
+    assert kept[1] == -1
+    assert kept[2:] == growing.ids[2:]
+    kept.append(5)
+    growing.update(kept)
+    assert kept == growing.ids
+
+
+def test_a_list_that_turns_out_wrong_is_written_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1, verify=0.5))
+    growing = encoder.incremental()
+    # Wrong from its beginning on, which the first call (not compared) does not see, and the second does.
+    settle = Middle.settle
+    monkeypatch.setattr(Middle, "settle", lambda middle, text, *rest: settle(middle, text.upper(), *rest))
+    growing.append("one two three four ")
+    kept: list[int] = []
+    growing.update(kept)
+    assert kept != expected(encoder, growing.text)
+    growing.append("and five ")
+    growing.update(kept)
+    assert kept == expected(encoder, growing.text)
+    assert encoder.route.name == "hf"
+
+
+def test_settled_ids_of_another_core_are_refused() -> None:
+    cores = [Encoder(corpus.load_tokenizer(name)).snapshot().native for name in ("tiny_qwen2", "tiny_llama2")]
+    assert cores[0] is not None
+    assert cores[1] is not None
+    one, other = cores[0].core, cores[1].core
+    settled = one.settled_ids()
+    one.settle_part(settled, "one two three", 0, 7)
+    assert settled.list_from([5], 0) == [5, *one.encode_part("one two")]
+    assert settled.list_from([], 99) == []
+    assert one.settled_ids(settled, 1).list_from([], 0) == settled.list_from([], 0)[:1]
+    for call in (lambda: other.settle_part(settled, "text"), lambda: other.settled_ids(settled, 1)):
+        with pytest.raises(ValueError, match="another core"):
+            call()
+    with pytest.raises(IndexError):
+        one.settle_part(settled, "text", 2, 9)
+    with pytest.raises(TypeError):
+        settled.list_from(None, 0)
+    before = settled.list_from([], 0)
+    del one, cores
+    assert settled.list_from([], 0) == before
 
 
 def test_threads_share_everything() -> None:

@@ -131,16 +131,15 @@ class LoptSession(Lopt):
 
 
 class LoptSessionNew(LoptSession):
-    """The same where the caller keeps its list and asks for what may have changed only."""
+    """The same where the caller keeps its list and has it brought up to date."""
 
     def __init__(self, tokenizer_json: str, threads: int) -> None:
         super().__init__(tokenizer_json, threads)
         self.kept: list[int] = []
 
     def encode(self, text: str) -> Any:
-        stable = self.growing.stable
         self.append(text)
-        self.kept[stable:] = self.growing.ids_from(stable)
+        self.growing.update(self.kept)
         return self.kept
 
 

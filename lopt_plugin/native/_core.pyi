@@ -69,6 +69,13 @@ class GrowingWord:
     def ids(self) -> list[int]:
         """Its ids, in time that grows with them only."""
 
+class SettledIds:
+    """Ids of a text that grows, four bytes each; of `settled_ids` of a core."""
+
+    def __len__(self) -> int: ...
+    def list_from(self, before: list[int], start: int) -> list[int]:
+        """A new list: `before`, and then the ids from number `start` on."""
+
 class _AnyCore:
     """What the cores have in common; at run time they have no base."""
 
@@ -251,6 +258,21 @@ class _AnyCore:
 
         Positions are in characters; IndexError where they lie outside the text.
         """
+
+    def settled_ids(self, first: SettledIds | None = None, count: int = 0) -> SettledIds:
+        """A copy of the first ids of `first`, at most `count`; without it, none yet. Errors: see `settle_part`."""
+
+    def settle_part(
+        self,
+        settled: SettledIds,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+    ) -> None:
+        """Appends what `encode_part` gives. ValueError where `settled` is of another core."""
 
     def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]:
         """The first `most` ids of `encode`, or all; the rest of the text is only searched for lone surrogates."""

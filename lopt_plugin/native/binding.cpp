@@ -209,6 +209,11 @@ NB_MODULE(_core, module) {
     module.doc() = "The native cores: text to ids for one pipeline.";
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", PyExc_ValueError);
     nb::exception<OffsetsUnknownError>(module, "OffsetsUnknownError", PyExc_ValueError);
+    nb::class_<SettledIds>(module, "SettledIds")
+        .def("__len__", &SettledIds::size)
+        .def(
+            "list_from", [](SettledIds& ids, nb::list before, size_t start) { return nb::steal(ids.list_from(before.ptr(), start)); },
+            nb::arg("before"), nb::arg("start"));
     nb::class_<PythonBytePairCore> type(module, "Core");
     type.def("__init__", &PythonBytePairCore::create, nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"),
              nb::arg("class_pages"), nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"),

@@ -45,16 +45,11 @@ class IdObjects {
         List& operator=(const List&) = delete;
 
         void append(const uint32_t* ids, size_t count) {
-            reserve(count);
-            constexpr size_t AHEAD = 24;  // the objects lie in memory of their own: ask for them early
-            PyObject** items = items_ + size_;
-            size_t i = 0;
-            for (; i + AHEAD < count; i++) {
-                __builtin_prefetch(objects_[ids[i + AHEAD]], 1);
-                items[i] = Py_NewRef(objects_[ids[i]]);
-            }
-            for (; i < count; i++) items[i] = Py_NewRef(objects_[ids[i]]);
-            size_ += count;
+            append_each(count, [&](size_t i) { return objects_[ids[i]]; });
+        }
+        // The same of objects of ids.
+        void append_objects(PyObject* const* objects, size_t count) {
+            append_each(count, [&](size_t i) { return objects[i]; });
         }
 #ifndef Py_GIL_DISABLED
         // Appends `count` objects if `write` writes their addresses and returns true. A reference to each is to be counted: see
@@ -122,6 +117,20 @@ class IdObjects {
         }
 
       private:
+        template <class Object>
+        void append_each(size_t count, Object&& object) {
+            reserve(count);
+            constexpr size_t AHEAD = 24;  // the objects lie in memory of their own: ask for them early
+            PyObject** items = items_ + size_;
+            size_t i = 0;
+            for (; i + AHEAD < count; i++) {
+                __builtin_prefetch(object(i + AHEAD), 1);
+                items[i] = Py_NewRef(object(i));
+            }
+            for (; i < count; i++) items[i] = Py_NewRef(object(i));
+            size_ += count;
+        }
+
         PyObject* const* objects_;
         uint32_t first_;
         PyObject** items_ = nullptr;
@@ -147,6 +156,8 @@ class IdObjects {
         for (size_t i = 0; i < count; i++) same &= objects[i] == objects_[ids[i]];
         return same;
     }
+    // The object of an id.
+    PyObject* operator[](uint32_t id) const { return objects_[id]; }
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     const AddressCode& code() const { return code_; }

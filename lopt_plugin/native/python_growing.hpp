@@ -8,6 +8,7 @@
 #include "growing.hpp"
 #include "longest_prefix.hpp"
 #include "python_core.hpp"
+#include "settled_ids.hpp"
 
 namespace lopt {
 
@@ -82,14 +83,20 @@ class PythonGrowing : public PythonCore<Core> {
 
     nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
                            size_t chunk_bytes) const {
-        const Characters part = checked_part(text, begin, end);
-        typename Core::Borrowed space(this->core());
-        EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special};
-        options.inside = inside;
-        with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
         IdObjects::List list(this->objects());
-        list.append(space->ids.data(), space->ids.size());
+        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
+                  [&](const IdBuffer& ids) { list.append(ids.data(), ids.size()); });
         return nb::steal(list.finish());
+    }
+    SettledIds* settled_ids(const SettledIds* first, size_t count) const {
+        if (!first) return new SettledIds(this->objects());  // Python owns it
+        return new SettledIds(checked(*first), count);
+    }
+    void settle_part(SettledIds& settled, nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special,
+                     size_t threads) const {
+        checked(settled);
+        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), 0, split_special},
+                  [&](const IdBuffer& ids) { settled.append(ids.data(), ids.size()); });
     }
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
@@ -181,6 +188,10 @@ class PythonGrowing : public PythonCore<Core> {
             .def("bytes", &PythonIntervals<Core>::bytes);
         type.def("encode_part", &PythonGrowing::encode_part, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
                  nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
+            .def("settled_ids", &PythonGrowing::settled_ids, nb::arg("first") = nb::none(), nb::arg("count") = 0,
+                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
+                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1)
             .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("last_group", &PythonGrowing::last_group, nb::arg("text"))
@@ -209,6 +220,19 @@ class PythonGrowing : public PythonCore<Core> {
         const size_t stop = end.value_or(characters.length);
         if (begin > stop || stop > characters.length) throw nb::index_error("a part of a text: 0 <= begin <= end <= length of the text expected");
         return characters.part(begin, stop);
+    }
+    const SettledIds& checked(const SettledIds& settled) const {
+        if (!settled.are_of(this->objects())) throw nb::value_error("settled ids of another core");
+        return settled;
+    }
+    // use(ids) of a part of a text; with the interpreter lock.
+    template <class Use>
+    void with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
+        const Characters part = checked_part(text, begin, end);
+        typename Core::Borrowed space(this->core());
+        options.inside = inside;
+        with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
+        use(space->ids);
     }
     template <class Work>
     static void with_lock_if_short(size_t characters, Work&& work) {
