@@ -87,14 +87,21 @@ class Benchmark:
         """Encoding, counting, and counting up to 1000, by the length of the text."""
         rows = []
         for length in self.lengths:
-            parts = self.parts(length)
-            for part in parts[:5]:
+            for part in self.parts(length)[:5]:
                 ids = self.encode(part)
                 check(self.encoder.count(part, False), len(ids))
                 check(self.encoder.count_until(part, 1000, False), len(ids) if len(ids) <= 1000 else None)
-            encoded = microseconds([lambda part=part: self.encode(part) for part in parts])
-            counted = microseconds([lambda part=part: self.encoder.count(part, False) for part in self.parts(length)])
-            until = microseconds([lambda part=part: self.encoder.count_until(part, 1000, False) for part in parts])
+            # In turns, so that what slows the machine down slows all three; each text once, as its words are kept.
+            turns = zip(self.parts(length), self.parts(length), self.parts(length), strict=True)
+            taken = [
+                (
+                    microseconds([lambda part=to_encode: self.encode(part)]),
+                    microseconds([lambda part=to_count: self.encoder.count(part, False)]),
+                    microseconds([lambda part=to_stop: self.encoder.count_until(part, 1000, False)]),
+                )
+                for to_encode, to_count, to_stop in turns
+            ]
+            encoded, counted, until = (statistics.median(column) for column in zip(*taken, strict=True))
             rows.append([f"{length:,}", *numbers(encoded, counted, until, self.by_tiktoken(self.parts(length)))])
         return rows
 
@@ -229,7 +236,8 @@ def main() -> int:
     report = Report(f"Growing texts, counts and intervals: {given.tokenizer}", ABOUT)
     for name, of in ((given.corpus, text), ("worst case", letters)):
         # tiktoken takes quadratic time for a text without spaces.
-        benchmark = Benchmark(encoder, tiktoken if of is text else None, of, given.repeat if of is text else 5)
+        repeat = given.repeat if of is text else min(given.repeat, 20)
+        benchmark = Benchmark(encoder, tiktoken if of is text else None, of, repeat)
         for table in tables(benchmark, name) if of else []:
             show(table, given.markdown)
             report.tables.append(table)

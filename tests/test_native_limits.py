@@ -39,6 +39,9 @@ def test_lone_surrogates(core: Any, surrogate: str, width: str) -> None:
                     call(text, threads)
             with pytest.raises(_core.LoneSurrogateError):
                 core.encode_batch(["a", text], threads)
+            for most in (0, 1, 1_000):
+                with pytest.raises(_core.LoneSurrogateError):
+                    core.encode_first(text, most, threads)
     assert issubclass(_core.LoneSurrogateError, ValueError)
     assert core.encode("abc") == [VOCABULARY["abc"]]
 

@@ -79,17 +79,34 @@ size_t encode_part(const Core& core, const Characters& text, const typename Part
     return space.ids.size();
 }
 
+// How many characters to take next where so many ids are wanted: a little less than have them, going by what was read.
+class Estimate {
+  public:
+    size_t characters(size_t wanted_ids) const {
+        constexpr size_t LEAST = 128, MANY = size_t{1} << 31;  // ids; no text has so many
+        const size_t wanted = std::min(wanted_ids, MANY);
+        if (ids_ == 0) return std::clamp(wanted, LEAST, PART);
+        const size_t expected = wanted * characters_ / ids_;
+        return std::max(LEAST, expected - expected / 8);
+    }
+    void read(size_t characters, size_t ids) { characters_ += characters, ids_ += ids; }
+
+  private:
+    size_t characters_ = 0, ids_ = 0;
+};
+
 // How many ids text[begin, end) has, or, when these are more than `limit`, any number above it.
 template <class Core>
 size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special, size_t limit,
                  typename Core::Workspace& space) {
-    // A token seldom has fewer than two characters: few are encoded behind the limit.
-    constexpr size_t LEAST = 512;
     Parts<Core> parts(core, text, begin, end, inside);
+    Estimate estimate;
     size_t count = 0;
     while (!parts.done() && count <= limit) {
-        const size_t wanted = limit - count < PART / 4 ? std::max(LEAST, 4 * (limit - count)) : PART;
-        count += encode_part(core, text, parts.next(std::min(wanted, PART)), split_special, space);
+        const auto part = parts.next(std::min(estimate.characters(limit - count), PART));
+        const size_t ids = encode_part(core, text, part, split_special, space);
+        estimate.read(part.end - part.begin, ids);
+        count += ids;
     }
     return count;
 }
@@ -129,12 +146,13 @@ class WordText {
 // The first `most` ids of the text, or all, in `out`. Not much more than these is encoded.
 template <class Core>
 void first_ids(const Core& core, const Characters& text, size_t most, EncodeOptions options, typename Core::Workspace& space, IdBuffer& out) {
-    constexpr size_t LEAST = 512;
     Parts<Core> parts(core, text, 0, text.length, false);
+    Estimate estimate;
     while (!parts.done() && out.size() < most) {
-        const auto part = parts.next(std::max(LEAST, 4 * (most - out.size())));
+        const auto part = parts.next(estimate.characters(most - out.size()));
         options.inside = part.inside;
         core.encode(text.part(part.begin, part.end), options, space);
+        estimate.read(part.end - part.begin, space.ids.size());
         out.append(space.ids.data(), std::min(space.ids.size(), most - out.size()));
     }
 }

@@ -87,21 +87,22 @@ class PartPrefixes {
 
 template <class Core>
 size_t cut(const Core& core, const Characters& text, size_t most, bool split_special, typename Core::Workspace& space) {
-    size_t before = 0, wanted = PART;
+    constexpr size_t SHORT = 64;  // characters that are encoded in no time
+    Estimate estimate;
+    size_t before = 0;
     typename Parts<Core>::Part part{0, text.length, false};
-    for (;;) {
+    for (const size_t longest : {PART, SHORT, size_t{1}}) {
         Parts<Core> parts(core, text, part.begin, part.end, part.inside);
         bool found = false;
         while (!parts.done()) {
-            part = parts.next(wanted);
+            part = parts.next(std::min(longest, estimate.characters(most - before)));
             const size_t count = encode_part(core, text, part, split_special, space);
             found = before + count > most;
             if (found) break;
+            estimate.read(part.end - part.begin, count);
             before += count;
         }
         if (!found) return part.end;  // only where the whole text has no more
-        if (wanted == 1) break;
-        wanted = wanted > 64 ? 64 : 1;
     }
     PartPrefixes<Core> prefixes(core, text, part, split_special);
     for (size_t end = part.end - 1; end > part.begin; end--)

@@ -247,9 +247,10 @@ class PythonGrowing : public PythonCore<Core> {
     }
     template <class Unit>
     static bool holds_surrogate(const Unit* units, size_t count) {
-        bool any = false;  // without leaving early, so that many are looked at together
-        for (size_t i = 0; i < count; i++) any |= (units[i] & ~Unit{0x7FF}) == 0xD800;
-        return any;
+        // Without leaving early, and in as many bits as a unit has, so that many are looked at together.
+        Unit any = 0;
+        for (size_t i = 0; i < count; i++) any = static_cast<Unit>(any | (static_cast<Unit>(units[i] & ~Unit{0x7FF}) == Unit{0xD800}));
+        return any != 0;
     }
 
     size_t count_all(const Characters& text, size_t threads, bool split_special) const {
