@@ -10,24 +10,25 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 
 _WORD = ctypes.sizeof(ctypes.c_size_t)
-_word_at = ctypes.c_size_t.from_address
 
 
 class ModelIdentity:
     """The model that was seen last; it is held, so that no other one can get its address."""
 
-    __slots__ = ("_offset", "_seen")
+    __slots__ = ("_offset", "_seen", "_word_of")
 
     def __init__(self, model: Any) -> None:
         offset = _offset_of_pointer()
+        self._word_of = _word_reader()
         self._offset = offset if offset is not None and offset + _WORD <= type(model).__basicsize__ else None
-        word = 0 if self._offset is None else _word_at(id(model) + self._offset).value
+        word = 0 if self._offset is None else self._word_of(model, self._offset)
         # Together, so that a thread never sees the word of a model that is not held.
         self._seen = (model, word)
 
@@ -37,7 +38,7 @@ class ModelIdentity:
         # A model of another class may be shorter; the watch compares classes itself.
         if offset is None or type(model) is not type(held):
             return False
-        word = _word_at(id(model) + offset).value
+        word = self._word_of(model, offset)
         if word == known:
             return False
         self._seen = (model, word)
@@ -45,23 +46,28 @@ class ModelIdentity:
 
 
 @functools.cache
+def _word_reader() -> Callable[[Any, int], int]:
+    """The word at a place inside an object: by the native core, or else by ctypes, which takes longer."""
+    try:
+        from .native._core import word_of
+    except ImportError:  # why there is none, is told where the core is asked for
+        return lambda thing, offset: ctypes.c_size_t.from_address(id(thing) + offset).value
+    return word_of
+
+
+@functools.cache
 def _offset_of_pointer() -> int | None:
     if sys.implementation.name != "cpython":
         return None
+    word_of = _word_reader()
     one, other = Tokenizer(BPE()), Tokenizer(BPE())
     for offset in range(object.__basicsize__, BPE.__basicsize__ - _WORD + 1, _WORD):
-        of_one = _word_of(one, offset)
-        of_other = _word_of(other, offset)
-        if of_one == of_other or of_one != _word_of(one, offset):
+        of_one, of_other = word_of(one.model, offset), word_of(other.model, offset)
+        if of_one == of_other or of_one != word_of(one.model, offset):
             continue
         replaced = Tokenizer(BPE())
-        before = _word_of(replaced, offset)
+        before = word_of(replaced.model, offset)
         replaced.model = other.model
-        if before != of_other and _word_of(replaced, offset) == of_other:
+        if before != of_other and word_of(replaced.model, offset) == of_other:
             return offset
     return None
-
-
-def _word_of(backend: Tokenizer, offset: int) -> int:
-    model = backend.model
-    return _word_at(id(model) + offset).value

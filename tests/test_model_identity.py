@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 
 import corpus
 import pytest
@@ -10,8 +12,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE, WordPiece
 from tokenizers.pre_tokenizers import ByteLevel
 
+import lopt_plugin.native
+from lopt_plugin import model_identity
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.model_identity import ModelIdentity
+from lopt_plugin.native import _core
 
 TEXTS = ["abab ababab", "The house, unable to be abandoned.", "ba" * 300]
 
@@ -96,3 +101,36 @@ def test_one_model_stays_itself(name: str) -> None:
     assert identity.is_another(other.model)
     assert not identity.is_another(other.model)
     assert identity.is_another(backend.model)
+
+
+def test_words_of_an_object() -> None:
+    model = BPE()
+    size, word = BPE.__basicsize__, ctypes.sizeof(ctypes.c_size_t)
+    for offset in range(object.__basicsize__, size - word + 1, word):
+        assert _core.word_of(model, offset) == ctypes.c_size_t.from_address(id(model) + offset).value
+    for offset in (0, object.__basicsize__ - 1, size - word + 1, size, 2**63):
+        with pytest.raises(IndexError):
+            _core.word_of(model, offset)
+    for thing in (object(), 0.5):
+        with pytest.raises(IndexError):
+            _core.word_of(thing, type(thing).__basicsize__)
+    with pytest.raises(TypeError):
+        _core.word_of(model, -1)
+
+
+def test_without_the_native_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lopt_plugin.native._core", None)
+    monkeypatch.delattr(lopt_plugin.native, "_core")
+    functions = (model_identity._word_reader, model_identity._offset_of_pointer)
+    known = model_identity._offset_of_pointer()
+    for function in functions:
+        function.cache_clear()
+    try:
+        assert model_identity._offset_of_pointer() == known
+        backend = corpus.load_tokenizer("tiny_qwen2")
+        identity = ModelIdentity(backend.model)
+        assert not identity.is_another(backend.model)
+        assert identity.is_another(corpus.load_tokenizer("tiny_qwen2").model)
+    finally:
+        for function in functions:
+            function.cache_clear()

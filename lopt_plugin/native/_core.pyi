@@ -50,6 +50,9 @@ def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
     BufferError for one that cannot be written.
     """
 
+def word_of(thing: Any, offset: int) -> int:
+    """The word at a place inside an object, behind its header (see model_identity). IndexError for other places."""
+
 def idle_cores(load: str, cores: int) -> int | None:
     """Of so many cores, those on which nothing runs, by a line of /proc/loadavg; None if that does not say it.
 

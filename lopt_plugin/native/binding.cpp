@@ -1,4 +1,5 @@
 // The module, and the core for BPE: arguments in, lists and arrays out.
+#include <cstring>
 #include <optional>
 #include <tuple>
 
@@ -200,6 +201,17 @@ bool copy_array(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device
     });
 }
 
+// The word at a place inside an object, behind its header.
+size_t word_of(nb::handle thing, size_t offset) {
+    const auto size = static_cast<size_t>(Py_TYPE(thing.ptr())->tp_basicsize);
+    if (offset < sizeof(PyObject) || size < sizeof(size_t) || offset > size - sizeof(size_t)) {
+        throw nb::index_error("word_of: a place inside the object expected");
+    }
+    size_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(thing.ptr()) + offset, sizeof word);
+    return word;
+}
+
 }  // namespace
 }  // namespace lopt
 
@@ -232,6 +244,7 @@ NB_MODULE(_core, module) {
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));
+    module.def("word_of", &word_of, nb::arg("thing"), nb::arg("offset"));
     module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
     module.def("copy_ids", &copy_array, nb::arg("ids").noconvert(), nb::arg("out"));
     module.def(
