@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import random
+import sys
 import threading
 from typing import Any
 
@@ -552,6 +554,37 @@ def test_a_list_that_turns_out_wrong_is_written_as_a_whole(monkeypatch: pytest.M
     growing.update(kept)
     assert kept == expected(encoder, growing.text)
     assert encoder.route.name == "hf"
+
+
+@pytest.mark.skipif(hasattr(sys, "_is_gil_enabled"), reason="references are counted one by one, or not at all")
+def test_references_of_whole_lists() -> None:
+    """They are counted for several lists at once, and taken back with the encoder."""
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
+    text = "".join(corpus.texts("books_en", 150_000))
+    ids = encoder.encode_list(text)
+    assert len(ids) > 5 * 8192
+    one_of_each = [number for number in {number: number for number in ids}.values() if number > 256]
+
+    def references() -> list[int]:
+        return [sys.getrefcount(number) for number in one_of_each]
+
+    before, held = references(), list[list[int]]()
+    rng = random.Random(3)
+    growing = encoder.incremental(add_special_tokens=False)
+    for start in range(0, len(text), 3_000):
+        growing.append(text[start : start + 3_000])
+        if rng.random() < 0.5:
+            held.append(growing.ids)
+        if rng.random() < 0.1:
+            growing.restore(growing.snapshot())
+    for _ in range(40):
+        assert growing.ids == ids
+    for some in held:
+        assert some == ids[: len(some) - 3] + some[-3:]
+    del growing, held, some
+    gc.collect()
+    encoder.incremental()
+    assert references() == before
 
 
 def test_settled_ids_of_another_core_are_refused() -> None:

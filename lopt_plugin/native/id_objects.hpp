@@ -10,7 +10,7 @@
 
 #include "address_code.hpp"
 #include "id_buffer.hpp"
-#include "id_tally.hpp"
+#include "list_form.hpp"
 #include "table.hpp"
 
 namespace lopt {
@@ -149,6 +149,17 @@ class IdObjects {
             Py_SET_REFCNT(object, Py_REFCNT(object) + lists * static_cast<Py_ssize_t>(tally.count(i)));
         }
     }
+    // Appends the ids of a form, which are `ids`; false, and nothing, if it has decayed.
+    bool append_form(ListForm& form, const uint32_t* ids, List& list) const {
+        if (!form.counted_for() && !form.tally(ids).intact()) return false;
+        if (!list.append_written(form.size(), [&form](const void** out) { return form.write(out); })) return false;
+        if (!form.counted_for()) {
+            refer(form.tally(ids), ListForm::LISTS_AT_ONCE);
+            form.counted_for() = ListForm::LISTS_AT_ONCE;
+        }
+        form.counted_for()--;
+        return true;
+    }
 #endif
     // Whether these are the objects of the ids.
     bool are(const void* const* objects, const uint32_t* ids, size_t count) const {
@@ -156,8 +167,6 @@ class IdObjects {
         for (size_t i = 0; i < count; i++) same &= objects[i] == objects_[ids[i]];
         return same;
     }
-    // The object of an id.
-    PyObject* operator[](uint32_t id) const { return objects_[id]; }
     // What List reads for each id.
     const void* const* addresses() const { return reinterpret_cast<const void* const*>(objects_.data()); }
     const AddressCode& code() const { return code_; }

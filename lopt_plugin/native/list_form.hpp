@@ -114,6 +114,7 @@ class ListForm {
         return material_.code->same(codes_.data(), codes_.size(), addresses, sum) && sum == sum_;
     }
     const ListMaterial& material() const { return material_; }
+    size_t size() const { return codes_.size(); }
     // As if each id were another one.
     size_t bytes() const { return sizeof *this + codes_.capacity() * 2 * sizeof(uint32_t); }
 

@@ -255,6 +255,14 @@ class PythonCore {
   protected:
     const Core& core() const { return *core_; }
     const IdObjects& objects() const { return objects_; }
+    ListMaterial list_material() const { return {objects_.addresses(), &objects_.code(), unused_.get()}; }
+    // Those that forms handed in; under the interpreter lock.
+    void take_back_references() const {
+#ifndef Py_GIL_DISABLED
+        for (const auto& unused : unused_->take())
+            if (unused.tally.intact()) objects_.refer(unused.tally, -static_cast<Py_ssize_t>(unused.lists));
+#endif
+    }
 
     // Does the work on the text's characters, without the interpreter lock where the text is long.
     template <class Work>
@@ -338,13 +346,6 @@ class PythonCore {
         });
 #endif
     }
-    // Those that forms handed in; under the interpreter lock.
-    void take_back_references() const {
-#ifndef Py_GIL_DISABLED
-        for (const auto& unused : unused_->take())
-            if (unused.tally.intact()) objects_.refer(unused.tally, -static_cast<Py_ssize_t>(unused.lists));
-#endif
-    }
     static size_t recalled_ids(const typename Core::Workspace& space) {
         size_t count = 0;
         for (const auto& known : space.recalled) count += known.count();
@@ -368,7 +369,7 @@ class PythonCore {
         if (!known.whole() || known.count() < ListForm::LEAST || !objects_.code().known()) return nullptr;
         if (!known.run->has_list_form() && !known.run->ids_intact(known.pieces)) return nullptr;
         size_t made = 0;
-        ListForm& form = known.run->list_form({objects_.addresses(), &objects_.code(), unused_.get()}, made);
+        ListForm& form = known.run->list_form(list_material(), made);
         if (made) core_->prefixes()->charge(*known.run, made);
         return &form;
     }
@@ -380,14 +381,8 @@ class PythonCore {
 #else
         ListForm* const form = list_form(known);
         if (!form) return false;
-        if (!form->counted_for() && (!known.run->ids_intact(known.pieces) || !form->tally(known.run->ids()).intact())) return false;
-        if (!list.append_written(known.count(), [form](const void** out) { return form->write(out); })) return false;
-        if (!form->counted_for()) {
-            objects_.refer(form->tally(known.run->ids()), ListForm::LISTS_AT_ONCE);
-            form->counted_for() = ListForm::LISTS_AT_ONCE;
-        }
-        form->counted_for()--;
-        return true;
+        if (!form->counted_for() && !known.run->ids_intact(known.pieces)) return false;
+        return objects_.append_form(*form, known.run->ids(), list);
 #endif
     }
     void forget_decayed(const typename Core::Workspace& space) const {

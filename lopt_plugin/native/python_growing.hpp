@@ -89,8 +89,9 @@ class PythonGrowing : public PythonCore<Core> {
         return nb::steal(list.finish());
     }
     SettledIds* settled_ids(const SettledIds* first, size_t count) const {
-        if (!first) return new SettledIds(this->objects());  // Python owns it
-        return new SettledIds(checked(*first), count);
+        this->take_back_references();
+        // Python owns it.
+        return first ? new SettledIds(checked(*first), count) : new SettledIds(this->objects(), this->list_material());
     }
     void settle_part(SettledIds& settled, nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special,
                      size_t threads) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "id_buffer.hpp"
@@ -9,12 +10,12 @@
 
 namespace lopt {
 
-// All members hold the interpreter lock. Objects: those of the core that the ids come from, which outlives this.
+// All members hold the interpreter lock. The core that the ids come from outlives this; objects and material are its.
 class SettledIds {
   public:
-    explicit SettledIds(const IdObjects& objects) : objects_(objects) {}
+    SettledIds(const IdObjects& objects, const ListMaterial& material) : objects_(objects), material_(material) {}
     // Begins with the first ids of `other`, at most `count`.
-    SettledIds(const SettledIds& other, size_t count) : objects_(other.objects_) {
+    SettledIds(const SettledIds& other, size_t count) : SettledIds(other.objects_, other.material_) {
         append(other.ids_.data(), std::min(count, other.size()));
     }
 
@@ -23,29 +24,44 @@ class SettledIds {
     size_t size() const { return ids_.size(); }
     // A new list of what is in another one and of the ids from number `start` on, with room for a few more.
     PyObject* list_from(PyObject* before, size_t start) {
-        if (start == 0) find_objects();
-        const size_t first = std::min(start, size()), known = std::max(first, found_.size());
+        constexpr size_t MORE = 64;
         const auto in_front = static_cast<size_t>(PyList_GET_SIZE(before));
+        size_t at = std::min(start, size());
         IdObjects::List list(objects_);
-        list.reserve(in_front + size() - first + MORE);
+        list.reserve(in_front + size() - at + MORE);
         list.append_objects(reinterpret_cast<PyListObject*>(before)->ob_item, in_front);
-        list.append_objects(found_.data() + std::min(first, found_.size()), known - first);
-        list.append(ids_.data() + known, size() - known);
+        if (at == 0) at = append_forms(list);
+        list.append(ids_.data() + at, size() - at);
         return list.finish();
     }
 
   private:
-    static constexpr size_t MORE = 64;
+    static constexpr size_t PER_FORM = 2 * ListForm::LEAST;  // ids
 
-    // Who asks for all ids, asks again: a copy of addresses takes half the time of looking each of them up.
-    void find_objects() {
-        found_.reserve(size());
-        for (size_t i = found_.size(); i < size(); i++) found_.push_back(objects_[ids_.data()[i]]);
+    // Appends the first ids as far as they have forms; returns how many these are.
+    size_t append_forms(IdObjects::List& list) {
+#ifdef Py_GIL_DISABLED
+        return static_cast<void>(list), 0;
+#else
+        if (!objects_.code().known()) return 0;
+        // A form costs as much as some lists, so only what has been asked for before gets one, and not all at a time.
+        const size_t most = std::min(listed_, forms_.size() + 2 + (listed_ - forms_.size()) / 8);
+        while (forms_.size() < most) forms_.push_back(std::make_unique<ListForm>(ids_.data() + forms_.size() * PER_FORM, PER_FORM, material_));
+        listed_ = size() / PER_FORM;
+        size_t appended = 0;
+        for (const auto& form : forms_) {
+            if (!objects_.append_form(*form, ids_.data() + appended, list)) break;
+            appended += PER_FORM;
+        }
+        return appended;
+#endif
     }
 
     const IdObjects& objects_;
+    const ListMaterial material_;
     IdBuffer ids_;
-    std::vector<PyObject*> found_;  // of the first ids; `objects_` has the references
+    std::vector<std::unique_ptr<ListForm>> forms_;  // of so many ids each, from the first on
+    size_t listed_ = 0;                             // how many could have had one when all ids were last asked for
 };
 
 }  // namespace lopt
