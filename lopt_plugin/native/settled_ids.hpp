@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -44,10 +45,11 @@ class SettledIds {
         return static_cast<void>(list), 0;
 #else
         if (!objects_.code().known()) return 0;
-        // A form costs as much as some lists, so only what has been asked for before gets one, and not all at a time.
-        const size_t most = std::min(listed_, forms_.size() + 2 + (listed_ - forms_.size()) / 8);
+        // A form costs as much as ten lists, so only what is asked for again and again gets one, and not all at a time.
+        size_t& listed = listed_[lists_++ % listed_.size()];
+        const size_t most = std::min(listed, forms_.size() + 1 + (listed - forms_.size()) / 16);
         while (forms_.size() < most) forms_.push_back(std::make_unique<ListForm>(ids_.data() + forms_.size() * PER_FORM, PER_FORM, material_));
-        listed_ = size() / PER_FORM;
+        listed = size() / PER_FORM;
         size_t appended = 0;
         for (const auto& form : forms_) {
             if (!objects_.append_form(*form, ids_.data() + appended, list)) break;
@@ -61,7 +63,8 @@ class SettledIds {
     const ListMaterial material_;
     IdBuffer ids_;
     std::vector<std::unique_ptr<ListForm>> forms_;  // of so many ids each, from the first on
-    size_t listed_ = 0;                             // how many could have had one when all ids were last asked for
+    std::array<size_t, 8> listed_{};                // how many could have had one when all ids were last asked for, in turn
+    size_t lists_ = 0;
 };
 
 }  // namespace lopt
