@@ -66,7 +66,7 @@ test-sanitize: environment
 		.venv/bin/pytest --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
 		tests/test_native_*.py tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py \
 		tests/test_sentencepiece.py tests/test_wordpiece*.py tests/test_offset*.py tests/test_prefix_store.py \
-		tests/test_texts_ahead.py
+		tests/test_texts_ahead.py tests/test_growing.py tests/test_model_identity.py
 
 # Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
 # the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
