@@ -1,8 +1,13 @@
-# Each target makes the environment that it needs. None needs a GPU.
-#   make test           the whole suite, in .venv (with Ray and datasets) and, for the engines, in .venv-vllm; ruff, mypy
-#   make test-sglang    the tests against the real SGLang server, in .venv-sglang (Python 3.11 or newer)
-#   make test-kernels   the GPU kernels and their route in Triton's interpreter, in .venv-sglang
+# Each target makes the environment that it needs, once. None needs a GPU. CONTRIBUTING.md has the tiers of the tests.
+#   make test           the quick tier: lint, the core, the GPU kernels in Triton's interpreter, one vLLM and one SGLang server
+#   make test-core      the core alone: a developer's inner loop. TESTS="tests/test_seams.py -k cut" for some
+#   make test-kernels   the GPU kernels and their route in Triton's interpreter
+#   make test-vllm      the tests against the real vLLM
+#   make test-sglang    the tests against the real SGLang (Python 3.11 or newer)
+#   make test-deep      everything, for hours, in parts that go on where they were. PART="vllm sanitize" for some
+#   make test-faults    planted faults: each must be seen by the quick tier. FAULTS="native/chunk" for some
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make test-examples  the examples that need Ray and datasets
 #   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
 #   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
@@ -13,44 +18,68 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
+VENV ?= .venv
+WHEELS ?= build/wheels
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
+# Not `python -m pytest`, which would find the source tree before what is installed.
+PYTEST := pytest -p no:cacheprovider --durations=10
+# Blocks that the reference and the core give back go back to the system; else a test process grows without end.
+export MALLOC_ARENA_MAX ?= 2
+export MALLOC_TRIM_THRESHOLD_ ?= 1000000
+# How long each target takes stands in the log.
+TIMED = TIMEFORMAT='$@ took %0R s'; time
 
-.PHONY: test test-core test-engines test-examples test-sglang test-kernels test-sanitize gpu-test core-for-gpu-test demo \
-	demo-sglang bench lint clean environment sglang-environment wheel
+SOURCES := $(shell find lopt_plugin triton_kernels -not -path '*__pycache__*' -not -name '*.so') \
+	pyproject.toml CMakeLists.txt README.md
+# Those need Triton, an engine, or both.
+KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/test_gpu_*.py))
+ENGINE_TESTS := $(wildcard tests/test_*_registration.py)
+EXAMPLE_TESTS := tests/test_ray.py tests/test_datasets.py
+TESTS ?= $(filter-out $(KERNEL_TESTS) $(ENGINE_TESTS) $(EXAMPLE_TESTS),$(wildcard tests/test_*.py))
 
-test: lint test-core test-examples test-engines
+.PHONY: test test-core test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive test-sanitize gpu-test \
+	core-for-gpu-test demo demo-sglang bench lint clean environments environment vllm-environment sglang-environment
 
+test:
+	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
+	@$(TIMED) $(MAKE) --no-print-directory lint test-core test-kernels
+	@$(TIMED) $(MAKE) --no-print-directory --jobs=2 --output-sync=target test-vllm test-sglang
+
+# A file is the work of one process: it loads its tokenizers once.
 test-core: environment
-	.venv/bin/pytest -n auto
+	@$(TIMED) $(VENV)/bin/$(PYTEST) -n auto --dist loadfile $(TESTS)
 
-# Ray and datasets are large, and no other test needs them. LOPT_REQUIRE_...: without them these tests fail instead of
-# being skipped.
-test-examples: environment
-	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev,ray,datasets]"
-	LOPT_REQUIRE_RAY=1 LOPT_REQUIRE_DATASETS=1 .venv/bin/pytest tests/test_ray.py tests/test_datasets.py
-
-# LOPT_REQUIRE_VLLM: without vLLM these tests fail instead of being skipped. The last ones are run again because torch is
-# there, which test-core has not: tensors are torch's.
-test-engines: wheel
-	examples/vllm_demo/environment.sh .venv-vllm cpu
-	.venv-vllm/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
-	.venv-vllm/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
-	LOPT_REQUIRE_VLLM=1 .venv-vllm/bin/pytest tests/engines tests/test_vllm_registration.py --durations=5
-	.venv-vllm/bin/pytest tests/test_interface_grid.py tests/test_padding.py
-
-# LOPT_REQUIRE_SGLANG: as above.
-test-sglang: sglang-environment
-	LOPT_REQUIRE_SGLANG=1 .venv-sglang/bin/pytest tests/sglang_server tests/test_sglang_registration.py --durations=5
-
-# SGLang's environment has torch and Triton. The NumPy references need neither: test-core has run their tests.
+# LOPT_REQUIRE_...: what is not installed makes these tests fail instead of being skipped.
 test-kernels: sglang-environment
-	LOPT_REQUIRE_KERNELS=1 .venv-sglang/bin/pytest -n auto $$(ls tests/test_gpu_*.py | grep -v reference) --durations=5
+	@LOPT_REQUIRE_KERNELS=1; export LOPT_REQUIRE_KERNELS; \
+	$(TIMED) .venv-sglang/bin/$(PYTEST) -n auto $(KERNEL_TESTS)
 
-sglang-environment: wheel
-	examples/sglang_demo/environment.sh .venv-sglang cpu
-	.venv-sglang/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
-	.venv-sglang/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
+# The grid of calls is run here as well because torch is there, which test-core has not: tensors are torch's.
+test-vllm: vllm-environment
+	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
+	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines tests/test_vllm_registration.py tests/test_padding.py \
+		$(if $(filter deep,$(LOPT_TIER)),tests/test_interface_grid.py)
+
+test-sglang: sglang-environment
+	@LOPT_REQUIRE_SGLANG=1; export LOPT_REQUIRE_SGLANG; \
+	$(TIMED) .venv-sglang/bin/$(PYTEST) tests/sglang_server tests/test_sglang_registration.py
+
+# Ray and datasets are large, and no other test needs them.
+test-examples: environment
+	$(VENV)/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev,ray,datasets]"
+	LOPT_REQUIRE_RAY=1 LOPT_REQUIRE_DATASETS=1 $(VENV)/bin/$(PYTEST) $(EXAMPLE_TESTS)
+
+test-deep: environment
+	$(VENV)/bin/python tests/deep.py $(if $(PART),--part $(PART))
+
+test-faults: environments
+	$(VENV)/bin/python tests/faults/run.py $(FAULTS)
+
+# A part of the deep tier.
+exhaustive: environment
+	LOPT_TIER=deep $(VENV)/bin/python tests/exhaustive.py --corpora --divided-documents 4 \
+		--differences build/deep/differences.jsonl $(NAMES)
 
 # The sanitizers' runtime has to be loaded before Python, and the C++ library with it, so that exceptions are seen.
 # --capture=sys: what the runtime prints before it ends the process must not be lost. Left out: ceilings of memory (freed
@@ -58,12 +87,12 @@ sglang-environment: wheel
 # objects, which lists of offsets use again, lie in memory that the sanitizer knows.
 test-sanitize: environment
 	rm -rf build/sanitized
-	LOPT_SANITIZE=ON .venv/bin/python $(PIP) install --no-deps --target build/sanitized \
+	LOPT_SANITIZE=ON $(VENV)/bin/python $(PIP) install --no-deps --target build/sanitized \
 		--config-settings build-dir=build/sanitized-objects .
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
 	PYTHONMALLOC=malloc \
-		.venv/bin/pytest --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
+		$(VENV)/bin/$(PYTEST) --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
 		tests/test_native_*.py tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py \
 		tests/test_sentencepiece.py tests/test_wordpiece*.py tests/test_offset*.py tests/test_prefix_store.py \
 		tests/test_texts_ahead.py tests/test_growing.py tests/test_model_identity.py
@@ -73,7 +102,7 @@ test-sanitize: environment
 # racecheck and synccheck; else the summary says why not.
 gpu-test: core-for-gpu-test
 	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
-	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
+	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_TIER=deep LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
 		tests/test_gpu_*.py tests/test_padding.py
 
 core-for-gpu-test:
@@ -93,24 +122,42 @@ demo-sglang:
 	.venv-demo-sglang/bin/python examples/sglang_demo/long_context.py $(DEMO)
 
 bench: environment
-	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[bench]"
-	.venv/bin/python benchmarks/run_all.py $(BENCH)
+	$(VENV)/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[bench]"
+	$(VENV)/bin/python benchmarks/run_all.py $(BENCH)
 
 lint: environment
-	.venv/bin/ruff check .
-	.venv/bin/mypy
+	@$(TIMED) { $(VENV)/bin/ruff check .; $(VENV)/bin/mypy; }
 
-environment: wheel
-	.venv/bin/python $(PIP) install --force-reinstall --no-deps build/wheels/*.whl
-	.venv/bin/python $(PIP) install "$$(echo build/wheels/*.whl)[dev]"
+environments: environment vllm-environment sglang-environment
+environment: $(VENV)/made
+vllm-environment: .venv-vllm/made
+sglang-environment: .venv-sglang/made
 
-# The tests run what is installed, not the source tree.
-wheel: .venv/bin/python
-	rm -rf build/wheels
-	.venv/bin/python $(PIP) wheel --no-deps --wheel-dir build/wheels .
+# The tests run what is installed, not the source tree; a change of the source installs it again.
+$(VENV)/made: $(WHEELS)/made
+	@$(TIMED) $(VENV)/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev]" $(VERSIONS)
+	$(VENV)/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
+	touch $@
 
-.venv/bin/python:
-	$(PYTHON) -m venv .venv
+.venv-vllm/made: $(WHEELS)/made
+	@$(TIMED) examples/vllm_demo/environment.sh .venv-vllm cpu
+	.venv-vllm/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev]"
+	.venv-vllm/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
+	touch $@
+
+.venv-sglang/made: $(WHEELS)/made
+	@$(TIMED) examples/sglang_demo/environment.sh .venv-sglang cpu
+	.venv-sglang/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev]"
+	.venv-sglang/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
+	touch $@
+
+$(WHEELS)/made: $(SOURCES) | $(VENV)/bin/python
+	rm -rf $(WHEELS)
+	@$(TIMED) $(VENV)/bin/python $(PIP) wheel --no-deps --wheel-dir $(WHEELS) .
+	touch $@
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
 
 clean:
 	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang build dist

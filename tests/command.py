@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ from lopt_plugin.cli.app import app
 
 def lopt(*arguments: object, given: bytes | None = None) -> Any:
     """The command's result: exit_code, stdout, stderr. What it did not expect is raised."""
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+    logger = logging.getLogger("lopt_plugin")
+    level = logger.level
+    try:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+    finally:
+        logger.setLevel(level)  # the command quiets the process that it thinks is its own
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

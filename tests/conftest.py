@@ -1,15 +1,81 @@
-"""Fixtures that many tests share; `corpus` has the tokenizers and texts behind them."""
+"""Fixtures that many tests share, and what the tier that runs leaves out; see CONTRIBUTING.md."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import gc
+import os
+import sys
+import zlib
+from collections import Counter
+from pathlib import Path
+
 import corpus
 import pytest
-from hypothesis import settings
+import tier
+from hypothesis import HealthCheck, settings
 from tokenizers import Tokenizer
 
-# Two shared cores: a slow example is no failure.
-settings.register_profile("lopt", deadline=None)
-settings.load_profile("lopt")
+# On two shared cores a slow example is no failure. The quick tier tries the same examples every time.
+SLOW = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=25, derandomize=True, **SLOW)
+settings.register_profile("deep", max_examples=300, **SLOW)
+settings.load_profile(tier.NAME)
+
+SHARE = 3
+
+# The deep tier gives each large tokenizer a process of its own: its name, or "none" for all tests that need none.
+LARGE = os.environ.get("LOPT_LARGE_TOKENIZER")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is marked `deep` in the quick tier, and in a part of the deep tier what other parts run."""
+    many = {name for name, count in Counter(map(_function, items)).items() if count > 2 * SHARE}
+    kept, left_out = [], []
+    for item in items:
+        (kept if _belongs(item, _function(item) in many) else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last test of a file, gives back the memory of the tokenizers that its helpers keep."""
+    if nextitem is None or nextitem.path != item.path:
+        here = Path(__file__).parent
+        for module in list(sys.modules.values()):
+            if Path(getattr(module, "__file__", None) or "/").is_relative_to(here):
+                for value in vars(module).values():
+                    if isinstance(value, functools._lru_cache_wrapper):
+                        value.cache_clear()
+        gc.collect()
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+            trim(0)
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.split("[")[0]
+
+
+def _belongs(item: pytest.Item, has_many_parameters: bool) -> bool:
+    if not tier.DEEP:
+        return item.get_closest_marker("deep") is None and (not has_many_parameters or _is_in_sample(item))
+    if LARGE is None:
+        return True
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    large = {value for value in values if isinstance(value, str)} & corpus.large_tokenizer_names()
+    return LARGE in (large or {"none"})
+
+
+def _is_in_sample(item: pytest.Item) -> bool:
+    """Whether the quick tier runs a test with these parameters: of a test with many, one in SHARE, the same each time.
+
+    By the sum of the parameters' places, so that each value of one parameter comes with some value of the others; and
+    by the test's name, so that tests with the same parameters take different ones.
+    """
+    if item.get_closest_marker("every_parameter") is not None:
+        return True
+    return (sum(item.callspec.indices.values()) + zlib.crc32(_function(item).encode())) % SHARE == 0
 
 
 @pytest.fixture(scope="session")

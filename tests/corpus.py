@@ -1,4 +1,4 @@
-"""Tokenizers and texts for tests: those of tests/data, and those of ../shared where that is beside the checkout."""
+"""Tokenizers and texts for tests: those of tests/data and, in the deep tier, those of ../shared beside the checkout."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pathlib import Path
 from types import ModuleType
 
 import hard_texts
+import tier
 from tokenizers import Tokenizer
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+# In the quick tier a folder that does not exist: it uses only what the repository holds.
+SHARED = Path(__file__).resolve().parents[2] / ("shared" if tier.DEEP else "not in the quick tier")
 
 
 @functools.cache
@@ -29,6 +31,12 @@ def _tokenizer_files() -> dict[str, Path]:
 def tokenizer_names() -> list[str]:
     """All tokenizers; those of a fresh clone are in tests/data/tokenizers, and its README says what they are."""
     return sorted(_tokenizer_files())
+
+
+@functools.cache
+def large_tokenizer_names() -> frozenset[str]:
+    """Those that only ../shared holds."""
+    return frozenset(name for name, path in _tokenizer_files().items() if path.is_relative_to(SHARED))
 
 
 @functools.lru_cache(maxsize=4)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 
 import corpus
+import tier
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
@@ -143,7 +144,8 @@ _LARGE = ("qwen3", "roberta_base", "tiny_falcon", "bert_base_uncased", "llama2",
 
 
 def names() -> list[str]:
-    return [*_MAKERS, *(name for name in _LARGE if name in corpus.tokenizer_names())]
+    large = _LARGE if tier.DEEP else ("tiny_falcon", "bert_base_uncased")
+    return [*_MAKERS, *(name for name in large if name in corpus.tokenizer_names())]
 
 
 @functools.lru_cache(maxsize=2)

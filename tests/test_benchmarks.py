@@ -11,6 +11,7 @@ from typing import Any
 
 import corpus
 import pytest
+import tier
 
 from lopt_plugin.benchmarking.engines import ENGINES, LoptSession, engine_class
 from lopt_plugin.benchmarking.fresh_process import FreshProcesses, choose_cpus
@@ -64,7 +65,10 @@ def test_two_engines_on_a_small_text(tmp_path: Path) -> None:
 
 
 # In its quick form, a script does the same whatever its name in the list.
-@pytest.mark.parametrize("name", list({one.script: one.name for one in reversed(run_all.ALL)}.values()))
+NAMES = list({one.script: one.name for one in reversed(run_all.ALL)}.values())
+
+
+@pytest.mark.parametrize("name", tier.pick(NAMES[:1], NAMES))
 def test_each_runs_and_is_shown(tmp_path: Path, name: str) -> None:
     command = [sys.executable, str(BENCHMARKS / "run_all.py"), "--quick", "--only", name, "--folder", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

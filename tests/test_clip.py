@@ -14,6 +14,7 @@ import corpus
 import native_cores
 import pytest
 import random_models
+import tier
 from random_models import STAND_INS, stand_ins
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -121,7 +122,7 @@ def test_every_chunk_length_and_number_of_threads() -> None:
 def test_hard_texts_of_several_seeds(name: str) -> None:
     core, reference = native_cores.core_and_reference(name)
     for family in corpus.conformance_families():
-        for seed in (2, 3):
+        for seed in tier.pick((2,), (2, 3)):
             texts = corpus.conformance(family, seed)
             assert native_cores.different(core, reference, texts) == []
             assert native_cores.different(core, reference, texts[:60], threads=4, chunk_bytes=701) == []
@@ -162,7 +163,7 @@ def test_offsets_beside_white_space(normalizer: str, trims: bool) -> None:
 @pytest.mark.parametrize("name", [name for name in ("tiny_clip", "clip_vit") if name in native_cores.ALL])
 def test_every_code_point(name: str) -> None:
     core, reference = native_cores.core_and_reference(name)
-    code_points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    code_points = [chr(c) for c in range(0, 0x110000, tier.pick(5, 1)) if not 0xD800 <= c < 0xE000]
     for start in range(0, len(code_points), 50_000):
         some = code_points[start : start + 50_000]
         texts = ["".join(f"x{c} {c}'s " for c in some[k : k + 500]) for k in range(0, len(some), 500)]
@@ -187,7 +188,7 @@ def test_suffix_and_scanner_do_without_each_other(name: str, pre_tokenizer: pre_
         tokenizer = changed(name, pre_tokenizer=pre_tokenizer, normalizer=normalizer)
         core = core_of(tokenizer)
         for family in corpus.conformance_families():
-            texts = [text[:2000] for text in corpus.conformance(family, 5)[:50]]
+            texts = [text[:2000] for text in corpus.conformance(family, 5)[: tier.pick(20, 50)]]
             assert native_cores.different(core, tokenizer, ["", " ", *texts]) == []
             assert native_cores.different(core, tokenizer, texts[:20], threads=2, chunk_bytes=97) == []
 
@@ -222,7 +223,7 @@ def random_model_with_suffix(rng: random.Random) -> tuple[models.BPE, random_mod
 
 
 def test_random_models() -> None:
-    for seed in range(400):
+    for seed in range(tier.pick(150, 400)):
         rng = random.Random(seed)
         model, plain = random_model_with_suffix(rng)
         tokenizer = Tokenizer(model)
@@ -297,7 +298,7 @@ def test_models_that_are_not_supported_say_so() -> None:
         core.encode_word(b"a\xfe", True)
 
 
-@pytest.mark.parametrize("length", [63, 64, 65, 1000, 40_000, 300_000])
+@pytest.mark.parametrize("length", [63, 64, 65, 1000, 40_000, tier.pick(100_000, 300_000)])
 def test_long_words(length: int) -> None:
     core, reference = native_cores.core_and_reference("tiny_clip")
     words = [

@@ -6,6 +6,7 @@ import corpus
 import gpu_reference
 import gpu_texts
 import pytest
+import tier
 
 SMALL = list(gpu_texts.PATTERNS.values())
 LARGE = [name for name in gpu_reference.FAMILIES if name in corpus.tokenizer_names() and name not in SMALL]
@@ -19,9 +20,9 @@ def compare(name: str, texts: list[str]) -> int:
     return found.characters
 
 
-@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
+@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.deep) for name in LARGE)])
 def test_documents_and_hard_texts(name: str) -> None:
     """Some of each corpus; `python tests/gpu_reference.py` compares all of it."""
-    texts = [text for kind in corpus.corpora() for text in gpu_reference.documents(kind, 8000, PIECE)]
+    texts = [text for kind in corpus.corpora() for text in gpu_reference.documents(kind, tier.pick(3000, 8000), PIECE)]
     assert compare(name, texts) > sum(map(len, texts)) // 2
     assert compare(name, list(gpu_reference.hard(name, [0], 150))) > 0

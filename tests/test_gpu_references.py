@@ -158,7 +158,7 @@ def test_few_characters(pattern: str) -> None:
     assert _cut_elsewhere(pattern, texts()) == []
 
 
-@pytest.mark.parametrize("characters", [30_000, pytest.param(120_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("characters", [30_000, pytest.param(120_000, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("kind", corpus.corpora())
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_documents(pattern: str, kind: str, characters: int) -> None:

@@ -27,7 +27,7 @@ SMALL = ["roberta_base", "qwen3", "tiny_cl100k", "tiny_o200k", "tiny_tekken", "t
 LARGE = ["gpt2", "llama3", "gpt_oss", "gpt4o", "deepseek_v3", "mistral_tekken"]
 NAMES = [
     *SMALL,
-    *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE if name in corpus.tokenizer_names()),
+    *(pytest.param(name, marks=pytest.mark.deep) for name in LARGE if name in corpus.tokenizer_names()),
 ]
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import corpus
 import pytest
 import strategies
+import tier
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from lossy import rivals
 from small_pipelines import reaching, small_pipelines
@@ -31,7 +31,8 @@ SMALL = [
 ]
 PIPELINES = ["wordpiece", "wordpiece_uncased", "sentencepiece", "sentencepiece_fused", "sentencepiece_split"]
 PIPELINES += ["clip", "nfkd", "word_level"]
-ALL = [*PIPELINES, *(name for name in corpus.tokenizer_names() if name not in NEVER)]
+LEFT_OUT = tier.pick({"qwen3", *NEVER}, NEVER)
+ALL = [*PIPELINES, *(name for name in corpus.tokenizer_names() if name not in LEFT_OUT)]
 
 DIGITS = " " + "²" * 1900 + "1234567 and the rest of it"
 
@@ -139,7 +140,7 @@ def test_every_place_of_short_texts(name: str) -> None:
 def test_conformance(name: str, family: str) -> None:
     route = route_of(name)
     texts = corpus.conformance(family, seed=7)
-    for number, text in enumerate(texts[:: max(1, len(texts) // 5)]):
+    for number, text in enumerate(texts[:: max(1, len(texts) // tier.pick(3, 5))]):
         scale = 1 if len(text) < 1000 else 40
         lengths = (Lengths(3 * scale, 8 * scale, 1), Lengths(29 * scale, 30 * scale))
         check(route, text, *lengths, split=number % 4 == 3)
@@ -154,7 +155,6 @@ def test_corpora(name: str, corpus_name: str) -> None:
 
 @pytest.mark.parametrize("name", ["wordpiece_uncased", "sentencepiece", "clip", "nfkd", "tiny_o200k", "tiny_qwen2"])
 @given(text=strategies.texts(), chunk=st.integers(1, 40), overlap=st.integers(1, 40), tokens=st.integers(1, 3))
-@hypothesis_settings(max_examples=60)
 def test_any_text(name: str, text: str, chunk: int, overlap: int, tokens: int) -> None:
     check(_kept(name), text, Lengths(chunk, overlap, tokens))
 

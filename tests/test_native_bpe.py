@@ -17,7 +17,8 @@ import corpus
 import native_cores
 import pytest
 import random_models
-from hypothesis import given, settings
+import tier
+from hypothesis import given
 from hypothesis import strategies as st
 from random_models import data_of, stand_ins
 from tokenizers import Tokenizer, models
@@ -32,7 +33,7 @@ def _core_and_merging_reference(name: str) -> tuple[Any, Tokenizer]:
     return core, tokenizer
 
 
-@pytest.fixture(scope="module", params=native_cores.BYTE_LEVEL)
+@pytest.fixture(scope="module", params=tier.pick([*native_cores.BYTE_LEVEL, "qwen3"], native_cores.BYTE_LEVEL))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -72,7 +73,7 @@ def test_entries(name: str) -> None:
 
 def test_joined_entries(name: str) -> None:
     entries, rng = _entries(name), random.Random(name)
-    words = (b"".join(rng.choices(entries, k=rng.choice([2, 2, 2, 3, 5]))) for _ in range(40_000))
+    words = (b"".join(rng.choices(entries, k=rng.choice([2, 2, 2, 3, 5]))) for _ in range(tier.pick(10_000, 40_000)))
     assert _different(name, words) == []
 
 
@@ -83,7 +84,7 @@ def test_entries_with_overlap(name: str) -> None:
     for entry in entries:
         by_start.setdefault(entry[:2], []).append(entry)
     words = []
-    for entry in rng.choices([e for e in entries if len(e) > 2], k=10_000):
+    for entry in rng.choices([e for e in entries if len(e) > 2], k=tier.pick(3_000, 10_000)):
         place = rng.randrange(1, len(entry) - 1)
         words.append(entry[:place] + rng.choice(by_start.get(entry[place : place + 2], [b"a"])))
     assert _different(name, words) == []
@@ -114,7 +115,6 @@ def test_random_words(name: str) -> None:
     assert _different(name, words) == []
 
 
-@settings(max_examples=150)
 @given(word=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=100))
 @pytest.mark.parametrize("small", [name for name in native_cores.SMALL if name in native_cores.BYTE_LEVEL])
 def test_any_word(small: str, word: str) -> None:
@@ -147,18 +147,23 @@ def _check_random_models(
             assert (seed, word, whole.encode(word)) == (seed, word, ids_whole)
 
 
+def _seeds(part: int) -> range:
+    count = tier.pick(100, 500)
+    return range(part * count, part * count + count)
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_random_models(part: int) -> None:
-    _check_random_models(range(part * 500, part * 500 + 500))
+    _check_random_models(_seeds(part))
 
 
 @pytest.mark.parametrize("part", range(2))
 def test_random_models_of_characters(part: int) -> None:
     """What runs of characters of three bytes (native/character_runs.hpp) rest on, and what breaks it."""
-    _check_random_models(range(part * 500, part * 500 + 500), make=random_models.random_character_model)
+    _check_random_models(_seeds(part), make=random_models.random_character_model)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("part", range(4))
 def test_more_random_models(part: int) -> None:
     """About a minute in all."""
@@ -171,7 +176,7 @@ def test_random_models_with_words_between_blanks(
     ignore_merges: bool, make: Callable[[random.Random], random_models.Model]
 ) -> None:
     """Whole pre-tokens and the pieces that they are cut into are not mistaken for each other, in any order."""
-    for seed in range(300):
+    for seed in range(tier.pick(120, 300)):
         rng = random.Random(f"blanks {seed}")
         model = make(rng)
         core = native_cores.make_core(model.vocabulary, model.merges, ignore_merges=ignore_merges, scanner="gpt2")
@@ -184,7 +189,7 @@ def test_random_models_with_words_between_blanks(
 
 def test_models_that_lack_bytes() -> None:
     """The reference drops a byte that is no entry before it merges, so that its neighbours may meet."""
-    for seed in range(400):
+    for seed in range(tier.pick(100, 400)):
         rng = random.Random(f"dropped {seed}")
         model = random_models.random_model(rng)
         used = sorted(set(model.characters.encode()))

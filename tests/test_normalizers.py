@@ -11,7 +11,8 @@ import native_cores
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given, settings
+import tier
+from hypothesis import given
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 from lopt_plugin import character_classes
@@ -153,7 +154,7 @@ def involved() -> list[str]:
 @pytest.mark.parametrize("variant", ALL)
 def test_every_code_point_in_context(variant: str) -> None:
     """Every one for the steps that look at single characters and one of each other kind, and those of note for all."""
-    every = code_points() if variant in EVERY_CODE_POINT else involved()
+    every = tier.pick(involved()[::2], code_points() if variant in EVERY_CODE_POINT else involved())
     texts = []
     for start in range(0, len(every), 2000):
         some = every[start : start + 2000]
@@ -174,10 +175,10 @@ def test_characters_alone(variant: str) -> None:
 @pytest.mark.parametrize("variant", ALL)
 def test_rich_texts(variant: str) -> None:
     rng = random.Random(variant)
-    everything = [*RICH, *involved()]
-    texts = ["".join(rng.choices(RICH, k=rng.randint(1, 40))) for _ in range(4000)]
-    texts += ["".join(rng.choices(everything, k=rng.randint(1, 40))) for _ in range(2000)]
-    few = [rng.choices(RICH, k=rng.randint(1, 3)) for _ in range(2000)]
+    everything, count = [*RICH, *involved()], tier.pick(500, 2000)
+    texts = ["".join(rng.choices(RICH, k=rng.randint(1, 40))) for _ in range(2 * count)]
+    texts += ["".join(rng.choices(everything, k=rng.randint(1, 40))) for _ in range(count)]
+    few = [rng.choices(RICH, k=rng.randint(1, 3)) for _ in range(count)]
     texts += ["".join(rng.choices([*some, "a", " "], k=rng.randint(1, 150))) for some in few]
     assert changed_otherwise(variant, texts) == []
 
@@ -199,9 +200,9 @@ def test_ids_of_hard_texts(variant: str) -> None:
     core, reference = core_and_reference(variant)
     rng = random.Random(variant)
     for family in corpus.conformance_families():
-        for seed in (0, 1, 2):
+        for seed in range(tier.pick(1, 3)):
             texts = corpus.conformance(family, seed)
-            texts = [text[:4000] for text in rng.sample(texts, min(len(texts), 60))]
+            texts = [text[:4000] for text in rng.sample(texts, min(len(texts), tier.pick(30, 60)))]
             expected = native_cores.expected(reference, texts)
             for threads, chunk in ((1, 0), (rng.randint(2, 8), rng.randint(1, 400))):
                 assert [
@@ -213,12 +214,12 @@ def test_ids_of_hard_texts(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ALL)
 def test_ids_of_rich_texts(variant: str) -> None:
-    for name in ("tiny_qwen2", "tiny_roberta"):
+    for name in tier.pick(("tiny_roberta",), ("tiny_qwen2", "tiny_roberta")):
         core, reference = core_and_reference(variant, name)
         rng = random.Random(variant)
         tokens = [token.content for token in reference.get_added_tokens_decoder().values()]
         pieces = [*RICH, *tokens, *(t.upper() for t in tokens), *(t.lower() for t in tokens)]
-        texts = ["".join(rng.choices(pieces, k=rng.randint(1, 30))) for _ in range(300)]
+        texts = ["".join(rng.choices(pieces, k=rng.randint(1, 30))) for _ in range(tier.pick(100, 300))]
         assert native_cores.different(core, reference, ["", *texts]) == []
         splitting = Tokenizer.from_str(reference.to_str())
         splitting.encode_special_tokens = True
@@ -269,7 +270,6 @@ def test_every_chunk_length_and_number_of_threads(variant: str) -> None:
             assert core.encode(text, threads, chunk) == expected
 
 
-@settings(max_examples=150)
 @given(text=strategies.texts())
 @pytest.mark.parametrize("variant", ["NFKC", "clip", "everything", "without accents"])
 def test_any_text(variant: str, text: str) -> None:

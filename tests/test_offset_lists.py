@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import tier
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
@@ -76,7 +77,7 @@ def test_what_is_held_stays(native: NativeRoute) -> None:
 
 def test_more_than_is_kept(native: NativeRoute) -> None:
     rng = random.Random(6)
-    long = text_of(rng, 400_000)
+    long = text_of(rng, tier.pick(200_000, 400_000))
     held = [both(native, long) for _ in range(2)]
     offsets, expected = both(native, long[:1000])
     assert offsets == expected
@@ -178,7 +179,7 @@ def test_an_id_in_front(native: NativeRoute) -> None:
 
 
 def test_places_beyond_those_that_are_kept(native: NativeRoute) -> None:
-    text = " a\u00e9b" * 140_000
+    text = " a\u00e9b" * tier.pick(70_000, 140_000)
     held = [both(native, text), both(native, text[1:])]
     assert all(found == right for found, right in held)
     assert native.info()["offset_object_bytes"] < 64 << 20

@@ -9,6 +9,7 @@ from typing import Any
 import interface_tokenizers
 import pytest
 import test_interface_grid as grid_of_arguments
+import tier
 from outcomes import outcome, whole
 from test_interface_grid import FIRST, SAMPLE, SECOND, TEXTS, both
 
@@ -39,7 +40,7 @@ def test_grid(name: str, texts: str, side: str) -> None:
     hf, ours = both(name)
     hf.truncation_side = ours.truncation_side = side
     given = TEXTS[texts]
-    for number in range(8):
+    for number in range(tier.pick(3, 8)):
         arguments = arguments_of(rng, texts)
         hf.deprecation_warnings.clear()
         ours.deprecation_warnings.clear()

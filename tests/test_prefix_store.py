@@ -16,6 +16,7 @@ import corpus
 import own_process
 import pytest
 import representatives
+import tier
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -286,7 +287,7 @@ def test_the_memory_of_lists_that_nobody_has(first_id: int) -> None:
     start = " ".join(rng.choices(words, k=2500))
     texts = {name: start + name for name in ("one", "two", "three")}
     held: list[tuple[list[int], list[int]]] = []
-    for turn in range(60):
+    for turn in range(tier.pick(15, 60)):
         session = rng.choice(list(texts))
         texts[session] += " ".join(rng.choices(words, k=rng.choice([1, 40, 200]))) + "\n"
         ids = core.encode(texts[session], first_id=first_id)
@@ -434,4 +435,4 @@ class Conversations(RuleBasedStateMachine):
 
 
 TestConversations = Conversations.TestCase
-TestConversations.settings = hypothesis_settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestConversations.settings = hypothesis_settings(max_examples=tier.pick(8, 60), stateful_step_count=25)

@@ -14,6 +14,7 @@ import random_sentencepiece
 import representatives
 import strategies
 import test_normalizers
+import tier
 import word_pieces
 from hypothesis import given, settings
 from small_pipelines import small_pipelines
@@ -172,7 +173,7 @@ def test_split_steps_in_a_row(splits: list[Any]) -> None:
     assert wrong_seams(core, tokenizer, many_texts(random.Random(1), ["<x>"], 150)) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=tier.pick(10, 100))
 @given(text=strategies.texts())
 @pytest.mark.parametrize("name", [*native_cores.SMALL, "wordpiece_uncased"])
 def test_any_text(name: str, text: str) -> None:

@@ -12,8 +12,9 @@ import native_cores
 import numpy as np
 import pytest
 import strategies
+import tier
 import word_pieces
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, normalizers, pre_tokenizers
 from word_pieces import ALL_OPTIONS, DEFAULT, SlowWordPiece, different, of_characters, tokenizer_with
@@ -42,6 +43,15 @@ CONTEXTS = (
 # Characters with a combining class that are not stripped, and what may stand in their way.
 MOVABLE = "\u1b44\u1baa\u302e\u302f\ua953\U0001d165\U0001d16d\U0001d15e\u0301\u0327\u0345\u034f\u05b0\u200d\x00\ufffd"
 
+# Each option both ways, each pair of them in most ways.
+SOME_OPTIONS = [
+    None,
+    DEFAULT,
+    BertOptions(True, False, False, True),
+    BertOptions(False, True, True, False),
+    BertOptions(False, False, None, False),
+]
+
 
 def name_of(options: BertOptions | None) -> str:
     return "plain" if options is None else words.file_name(options, "bert", "")[len("words__1_bert_") : -len(".npz")]
@@ -60,7 +70,7 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(scope="module", params=[None, *ALL_OPTIONS], ids=name_of)
+@pytest.fixture(scope="module", params=tier.pick(SOME_OPTIONS, [None, *ALL_OPTIONS]), ids=name_of)
 def options(request: pytest.FixtureRequest) -> BertOptions | None:
     found: BertOptions | None = request.param
     return found
@@ -81,7 +91,7 @@ def test_interesting_characters_in_contexts(options: BertOptions | None) -> None
     interesting = characters_of_interest()
     tokenizer = of_characters(options, [*interesting, *"".join(CONTEXTS)])
     core = word_pieces.core_of(tokenizer)
-    for context in CONTEXTS:
+    for context in CONTEXTS if options == DEFAULT else CONTEXTS[:: tier.pick(3, 1)]:
         # Side by side, divided by letters in blanks, and each by itself.
         in_context = [context.replace("{c}", c) for c in interesting]
         joined = [" a ".join(in_context[k : k + 50]) for k in range(0, len(in_context), 50)]
@@ -91,8 +101,9 @@ def test_interesting_characters_in_contexts(options: BertOptions | None) -> None
 
 @pytest.mark.parametrize("some", [DEFAULT, BertOptions(True, True, None, False)], ids=name_of)
 def test_every_code_point_in_contexts(some: BertOptions) -> None:
-    for start in range(0, len(ALL_CHARACTERS), 100_000):
-        characters = ALL_CHARACTERS[start : start + 100_000]
+    every = ALL_CHARACTERS[:: tier.pick(13, 1)]
+    for start in range(0, len(every), 100_000):
+        characters = every[start : start + 100_000]
         tokenizer = of_characters(some, [*characters, *"".join(CONTEXTS)])
         core = word_pieces.core_of(tokenizer)
         in_context = [
@@ -102,7 +113,7 @@ def test_every_code_point_in_contexts(some: BertOptions) -> None:
         assert different(tokenizer, in_context, core) == []
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_images_of_every_code_point(options: BertOptions | None) -> None:
     """Normalized text made of images, for every code point among neighbours that must not matter."""
     slow = SlowWordPiece(options, tokenizer_with(options, ["a"]))
@@ -129,7 +140,7 @@ def test_order_of_characters(options: BertOptions | None) -> None:
 @pytest.mark.parametrize("family", corpus.conformance_families())
 def test_hard_texts(name: str, family: str) -> None:
     core, reference = word_pieces.core_and_reference(name)
-    for seed in (0, 1, 2):
+    for seed in range(tier.pick(1, 3)):
         texts = corpus.conformance(family, seed)
         expected = native_cores.expected(reference, texts)
         for threads, chunk in ((1, 0), (2, 300), (3, 17)):
@@ -193,7 +204,6 @@ def test_every_seam_of_short_texts(name: str, text: str) -> None:
         assert [k for k in lengths if core.encode(before + text, next(threads), k) != ids] == []
 
 
-@settings(max_examples=60)
 @given(text=strategies.texts(), threads=st.integers(1, 8), chunk=st.integers(0, 60))
 @pytest.mark.parametrize("small", word_pieces.SMALL)
 def test_any_text_in_any_chunks(small: str, text: str, threads: int, chunk: int) -> None:
@@ -241,7 +251,7 @@ LENGTHS = [1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 98, 99, 100, 101, 
 def test_long_words(longest: int) -> None:
     """The limit counts normalized characters; what is removed does not count, what decomposes counts in parts."""
     alphabet = ["a", "A", "\u00e9", "e\u0301", "\uac01", "\u0130", "\x00a", "\U0001f600", "\u1e9e", "ab"]
-    for options in (DEFAULT, BertOptions(False, True, False, True), None):
+    for options in tier.pick((DEFAULT, None), (DEFAULT, BertOptions(False, True, False, True), None)):
         tokenizer = of_characters(options, "".join(alphabet), max_input_chars_per_word=longest)
         core = word_pieces.core_of(tokenizer)
         lengths = [n for n in LENGTHS if n < 1000 or longest < 1000]  # the reference is quadratic below its limit
@@ -262,7 +272,7 @@ def test_a_word_of_a_million_characters() -> None:
 
 
 def test_random_vocabularies() -> None:
-    for seed in range(300):
+    for seed in range(tier.pick(80, 300)):
         rng = random.Random(f"vocabulary {seed}")
         alphabet = rng.choice(
             ["ab", "abcABC", "ab#_", "a\u00e9\u4e2d\U0001f600b", "\u0430\u0431\u0451\u0401ab", "aA1!\u0301"]
@@ -347,7 +357,7 @@ def test_added_tokens_of_all_flags(options: BertOptions | None) -> None:
         "a",
         "\x1c",
     ]
-    for seed in range(12):
+    for seed in range(tier.pick(4, 12)):
         rng = random.Random(f"added {seed}")
         tokenizer = of_characters(options, "".join(pieces), added_tokens=added_tokens(rng))
         core = word_pieces.core_of(tokenizer)
@@ -365,7 +375,7 @@ def test_added_tokens_that_normalization_leaves_empty_go_to_hugging_face() -> No
 
 def test_splits_at_white_space_only() -> None:
     characters = characters_of_interest()
-    for options in (None, DEFAULT, BertOptions(False, False, False, False)):
+    for options in tier.pick((DEFAULT,), (None, DEFAULT, BertOptions(False, False, False, False))):
         tokenizer = of_characters(options, characters, pre_tokenizer=pre_tokenizers.WhitespaceSplit())
         core = word_pieces.core_of(tokenizer)
         for context in ("a{c}b", " {c} ", "!{c}!"):

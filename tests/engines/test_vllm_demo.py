@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from texts import PARAGRAPH
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 
 def test_demo_command(model: Path, oracle: Any, tmp_path: Path) -> None:

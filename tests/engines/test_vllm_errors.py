@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from texts import PARAGRAPH
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 BAD_REQUESTS: dict[str, tuple[str, Any]] = {
     "not JSON": ("/v1/completions", b'{"model": "tiny", "prompt": '),

@@ -18,7 +18,7 @@ import pytest
 from texts import PARAGRAPH
 from vllm_process import ENVIRONMENT
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "vllm_long_context"
 STARTED_WITHIN_S = 400.0

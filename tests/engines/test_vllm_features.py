@@ -44,6 +44,7 @@ def request_for(answer: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ANSWERS)
 def test_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> None:
     said = []
@@ -58,6 +59,7 @@ def test_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> Non
     assert calls == [json.loads(ARGUMENTS)] * ANSWERS[name].count("<tool_call>")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ANSWERS)
 def test_streamed_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> None:
     ours, theirs = (
@@ -68,6 +70,7 @@ def test_streamed_tool_calls_and_reasoning(server: Any, hf_server: Any, name: st
     assert THOUGHT.strip() in ours["reasoning"]
 
 
+@pytest.mark.deep
 def test_adapter_has_the_ids_of_the_base_model(server: Any, hf_server: Any, oracle: Any) -> None:
     # vLLM no longer uses an adapter's own tokenizer.
     for prompt in PROMPTS:
@@ -81,6 +84,7 @@ def test_adapter_has_the_ids_of_the_base_model(server: Any, hf_server: Any, orac
         assert ours["choices"][0]["token_ids"] == theirs["choices"][0]["token_ids"]
 
 
+@pytest.mark.deep
 def test_benchmark_of_vllm(server: Any, model: Path, tmp_path: Path) -> None:
     printed = run_vllm(
         tmp_path, "bench", "serve", "--model", "tiny", "--tokenizer", model, "--tokenizer-mode", "lopt",
@@ -113,6 +117,7 @@ def test_metrics(server: Any, oracle: Any) -> None:
     assert server.metric("lopt_prefix_cache_saved_bytes_total") > 0
 
 
+@pytest.mark.deep
 def test_no_metrics_without_lopt(hf_server: Any) -> None:
     assert "lopt_" not in hf_server.get("/metrics")
 

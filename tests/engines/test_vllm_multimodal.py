@@ -8,7 +8,7 @@ import pytest
 from texts import CAPTION_PROMPTS
 from vllm_process import run_script
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 IMAGE_TOKENS = 4
 
 

@@ -11,7 +11,7 @@ import pytest
 from texts import CHAT, CHOICES, MANY_PROMPTS, PROMPTS, REGEX, SCHEMA
 from vllm_process import run_script
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 
 @pytest.fixture(scope="module")

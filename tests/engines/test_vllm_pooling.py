@@ -9,7 +9,7 @@ import pytest
 from texts import DOCUMENTS, QUERIES
 from vllm_process import run_script
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 
 @pytest.fixture(scope="module")

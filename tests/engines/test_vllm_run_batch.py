@@ -10,7 +10,7 @@ import pytest
 from texts import CHAT, PROMPTS
 from vllm_process import run_vllm
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 
 def test_ids(model: Path, oracle: Any, tmp_path: Path) -> None:

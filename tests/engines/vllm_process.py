@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import tier
+
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
-# Of the server in mode lopt.
-API_SERVERS = 2
+# Of the server in mode lopt. Each takes some seconds to start.
+API_SERVERS = tier.pick(1, 2)
 HERE = Path(__file__).resolve().parent
 
 

@@ -13,7 +13,7 @@ import pytest
 from patched_sglang import PATCHES, patched_sglang, path_with
 from texts import PROMPTS
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 
 def run_engine(model: Path, folder: Path, *arguments: str, **environment: str) -> list[dict[str, Any]]:

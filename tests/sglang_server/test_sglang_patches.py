@@ -23,6 +23,7 @@ def test_applies(patch: Path, tmp_path: Path) -> None:
     assert len([line for line in added if not line.startswith("+++") and line != "+"]) <= 4
 
 
+@pytest.mark.deep
 def test_unknown_backends_are_refused(model: Path, tmp_path: Path) -> None:
     folder = patched_sglang(tmp_path / "patched", PATCHES / "refuse_unknown_tokenizer_backends.patch")
     code = f"""

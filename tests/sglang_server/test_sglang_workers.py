@@ -14,7 +14,7 @@ from patched_sglang import PATCHES, patched_sglang, path_with
 from requests_to_sglang import chat, chat_ids, completion, generate
 from texts import CHAT, PARAGRAPH, PROMPTS
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.deep]
 
 STARTED_WITHIN_S = 900.0
 SGLANG_APP = "sglang.srt.entrypoints.http_server:app"
