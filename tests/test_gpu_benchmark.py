@@ -28,6 +28,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
     return gpu
 
 
+@pytest.mark.deep
 def test_to_its_end(
     gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

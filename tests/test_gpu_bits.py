@@ -15,6 +15,7 @@ import gpu_texts
 import kernel_device
 import numpy as np
 import pytest
+import tier
 from gpu_texts import Bytes
 from kernel_device import DEVICE, INTERPRETED, to_device, torch
 
@@ -30,7 +31,7 @@ from lopt_plugin.triton_kernels.limits import MASK_TILE, PATTERNS, tiles_of
 
 # In the interpreter a program takes tens of milliseconds, however small its tile.
 LARGE_TILE = 16_384 if INTERPRETED else MASK_TILE
-CORPUS_CHARACTERS = 20_000 if INTERPRETED else 2_000_000
+CORPUS_CHARACTERS = tier.pick(5_000, 20_000) if INTERPRETED else 2_000_000
 
 UNITS = [
     *("7", "A", "a", "\n", "/", " ", "\t", "!", "\x01"),
@@ -140,7 +141,7 @@ def test_tiles_that_are_not_ascii() -> None:
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_tiles_of_one_and_two_words(pattern: str) -> None:
-    for tile in (64, 128):
+    for tile in tier.pick((64,), (64, 128)):
         _assert_same([_runs((pattern, tile), 5 * tile, UNITS), "", "a"], pattern, tile)
         _assert_same([_runs((pattern, tile, n), 4 * tile, UNITS + BEYOND_ASCII) for n in range(2)], pattern, tile)
 
@@ -182,7 +183,7 @@ def test_hard_texts(pattern: str) -> None:
                 yield text[:400]
                 yield "".join(c for c in text[:600] if c.isascii())
 
-    for tile, size in ((256, 3_000), (LARGE_TILE, 100_000)):
+    for tile, size in tier.pick([(256, 3_000)], [(256, 3_000), (LARGE_TILE, 100_000)]):
         _assert_same(next(gpu_texts.batches(texts(), size)), pattern, tile)
 
 

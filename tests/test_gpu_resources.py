@@ -22,6 +22,7 @@ def _run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("architecture", [80, 90])
 def test_kernels_compile_and_do_not_spill(architecture: int) -> None:
     done = _run("resources", str(architecture))
@@ -29,6 +30,7 @@ def test_kernels_compile_and_do_not_spill(architecture: int) -> None:
     assert f"sm_{architecture}" in done.stdout
 
 
+@pytest.mark.deep
 def test_masks_and_boundaries_take_few_instructions() -> None:
     """At most 45 a byte of ASCII text, and 150 a byte of other text, of each pattern."""
     done = _run("instructions", "90")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import logging
 import multiprocessing
 import os
@@ -18,15 +19,17 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import corpus
 import pytest
+import tier
 from required import module_or_skip
 
+from lopt_plugin.demo import tiny_model
 from lopt_plugin.engines import sglang as engine
 from lopt_plugin.engines import sglang_batches, sglang_ids, sglang_tokenizers
 from lopt_plugin.engines.sglang_ids import create_tokenized_with_array
 from lopt_plugin.settings import Settings
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
 ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1"}
 
@@ -64,12 +67,12 @@ def sglang() -> Any:
 
 @pytest.fixture(scope="module")
 def model(sglang: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        from tiny_model import build
-    finally:
-        sys.path.remove(str(EXAMPLES))
-    return str(build(tmp_path_factory.mktemp("tiny")))
+    # A small tokenizer in the quick tier: it is loaded many times here, and the server's tests have a real one.
+    tokenizer = json.loads(corpus.tokenizer_json(tier.pick("tiny_qwen2", "qwen3")))
+    # Like a real one of Qwen it has no added tokens with flags; SGLang's own way with long chats does not take such.
+    flags = ("lstrip", "rstrip", "single_word", "normalized")
+    tokenizer["added_tokens"] = [token for token in tokenizer["added_tokens"] if not any(map(token.get, flags))]
+    return str(tiny_model.build(tmp_path_factory.mktemp("tiny"), tokenizer))
 
 
 def load(model: str, backend: str, **arguments: Any) -> Any:
@@ -738,6 +741,7 @@ del processor.get_processor
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("failing", FAILING.values(), ids=FAILING)
 def test_engine_with_hooks_that_failed(sglang: Any, model: str, tmp_path: Path, failing: str) -> None:
     code = f"""{failing}

@@ -15,12 +15,14 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import corpus
 import pytest
+import tier
 from required import module_or_skip
 
+from lopt_plugin.demo import tiny_model
 from lopt_plugin.engines import vllm as engine
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "vllm_demo"
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
 
 
@@ -56,12 +58,9 @@ def vllm() -> Any:
 
 @pytest.fixture(scope="module")
 def model(vllm: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    sys.path.insert(0, str(EXAMPLES))
-    try:
-        from tiny_model import build
-    finally:
-        sys.path.remove(str(EXAMPLES))
-    return str(build(tmp_path_factory.mktemp("tiny")))
+    # A small tokenizer in the quick tier: it is loaded many times here, and the server's tests have a real one.
+    tokenizer = json.loads(corpus.tokenizer_json(tier.pick("tiny_qwen2", "qwen3")))
+    return str(tiny_model.build(tmp_path_factory.mktemp("tiny"), tokenizer))
 
 
 @pytest.fixture(scope="module")
