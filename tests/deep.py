@@ -69,7 +69,7 @@ def parts() -> list[Part]:
         *(_quick_core(f"python-{version}", f"the core on CPython {version}", path) for version, path in pythons()),
         _quick_core("lowest", f"the core with {' '.join(_lowest())}", sys.executable, " ".join(_lowest())),
         _quick_core("newest", "the core with the newest versions that there are", sys.executable),
-        Part("faults", "planted faults, each seen by the quick tier", "test-faults", {"LOPT_TIER": "quick"}),
+        *(_faults(where) for where in ("python", "engines", "kernels", "native")),
         _exhaustive("small", small),
         *(_exhaustive(name, [name]) for name in sorted({*every} - {*small})),
     ]
@@ -90,6 +90,11 @@ def _runs(python: str) -> bool:
         return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         return False
+
+
+def _faults(where: str) -> Part:
+    settings = {"LOPT_TIER": "quick", "FAULTS": f"{where}/"}
+    return Part(f"faults-{where}", f"planted faults, {where}: each seen by the quick tier", "test-faults", settings)
 
 
 def _exhaustive(name: str, names: list[str]) -> Part:

@@ -9,6 +9,7 @@ from typing import Any
 
 import corpus
 import tier
+from reference import Reference
 from tokenizers import Tokenizer
 
 from lopt_plugin import character_classes
@@ -29,20 +30,22 @@ BYTE_LEVEL = [name for name in ALL if name not in SENTENCEPIECE]
 
 
 @functools.lru_cache(maxsize=2)
-def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
-    """The core of a tokenizer, and the tokenizer, which is not to be changed; for those with a native route."""
-    tokenizer = corpus.load_tokenizer(name)
-    pipeline = read_pipeline(tokenizer)
+def core_and_reference(name: str) -> tuple[Any, Reference]:
+    """The core of a tokenizer, and the tokenizer; for those with a native route."""
+    reference = Reference(name)
+    pipeline = read_pipeline(reference.tokenizer)
     assert isinstance(pipeline, Pipeline), pipeline.reason
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
+    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, reference
 
 
-def expected(reference: Tokenizer, texts: list[str]) -> list[list[int]]:
+def expected(reference: Tokenizer | Reference, texts: list[str]) -> list[list[int]]:
     """The reference's ids without those of the post-processor."""
+    if isinstance(reference, Reference):
+        return reference.ids(texts)
     return [encoding.ids for encoding in reference.encode_batch_fast(texts, add_special_tokens=False)]
 
 
-def different(core: Any, reference: Tokenizer, texts: Iterable[str], **options: Any) -> list[str]:
+def different(core: Any, reference: Tokenizer | Reference, texts: Iterable[str], **options: Any) -> list[str]:
     """The texts, at most five, that the core does not encode as the reference does."""
     texts = list(texts)
     pairs = zip(texts, expected(reference, texts), strict=True)

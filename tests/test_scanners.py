@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import representatives
 import tier
-from tokenizers import pre_tokenizers
+from reference import Reference
 
 from lopt_plugin import character_classes
 from lopt_plugin.pipeline import BytePairModel, Pipeline, read_pipeline
@@ -32,22 +32,21 @@ SHORT_STRINGS = [("aA1 \n's.é中あ゛\u0301²\u200b/ſ", 3), ("aA' \n1\u0301�
 
 
 @functools.lru_cache(maxsize=2)
-def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]]], pre_tokenizers.PreTokenizer]:
-    tokenizer = corpus.load_tokenizer(name)
-    pipeline = read_pipeline(tokenizer)
+def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]]], Reference]:
+    reference = Reference(name)
+    pipeline = read_pipeline(reference.tokenizer)
     assert isinstance(pipeline, Pipeline), pipeline
     assert isinstance(pipeline.model, BytePairModel)
     assert not pipeline.add_prefix_space
-    return NativeRoute(pipeline, Settings.read()).core.pre_tokens, tokenizer.pre_tokenizer
+    return NativeRoute(pipeline, Settings.read()).core.pre_tokens, reference
 
 
 def _cut_elsewhere(name: str, texts: Iterable[str]) -> list[str]:
     """The texts, at most five, that the core does not cut as the reference does."""
     pre_tokens, reference = _core_and_reference(name)
-    different = []
-    for text in texts:
+    texts, different = list(texts), []
+    for text, pieces in zip(texts, reference.pre_tokens(texts), strict=True):
         # All these pipelines end in ByteLevel, whose stand-in characters are one a byte.
-        pieces = reference.pre_tokenize_str(text)
         stops = list(itertools.accumulate(len(piece) for piece, _ in pieces))
         expected = list(itertools.pairwise([0, *stops]))
         if "clip" in name:  # leaves some of the text out, and never cuts a character

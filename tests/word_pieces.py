@@ -9,6 +9,7 @@ from typing import Any
 
 import corpus
 import native_cores
+from reference import Reference
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from lopt_plugin.character_classes import word_characters as words
@@ -36,10 +37,10 @@ def core_of(tokenizer: Tokenizer) -> Any:
 
 
 @functools.lru_cache(maxsize=2)
-def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
-    """The core of a tokenizer, and the tokenizer, which is not to be changed."""
-    tokenizer = corpus.load_tokenizer(name)
-    return core_of(tokenizer), tokenizer
+def core_and_reference(name: str) -> tuple[Any, Reference]:
+    """The core of a tokenizer, and the tokenizer."""
+    reference = Reference(name)
+    return core_of(reference.tokenizer), reference
 
 
 def tokenizer_with(
@@ -67,7 +68,7 @@ def of_characters(options: BertOptions | None, characters: Iterable[str], **argu
     return tokenizer_with(options, [*seen, *("##" + c for c in seen)], **arguments)
 
 
-def different(tokenizer: Tokenizer, texts: Iterable[str], core: Any = None, **options: Any) -> list[str]:
+def different(tokenizer: Tokenizer | Reference, texts: Iterable[str], core: Any = None, **options: Any) -> list[str]:
     """The texts, at most five, that a core does not encode as the tokenizer does."""
     return native_cores.different(core_of(tokenizer) if core is None else core, tokenizer, texts, **options)
 

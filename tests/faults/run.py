@@ -4,13 +4,13 @@
 
 A fault is a patch with two lines above it: `Fault:` says what the mistake is, `Seen by:` names the tests of the quick
 tier that should fail. The copy is in build/faults. The native core is built there once, and again for each fault in it.
-The same tests must pass without a fault, or their failing would say nothing. Exit status 1 where a fault survives.
+The test that fails must pass when the fault is taken out again, or its failing would say nothing. Exit status 1 where a
+fault survives.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import re
 import shutil
@@ -96,26 +96,36 @@ def apply(fault: Fault, *options: str) -> None:
     subprocess.run(["git", "apply", *options, str(fault.patch)], cwd=COPY, env=environment, check=True)
 
 
-def fails(test: str, environments: Path) -> str:
-    """How a test fails on the copy as it is now; nothing where it passes."""
+@dataclass(frozen=True)
+class Failure:
+    """A test, or a file of them where no single one is known, and how it fails."""
+
+    test: str
+    how: str
+
+
+def fails(test: str, environments: Path) -> Failure | None:
+    """How a test, or the first of a file, fails on the copy as it is now; None where all pass."""
     folder, required = environment_of(test)
     python = str(environments / folder / "bin" / "python")
     command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", test]
     environment = {**os.environ, **required, "LOPT_TIER": "quick", "PYTHONPATH": str(COPY)}
+    environment["LOPT_REFERENCE_ANSWERS"] = str(ROOT / "build" / "reference_answers")
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a changed file may have the time and the size of the one before
     try:
         done = subprocess.run(
             command, cwd=COPY, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"no end within {LIMIT_S} s"
+        return Failure(test, f"does not end within {LIMIT_S} s")
     if done.returncode == 0:
-        return ""
+        return None
     if done.returncode == 1:
-        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-        return failed[0] if failed else "failed"
+        # What stands behind a parameter's name is the message, and such a name may hold a blank.
+        failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        return Failure(failed[0] if failed else test, "fails")
     if done.returncode < 0:
-        return f"ended by signal {-done.returncode}"
+        return Failure(test, f"ends with signal {-done.returncode}")
     raise RuntimeError(f"{' '.join(command)} gave {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
 
 
@@ -130,7 +140,6 @@ def main() -> int:
     if not faults:
         print("no fault has such a name", file=sys.stderr)
         return 2
-    clean = functools.cache(functools.partial(fails, environments=options.environments))
     make_copy()
     python = str(options.environments / ".venv" / "bin" / "python")
     assert not (problem := build(python)), problem
@@ -138,27 +147,33 @@ def main() -> int:
     core = next(COPY.glob("lopt_plugin/native/_core*.so"))
     clean_core = BUILD / core.name
     shutil.copy2(core, clean_core)
-    for test in sorted({test for fault in faults for test in fault.seen_by}):
-        if how := clean(test):
-            raise RuntimeError(f"{test} fails without a fault: {how}")
-    survivors = []
+    wrong = []
     for fault in faults:
         start = time.monotonic()
-        apply(fault)
-        try:
-            problem = build(python) if fault.native else ""
-            if problem:
-                raise RuntimeError(f"{fault.name} cannot be built:\n{problem[-3000:]}")
-            how = next(filter(None, (fails(test, options.environments) for test in fault.seen_by)), "")
-        finally:
-            apply(fault, "-R")
-            shutil.copy2(clean_core, core)
-        survivors += [] if how else [fault.name]
-        print(f"{'seen' if how else 'SURVIVES'}  {fault.name}  {time.monotonic() - start:.0f} s  {how}", flush=True)
-    for name in survivors:
-        print(f"SURVIVES  {name}: {next(fault.says for fault in faults if fault.name == name)}")
-    print(f"{len(faults)} faults, {len(survivors)} survive")
-    return int(bool(survivors))
+        verdict = plant(fault, options.environments, clean_core, core)
+        if not verdict.startswith("seen"):
+            wrong.append(f"{fault.name}: {verdict}. {fault.says}")
+        print(f"{fault.name}  {time.monotonic() - start:.0f} s  {verdict}", flush=True)
+    print(*wrong, sep="\n")
+    print(f"{len(faults)} faults, {len(wrong)} survive")
+    return int(bool(wrong))
+
+
+def plant(fault: Fault, environments: Path, clean_core: Path, core: Path) -> str:
+    """Runs the tests with the fault, then the failing one without it. Returns "seen ..." where all is well."""
+    apply(fault)
+    try:
+        if fault.native and (problem := build(str(environments / ".venv" / "bin" / "python"))):
+            return f"CANNOT BE BUILT: {problem[-2000:]}"
+        seen = next(filter(None, (fails(test, environments) for test in fault.seen_by)), None)
+    finally:
+        apply(fault, "-R")
+        shutil.copy2(clean_core, core)
+    if seen is None:
+        return "SURVIVES"
+    if fails(seen.test.split("[")[0], environments):
+        return f"FAILS WITHOUT THE FAULT TOO: {seen.test}"
+    return f"seen: {seen.test} {seen.how}"
 
 
 if __name__ == "__main__":
