@@ -151,13 +151,15 @@ $(VENV)/made: $(WHEELS)/made
 	.venv-sglang/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
 	touch $@
 
-$(WHEELS)/made: $(SOURCES) | $(VENV)/bin/python
+# Without isolation nanobind stays where it is, so that a change in Python compiles nothing.
+$(WHEELS)/made: $(SOURCES) | $(VENV)/bin/ninja
 	rm -rf $(WHEELS)
-	@$(TIMED) $(VENV)/bin/python $(PIP) wheel --no-deps --wheel-dir $(WHEELS) .
+	@$(TIMED) $(VENV)/bin/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
 	touch $@
 
-$(VENV)/bin/python:
+$(VENV)/bin/ninja:
 	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python $(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.24" ninja
 
 clean:
 	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang build dist

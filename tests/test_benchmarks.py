@@ -104,6 +104,7 @@ def test_lopt_table(tmp_path: Path) -> None:
     assert all(len(row["seconds"]) == 2 for row in rows.values() if not row["problem"])
 
 
+@pytest.mark.deep
 def test_batches_of_every_engine_have_the_ids_of_its_single_texts(tmp_path: Path) -> None:
     texts = ["Ein Satz.", "", "zwei \u4e2d\u6587", "x" * 3000]
     found = {}

@@ -8,7 +8,7 @@ import corpus
 import numpy as np
 import pytest
 from small_pipelines import small_pipelines
-from tokenizers import AddedToken, Tokenizer, normalizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from lopt_plugin import character_classes
 from lopt_plugin.character_classes.table import LETTER, MARK, NFC_FOLLOWS, NUMBER, SPACE
@@ -80,6 +80,17 @@ def test_cuts_are_boundaries_anywhere(name: str) -> None:
     ids = [[e.ids for e in tokenizer.encode_batch_fast(t, add_special_tokens=False)] for t in (wholes, lefts, rights)]
     wrong = [text for text, whole, left, right in zip(wholes, *ids, strict=True) if whole != left + right]
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["NFC", "NFD", "NFKC", "NFKD", "StripAccents", "BertNormalizer"])
+def test_no_place_inside_a_combining_sequence(name: str) -> None:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer, tokenizer.pre_tokenizer = getattr(normalizers, name)(), pre_tokenizers.ByteLevel(False)
+    chunkable = read_chunking(tokenizer)
+    assert isinstance(chunkable, Chunkable)
+    anywhere = places.Places(chunkable, AddedTokens([], None), None)
+    text = "e\u0301\u0323\u1100\u1161\u11a8 x"
+    assert [anywhere.free(text, first, len(text)) for first in range(1, 8)] == [6, 6, 6, 6, 6, 6, 7]
 
 
 def test_added_tokens_are_not_touched() -> None:

@@ -323,12 +323,33 @@ def test_verify_batch(backend: Tokenizer, fake: Any) -> None:
     assert encoder.route.name == "hf"
 
 
-def test_verify_share(backend: Tokenizer, fake: Any) -> None:
+@pytest.mark.parametrize(("share", "compared"), [(0.25, 10), (0.4, 16)])
+def test_verify_share(backend: Tokenizer, fake: Any, share: float, compared: int) -> None:
     fake(FakeCore)
-    encoder = Encoder(backend, settings(verify=0.25))
+    encoder = Encoder(backend, settings(verify=share))
     for _ in range(40):
-        encoder.encode_list(TEXT)
-    assert encoder.verified_calls == 10
+        encoder.encode_list("a")
+    assert encoder.verified_calls == compared
+
+
+def test_verify_with_split_special_tokens(backend: Tokenizer) -> None:
+    encoder = Encoder(backend, settings(verify=1))
+    split = encoder.hf.encode_list(TEXT, True, True)
+    assert split != oracle_ids(backend, TEXT)
+    assert encoder.encode_batch_ids([TEXT], split_special_tokens=True).ids.tolist() == split
+    assert encoder.encode_with_offsets(TEXT, split_special_tokens=True)[0].tolist() == split
+    assert encoder.route.name == "native"
+
+
+def test_verify_gives_out_split_special_tokens(backend: Tokenizer, fake: Any) -> None:
+    WrongCore.word = "no hard text says this"
+    fake(WrongCore)
+    encoder = Encoder(backend, settings(verify=1))
+    texts = ["<|end|>", f"{WrongCore.word} <|end|>"]
+    expected = [encoder.hf.encode_list(text, True, True) for text in texts]
+    batch = encoder.encode_batch_ids(texts, split_special_tokens=True)
+    assert [batch.row(row).tolist() for row in range(2)] == expected
+    assert encoder.route.name == "hf"
 
 
 def test_verify_is_not_fooled_by_others_who_truncate(backend: Tokenizer, fake: Any) -> None:

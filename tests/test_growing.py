@@ -494,6 +494,32 @@ def test_where_hf_does_the_work(name: str) -> None:
     assert any(call.startswith("incremental: ") for call in encoder.explain()["hf_calls"])
 
 
+@pytest.mark.parametrize("split", [False, True])
+def test_counts_where_hf_does_the_work(split: bool) -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1, route="hf"))
+    reference = corpus.load_tokenizer("tiny_qwen2")
+    reference.encode_special_tokens = split
+    texts = ["one <|end|> two", "", "three", "<|end|>" * 3, "and four"]
+    lengths = [len(encoding.ids) for encoding in reference.encode_batch(texts)]
+    assert lengths[0] > 4 or not split
+    given: dict[str, Any] = {"split_special_tokens": split}
+    assert encoder.count_batch(texts, **given) == lengths
+    assert [encoder.count(text, **given) for text in texts] == lengths
+    assert [encoder.count_until(text, 5, **given) for text in texts] == [n if n <= 5 else None for n in lengths]
+    assert encoder.cut(texts[3], lengths[3], **given) == texts[3]
+
+
+def test_counts_are_calls() -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
+    encoder.count("one")
+    encoder.count("one")
+    assert encoder.explain()["calls"]["native"] == 2
+    encoder.count_batch(["one", "two"])
+    encoder.count_until("one", 3)
+    encoder.cut("one", 3)
+    assert encoder.explain()["calls"]["native"] == 6
+
+
 def test_seams_that_do_not_hold_are_not_used(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     with monkeypatch.context() as broken:
         broken.setattr(NativeRoute, "_by_parts", lambda self, text: [])
@@ -545,6 +571,20 @@ def test_a_list_is_written_from_where_it_may_have_changed() -> None:
     assert kept[1] == -1
     assert kept[2:] == growing.ids[2:]
     kept.append(5)
+    growing.update(kept)
+    assert kept == growing.ids
+
+
+def test_a_list_is_written_as_a_whole_after_a_prepend_and_a_restore() -> None:
+    growing = encoder_of("tiny_qwen2").incremental()
+    growing.append("one two three four ")
+    state = growing.snapshot()
+    kept: list[int] = []
+    growing.update(kept)
+    growing.prepend("zero ")
+    growing.update(kept)
+    assert kept == growing.ids
+    growing.restore(state)
     growing.update(kept)
     assert kept == growing.ids
 

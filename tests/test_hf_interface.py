@@ -27,6 +27,7 @@ from transformers.utils import PaddingStrategy
 
 import lopt_plugin
 from lopt_plugin.batch_encoding import LazyBatchEncoding
+from lopt_plugin.settings import Settings, available_cpus
 
 TRANSFORMERS_4 = transformers.__version__.startswith("4.")
 SAMPLE = "Hello world, isn't it 12345? <|end|> <s> é中文 \n\n  the end 👍🏽"
@@ -494,6 +495,12 @@ def test_pickle(both: Any) -> None:
     assert loaded.lopt.explain()["route"] == ours.lopt.explain()["route"]
 
 
+def test_a_pickle_keeps_its_settings(small: Any) -> None:
+    given: dict[str, Any] = {"threads": available_cpus() + 1, "verify": 0.5}
+    restored = pickle.loads(pickle.dumps(lopt_plugin.accelerate(small, **given)))
+    assert restored.lopt.settings == Settings.read(**given)
+
+
 def test_subclass_with_its_own_reduce(small: Any) -> None:
     """What vLLM's get_cached_tokenizer does."""
     ours = lopt_plugin.accelerate(small)
@@ -631,10 +638,58 @@ def test_threads(both: Any) -> None:
     assert wrong == []
 
 
+class Lock:
+    """A lock that says when somebody comes to it."""
+
+    def __init__(self, comes: threading.Event) -> None:
+        self._lock, self._comes = threading.RLock(), comes
+
+    def __enter__(self) -> None:
+        self._comes.set()
+        self._lock.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        self._lock.release()
+
+
+def test_a_call_of_hf_that_comes_during_another_one(small: Any) -> None:
+    """The other one is in the Rust tokenizer, with its truncation set, until the second is there too or has to wait."""
+    hf = copy.deepcopy(small)
+    ours = lopt_plugin.accelerate(hf, route="hf")
+    ours.lopt.snapshot()
+    comes, first_is_done = threading.Event(), threading.Event()
+    ours.lopt.hf.lock = Lock(comes)
+    backend = ours._tokenizer
+    encode_batch = backend.encode_batch
+    found: dict[int, list[int]] = {}
+
+    def call(limit: int) -> None:
+        found[limit] = ours(SAMPLE, truncation=True, max_length=limit)["input_ids"]
+
+    second = threading.Thread(target=call, args=(9,))
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread() is second:
+            comes.set()
+            first_is_done.wait(10)
+        else:
+            comes.clear()
+            second.start()
+            comes.wait(10)
+        return encode_batch(*args, **kwargs)
+
+    backend.encode_batch = slow
+    call(5)
+    first_is_done.set()
+    second.join()
+    assert found == {limit: hf(SAMPLE, truncation=True, max_length=limit)["input_ids"] for limit in (5, 9)}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_fork_while_a_thread_holds_the_lock(small: Any) -> None:
-    ours = lopt_plugin.accelerate(small)
+@pytest.mark.parametrize("route", ["auto", "hf"])
+def test_fork_while_a_thread_holds_the_lock(small: Any, route: str) -> None:
+    ours = lopt_plugin.accelerate(small, route=route)
     expected = small(SAMPLE, return_offsets_mapping=True)
     entered, leave = threading.Event(), threading.Event()
 
@@ -657,6 +712,29 @@ def test_fork_while_a_thread_holds_the_lock(small: Any) -> None:
     child.kill()
     child.join()
     assert found == dict(expected)
+
+
+ASKED_BY_ENGINES: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+    "array": ("word " * 40, lambda ours, text: ours._lopt_array(text).tolist()),
+    "batch": (["a", "word " * 40, "word " * 50], lambda ours, texts: rows_of(ours._lopt_batch(texts))),
+    "batch of short texts": (["the end"] * 20, lambda ours, texts: rows_of(ours._lopt_batch(texts))),
+}
+
+
+def rows_of(batch: Any) -> list[list[int]]:
+    return [batch.row(number).tolist() for number in range(len(batch))]
+
+
+@pytest.mark.parametrize("asked", ASKED_BY_ENGINES)
+def test_warnings_of_what_engines_ask_for(small: Any, asked: str) -> None:
+    """Those of transformers, each as often."""
+    texts, ask = ASKED_BY_ENGINES[asked]
+    hf = copy.deepcopy(small)
+    hf.deprecation_warnings.clear()
+    ours = lopt_plugin.accelerate(hf)
+    for _ in range(2):
+        expected = outcome(lambda: hf(texts)["input_ids"])
+        assert outcome(lambda: ask(ours, texts)) == expected
 
 
 def test_explain_counts_and_gives_reasons(small: Any) -> None:

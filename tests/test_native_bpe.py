@@ -148,7 +148,7 @@ def _check_random_models(
 
 
 def _seeds(part: int) -> range:
-    count = tier.pick(100, 500)
+    count = tier.pick(60, 500)
     return range(part * count, part * count + count)
 
 

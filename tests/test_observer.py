@@ -83,6 +83,18 @@ def test_a_tokenizer_that_goes_to_hf(told: Told, name: str) -> None:
     assert told.reasons == [f"{name}: route is set to 'hf'"]
 
 
+def test_a_text_that_the_native_route_leaves_to_hf(told: Told) -> None:
+    hf = original("bert")
+    encoder = lopt_plugin.accelerate(hf).lopt
+    encoder.observer = told
+    text = "the \u302e end"
+    ids, offsets = encoder.encode_with_offsets(text)
+    expected = hf._tokenizer.encode(text)
+    assert (ids.tolist(), list(map(tuple, offsets.tolist()))) == (expected.ids, expected.offsets)
+    assert told.routes == ["hf"]
+    assert told.reasons == ["encode_with_offsets: characters may change places"]
+
+
 def test_copies_tell_too_but_not_what_is_pickled(tokenizer: Any, told: Told) -> None:
     for copied in (copy.copy(tokenizer), copy.deepcopy(tokenizer)):
         before = len(told.routes)

@@ -287,7 +287,7 @@ def test_the_memory_of_lists_that_nobody_has(first_id: int) -> None:
     start = " ".join(rng.choices(words, k=2500))
     texts = {name: start + name for name in ("one", "two", "three")}
     held: list[tuple[list[int], list[int]]] = []
-    for turn in range(tier.pick(15, 60)):
+    for turn in range(tier.pick(10, 60)):
         session = rng.choice(list(texts))
         texts[session] += " ".join(rng.choices(words, k=rng.choice([1, 40, 200]))) + "\n"
         ids = core.encode(texts[session], first_id=first_id)

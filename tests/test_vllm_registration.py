@@ -21,6 +21,7 @@ import tier
 from required import module_or_skip
 
 from lopt_plugin.demo import tiny_model
+from lopt_plugin.engines import prometheus
 from lopt_plugin.engines import vllm as engine
 
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
@@ -128,6 +129,24 @@ def test_tokenizer_is_that_of_hf_mode(ours: Any, theirs: Any, model: str) -> Non
     assert len(ours) == len(theirs)
     assert ours.get_vocab() == theirs.get_vocab()
     assert ours.name_or_path == model
+
+
+@pytest.mark.parametrize(("runner", "side"), [("generate", "left"), ("pooling", "right")])
+def test_arguments_of_the_tokenizer_are_passed_on(model: str, runner: str, side: str) -> None:
+    from vllm.tokenizers import get_tokenizer
+
+    for mode in ("hf", "lopt"):
+        tokenizer = get_tokenizer(model, tokenizer_mode=mode, runner_type=runner, padding_side="left")
+        assert (tokenizer.truncation_side, tokenizer.padding_side) == (side, "left")
+
+
+def test_revision_and_folder_are_passed_on(vllm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    loaded = SimpleNamespace(lopt=None)
+    monkeypatch.setattr("vllm.tokenizers.registry.get_tokenizer", lambda *a, **k: asked.append((a, k)) or loaded)
+    given = {"revision": "abc", "download_dir": "/models", "trust_remote_code": True}
+    assert engine.LoptTokenizer.from_pretrained("name", **given) is loaded
+    assert asked == [(("name",), {"tokenizer_mode": "auto", **given})]
 
 
 def test_copies_stay_accelerated(ours: Any, theirs: Any) -> None:
@@ -334,6 +353,15 @@ def test_mode_lopt_accelerates_what_came_past_its_class(registry: Any, config: A
     renderer = registry.load_renderer("lopt", config, theirs)
     assert type(renderer) is LoptRenderer
     assert renderer.tokenizer.lopt.explain()["route"] == "native"
+
+
+@pytest.mark.parametrize("mode", ["lopt", "hf"])
+def test_calls_are_observed(
+    registry: Any, config: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    monkeypatch.setenv(engine.ACCELERATE_VARIABLE, "1" if mode == "hf" else "")
+    assert registry.load_renderer(mode, config, theirs).tokenizer.lopt.observer is prometheus.observer()
+    assert prometheus.observer() is not None
 
 
 def test_mistral_files_get_their_renderer(

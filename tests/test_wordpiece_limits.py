@@ -114,7 +114,12 @@ core, _ = word_pieces.core_and_reference("wordpiece_uncased")
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc here")
 @pytest.mark.parametrize(
-    "alphabet", ["range(97, 123)", "range(0xAC00, 0xD7A3)", "[0x1B44, 0x1BAA, 0x1D165, 0x1D16D, 0x301]"]
+    "alphabet",
+    [
+        "range(97, 123)",
+        pytest.param("range(0xAC00, 0xD7A3)", marks=pytest.mark.deep),
+        pytest.param("[0x1B44, 0x1BAA, 0x1D165, 0x1D16D, 0x301]", marks=pytest.mark.deep),
+    ],
 )
 def test_memory_under_words_never_seen_before(alphabet: str) -> None:
     """Tens of megabytes of random words, and of runs that are put into order."""
