@@ -28,6 +28,7 @@ def _tokenizer_files() -> dict[str, Path]:
     return files
 
 
+@functools.cache
 def tokenizer_names() -> list[str]:
     """All tokenizers; those of a fresh clone are in tests/data/tokenizers, and its README says what they are."""
     return sorted(_tokenizer_files())

@@ -59,6 +59,7 @@ def _cut_elsewhere(name: str, texts: Iterable[str]) -> list[str]:
     return different
 
 
+@pytest.mark.every_parameter
 @pytest.mark.parametrize("name", SMALL)
 def test_short_strings(name: str) -> None:
     texts = (
@@ -112,6 +113,6 @@ def test_as_an_array(name: str) -> None:
         core.pre_token_array(b"a")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in SMALL])
+@pytest.mark.parametrize("name", tier.pick(["tiny_o200k"], [name for name in NAMES if name not in SMALL]))
 def test_documents(name: str) -> None:
     assert _cut_elsewhere(name, (text for kind in corpus.corpora() for text in corpus.texts(kind, 20_000))) == []

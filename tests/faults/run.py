@@ -111,6 +111,7 @@ def fails(test: str, environments: Path) -> Failure | None:
     command = [python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", test]
     environment = {**os.environ, **required, "LOPT_TIER": "quick", "PYTHONPATH": str(COPY)}
     environment["LOPT_REFERENCE_ANSWERS"] = str(ROOT / "build" / "reference_answers")
+    environment.pop("PYTEST_ADDOPTS", None)
     environment["PYTHONDONTWRITEBYTECODE"] = "1"  # a changed file may have the time and the size of the one before
     try:
         done = subprocess.run(
@@ -122,7 +123,7 @@ def fails(test: str, environments: Path) -> Failure | None:
         return None
     if done.returncode == 1:
         # What stands behind a parameter's name is the message, and such a name may hold a blank.
-        failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
+        failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
         return Failure(failed[0] if failed else test, "fails")
     if done.returncode < 0:
         return Failure(test, f"ends with signal {-done.returncode}")
