@@ -8,7 +8,6 @@ import gc
 import os
 import sys
 import zlib
-from collections import Counter
 from pathlib import Path
 
 import corpus
@@ -31,12 +30,16 @@ LARGE = os.environ.get("LOPT_LARGE_TOKENIZER")
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is marked `deep` in the quick tier, and in a part of the deep tier what other parts run."""
-    many = {name for name, count in Counter(map(_function, items)).items() if count > 2 * SHARE}
-    kept, left_out = [], []
+    functions: dict[str, list[pytest.Item]] = {}
     for item in items:
-        (kept if _belongs(item, _function(item) in many) else left_out).append(item)
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+        functions.setdefault(item.nodeid.split("[")[0], []).append(item)
+    if tier.DEEP:
+        kept = {item for item in items if _belongs_to_part(item)}
+    else:
+        in_tier = [item for item in items if item.get_closest_marker("deep") is None]
+        kept = {item for name, some in functions.items() for item in _sample(name, some)}.intersection(in_tier)
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
@@ -53,13 +56,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             trim(0)
 
 
-def _function(item: pytest.Item) -> str:
-    return item.nodeid.split("[")[0]
-
-
-def _belongs(item: pytest.Item, has_many_parameters: bool) -> bool:
-    if not tier.DEEP:
-        return item.get_closest_marker("deep") is None and (not has_many_parameters or _is_in_sample(item))
+def _belongs_to_part(item: pytest.Item) -> bool:
     if LARGE is None:
         return True
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
@@ -67,19 +64,22 @@ def _belongs(item: pytest.Item, has_many_parameters: bool) -> bool:
     return LARGE in (large or {"none"})
 
 
-def _is_in_sample(item: pytest.Item) -> bool:
-    """Whether the quick tier runs a test with these parameters: of many combinations one in SHARE, the same each time.
+def _sample(name: str, items: list[pytest.Item]) -> list[pytest.Item]:
+    """What the quick tier runs of a test's combinations of parameters: of many one in SHARE, the same each time.
 
     A list of cases runs as a whole; but what is repeated for several tokenizers, or a grid of parameters, is sampled.
     By the sum of the parameters' places, so that each value of one parameter comes with some value of the others; and
     by the test's name, so that tests with the same parameters take different ones.
     """
-    if item.get_closest_marker("every_parameter") is not None:
-        return True
-    values = item.callspec.params.values()
-    if len(values) == 1 and not any(isinstance(value, str) and value in corpus.tokenizer_names() for value in values):
-        return True
-    return (sum(item.callspec.indices.values()) + zlib.crc32(_function(item).encode())) % SHARE == 0
+    if len(items) <= 2 * SHARE or items[0].get_closest_marker("every_parameter") is not None:
+        return items
+    # Names that a parametrization sets together have the same places.
+    places = {tuple(item.callspec.indices[name] for item in items) for name in items[0].callspec.indices}
+    values = {value for item in items for value in item.callspec.params.values() if isinstance(value, str)}
+    if len(places) == 1 and not values & {*corpus.tokenizer_names()}:
+        return items
+    sums = map(sum, zip(*places, strict=True))
+    return [item for item, total in zip(items, sums, strict=True) if (total + zlib.crc32(name.encode())) % SHARE == 0]
 
 
 @pytest.fixture(scope="session")
