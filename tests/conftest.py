@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import math
 import os
 import sys
 import zlib
@@ -73,13 +74,21 @@ def _sample(name: str, items: list[pytest.Item]) -> list[pytest.Item]:
     """
     if len(items) <= 2 * SHARE or items[0].get_closest_marker("every_parameter") is not None:
         return items
-    # Names that a parametrization sets together have the same places.
-    places = {tuple(item.callspec.indices[name] for item in items) for name in items[0].callspec.indices}
-    values = {value for item in items for value in item.callspec.params.values() if isinstance(value, str)}
-    if len(places) == 1 and not values & {*corpus.tokenizer_names()}:
+    values = [item.callspec.params for item in items]
+    places = [_places([params[name] for params in values]) for name in values[0]]
+    is_grid = len(places) > 1 and math.prod(len({*column}) for column in places) == len(items)
+    tokenizer_names = {*corpus.tokenizer_names()}
+    if not is_grid and not any(value in tokenizer_names for value in values[0].values() if isinstance(value, str)):
         return items
     sums = map(sum, zip(*places, strict=True))
-    return [item for item, total in zip(items, sums, strict=True) if (total + zlib.crc32(name.encode())) % SHARE == 0]
+    first = zlib.crc32(name.encode())
+    return [item for item, total in zip(items, sums, strict=True) if (total + first) % SHARE == 0] or items[::SHARE]
+
+
+def _places(values: list[object]) -> list[int]:
+    """Which of the different values each one is: 0, 1, ... in the order in which they come first."""
+    seen: dict[int, int] = {}
+    return [seen.setdefault(id(value), len(seen)) for value in values]
 
 
 @pytest.fixture(scope="session")
