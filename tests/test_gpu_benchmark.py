@@ -45,6 +45,7 @@ def test_to_its_end(
     assert "cache and merges" in printed
 
 
+@pytest.mark.deep
 def test_wrong_ids_end_it(gpu: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     from lopt_plugin.routes.gpu import GpuRoute
 

@@ -374,6 +374,7 @@ def test_steps_that_make_no_sense_are_refused(wrong: str, step: tuple[Any, ...])
         native_cores.make_core(vocabulary, [], normalizer=[step])
 
 
+@pytest.mark.deep
 def test_the_shipped_table_is_a_fresh_derivation() -> None:
     assert sets.load().equals(sets.derive())
 
