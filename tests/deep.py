@@ -124,7 +124,7 @@ def run(part: Part, commit: str) -> Result:
     start = time.monotonic()
     log = FOUND / f"{part.name}.log"
     with log.open("w", encoding="utf-8") as output:
-        # Its own process: the memory that is told of children is the largest that any of them had.
+        # In a process of its own: the system reports the largest memory of all children so far, not of one.
         command = [sys.executable, __file__, "--measured", "make", part.target]
         command += [f"{name}={value}" for name, value in part.settings.items()]
         ended = subprocess.run(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, check=False)

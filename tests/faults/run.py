@@ -90,7 +90,7 @@ def build(python: str) -> str:
 
 
 def apply(fault: Fault, *options: str) -> None:
-    """Puts a fault into the copy; with `-R` takes it out again, so that the next build compiles that file anew."""
+    """Puts a fault into the copy, or with `-R` takes it out, which makes the next build compile that file again."""
     # Without the ceiling git would take the patch for one of the repository around the copy.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(BUILD)}
     subprocess.run(["git", "apply", *options, str(fault.patch)], cwd=COPY, env=environment, check=True)
@@ -122,7 +122,7 @@ def fails(test: str, environments: Path) -> Failure | None:
     if done.returncode == 0:
         return None
     if done.returncode == 1:
-        # What stands behind a parameter's name is the message, and such a name may hold a blank.
+        # The message follows the test's name, which may contain spaces.
         failed = re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
         return Failure(failed[0] if failed else test, "fails")
     if done.returncode < 0:
