@@ -1,6 +1,7 @@
 # Each target makes the environment that it needs, once. None needs a GPU. CONTRIBUTING.md has the tiers of the tests.
 #   make test           the quick tier: lint, the core, the GPU kernels in Triton's interpreter, one vLLM and one SGLang server
-#   make test-core      the core alone: a developer's inner loop. TESTS="tests/test_seams.py -k cut" for some
+#   make test-core      the core alone: a developer's inner loop. TESTS="tests/native/test_seams.py -k cut" for some
+#   make doctest        the examples in docstrings; a part of test-core
 #   make test-kernels   the GPU kernels and their route in Triton's interpreter
 #   make test-vllm      the tests against the real vLLM
 #   make test-sglang    the tests against the real SGLang (Python 3.11 or newer)
@@ -12,7 +13,8 @@
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
 #   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
 #   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
-#   make lint           ruff and mypy alone
+#   make lint           ruff, mypy, pyright and the layers of the rooms alone
+#   make docs           the pages of docs/, into build/docs
 #   make clean          removes environments and builds
 
 SHELL := bash
@@ -32,23 +34,30 @@ TIMED = TIMEFORMAT='$@ took %0R s'; time
 
 SOURCES := $(shell find lopt_plugin triton_kernels -not -path '*__pycache__*' -not -name '*.so') \
 	pyproject.toml CMakeLists.txt README.md
-# Those need Triton, an engine, or both.
-KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/test_gpu_*.py))
-ENGINE_TESTS := $(wildcard tests/test_*_registration.py)
-EXAMPLE_TESTS := tests/test_ray.py tests/test_datasets.py
-TESTS ?= $(filter-out $(KERNEL_TESTS) $(ENGINE_TESTS) $(EXAMPLE_TESTS),$(wildcard tests/test_*.py))
+# Those need Triton, an engine, Ray or datasets.
+KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
+	tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py
+EXAMPLE_TESTS := tests/examples/test_ray.py tests/examples/test_datasets.py
+TESTS ?= tests $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TESTS))
 
-.PHONY: test test-core test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive test-sanitize gpu-test \
-	core-for-gpu-test demo demo-sglang bench lint clean environments environment vllm-environment sglang-environment
+# These import without an engine and without torch.
+DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
+
+.PHONY: test test-core doctest test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
+	test-sanitize gpu-test core-for-gpu-test demo demo-sglang bench docs lint clean environments environment vllm-environment sglang-environment
 
 test:
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
 	@$(TIMED) $(MAKE) --no-print-directory lint test-core test-kernels
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=2 --output-sync=target test-vllm test-sglang
 
-# A file is the work of one process: it loads its tokenizers once.
-test-core: environment
+# A file is the work of one process: it loads its tokenizers once. With TESTS, only these are run.
+test-core: environment $(if $(filter file,$(origin TESTS)),doctest)
 	@$(TIMED) $(VENV)/bin/$(PYTEST) -n auto --dist loadfile $(TESTS)
+
+doctest: environment
+	@PYTHONPATH=tests/support; export PYTHONPATH; \
+	$(TIMED) $(VENV)/bin/$(PYTEST) --quiet -p docstring_examples --doctest-modules --pyargs $(DOCUMENTED)
 
 # LOPT_REQUIRE_...: what is not installed makes these tests fail instead of being skipped.
 test-kernels: sglang-environment
@@ -58,12 +67,12 @@ test-kernels: sglang-environment
 # The grid of calls is run here as well because torch is there, which test-core has not: tensors are torch's.
 test-vllm: vllm-environment
 	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
-	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines tests/test_vllm_registration.py tests/test_padding.py \
-		$(if $(filter deep,$(LOPT_TIER)),tests/test_interface_grid.py)
+	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines/vllm tests/encoder/test_padding.py \
+		$(if $(filter deep,$(LOPT_TIER)),tests/tokenizer/test_interface_grid.py)
 
 test-sglang: sglang-environment
 	@LOPT_REQUIRE_SGLANG=1; export LOPT_REQUIRE_SGLANG; \
-	$(TIMED) .venv-sglang/bin/$(PYTEST) tests/sglang_server tests/test_sglang_registration.py
+	$(TIMED) .venv-sglang/bin/$(PYTEST) tests/engines/sglang
 
 # Ray and datasets are large, and no other test needs them.
 test-examples: environment
@@ -93,9 +102,7 @@ test-sanitize: environment
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
 	PYTHONMALLOC=malloc \
 		$(VENV)/bin/$(PYTEST) --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
-		tests/test_native_*.py tests/test_scanners.py tests/test_normalizers.py tests/test_clip.py \
-		tests/test_sentencepiece.py tests/test_wordpiece*.py tests/test_offset*.py tests/test_prefix_store.py \
-		tests/test_texts_ahead.py tests/test_growing.py tests/test_model_identity.py
+		tests/native tests/encoder/test_prefetch.py tests/encoder/test_growing.py tests/encoder/test_model_identity.py
 
 # Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
 # the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
@@ -103,7 +110,7 @@ test-sanitize: environment
 gpu-test: core-for-gpu-test
 	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_TIER=deep LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
-		tests/test_gpu_*.py tests/test_padding.py
+		tests/gpu_kernels tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py tests/encoder/test_padding.py
 
 core-for-gpu-test:
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) -c "import lopt_plugin.native._core" || { \
@@ -126,7 +133,13 @@ bench: environment
 	$(VENV)/bin/python benchmarks/run_all.py $(BENCH)
 
 lint: environment
-	@$(TIMED) { $(VENV)/bin/ruff check .; $(VENV)/bin/mypy; }
+	@$(TIMED) { $(VENV)/bin/ruff check .; $(VENV)/bin/mypy; PYTHONPATH=. $(VENV)/bin/lint-imports --no-cache --no-logo; \
+		$(VENV)/bin/python tests/support/native_layers.py; \
+		$(VENV)/bin/pyright --pythonpath $(VENV)/bin/python --project tests/typing; }
+
+# Of this package it needs the source only, so nothing is compiled. Without the variable, the theme prints an announcement.
+docs: .venv-docs/made
+	@NO_MKDOCS_2_WARNING=1; export NO_MKDOCS_2_WARNING; $(TIMED) .venv-docs/bin/mkdocs build --strict
 
 environments: environment vllm-environment sglang-environment
 environment: $(VENV)/made
@@ -152,6 +165,11 @@ $(VENV)/made: $(WHEELS)/made
 	touch $@
 
 # Without isolation nanobind stays where it is, so that a change in Python compiles nothing.
+.venv-docs/made: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	@LOPT_PURE=1; export LOPT_PURE; $(TIMED) .venv-docs/bin/python $(PIP) install ".[docs]"
+	touch $@
+
 $(WHEELS)/made: $(SOURCES) | $(VENV)/bin/ninja
 	rm -rf $(WHEELS)
 	@$(TIMED) $(VENV)/bin/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
@@ -162,4 +180,4 @@ $(VENV)/bin/ninja:
 	$(VENV)/bin/python $(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.24" ninja
 
 clean:
-	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang build dist
+	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang .venv-docs build dist

@@ -1,8 +1,10 @@
 """Runs all benchmarks one after the other and writes RESULTS.md: what `make bench` does.
 
     python benchmarks/run_all.py [--only speed,peek2] [--quick]
+    python benchmarks/run_all.py --write            RESULTS.md from the figures in --folder alone
+    python benchmarks/run_all.py --readme           prints the table of docs/performance.md, from these too
 
-Under half an hour on two cores. Figures are kept in --folder, so that --only measures some anew and the others stay.
+Under half an hour on two cores. Figures are kept in --folder, so that --only measures some again and keeps the others.
 """
 
 from __future__ import annotations
@@ -13,62 +15,44 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import results
-from script import names
-from tokenizer_files import REPOSITORY, tokenizer_files
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.common import results_page
+from benchmarks.common.data import REPOSITORY, tokenizer_files
+from benchmarks.common.script import known
 
 HERE = Path(__file__).resolve().parent
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """`tokenizers` limits it to where all of these are."""
-
-    name: str
-    script: str
-    arguments: str = ""
-    tokenizers: str = ""
-
-
 PEERS = "fastokens,gigatoken"
-ALL = (
-    Benchmark(
-        "speed",
-        "speed.py",
-        f"--engines lopt,{PEERS},lopt_array,gigatoken_array --repeat 3",
-    ),
-    Benchmark(
-        "speed_sentencepiece",
-        "speed.py",
-        f"--tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 2",
-        tokenizers="llama2,gemma3",
-    ),
-    Benchmark(
-        "speed_wordpiece",
-        "speed.py",
-        "--tokenizers bert_base_uncased --engines hf,lopt --repeat 1",
-        tokenizers="bert_base_uncased",
-    ),
-    Benchmark("threads", "threads.py", f"--engines lopt,{PEERS} --repeat 3"),
-    Benchmark("lopt_table", "lopt_table.py", "--prompts 3"),
-    Benchmark("lopt_figures", "lopt_figures.py"),
-    Benchmark("blockbpe", "blockbpe.py"),
-    Benchmark("gputok", "gputok.py"),
-    Benchmark("peek2", "peek2.py"),
-    Benchmark("github_bpe", "github_bpe.py"),
-    Benchmark(
-        "worst_case",
-        "worst_case.py",
-        f"--tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken --sizes 0.25,0.5,1 --repeat 1 --timeout 40",
-        tokenizers="gpt_oss",
-    ),
-    Benchmark("growing", "growing.py", tokenizers="gpt4o"),
-    Benchmark("agent_session", "agent_session.py", "--tokenizers qwen3 --repeat 2", tokenizers="qwen3"),
-    Benchmark("load", "load.py", "--repeat 3"),
-)
+# Name: script and arguments.
+ALL = {
+    "speed": f"speed/speed.py --engines lopt,{PEERS},lopt_array,gigatoken_array --repeat 3",
+    "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 2",
+    "speed_wordpiece": "speed/speed.py --tokenizers bert_base_uncased --engines hf,lopt --repeat 1",
+    "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 3",
+    "lopt_table": "papers/lopt_table.py --prompts 3",
+    "lopt_figures": "papers/lopt_figures.py",
+    "blockbpe": "papers/blockbpe.py",
+    "gputok": "papers/gputok.py",
+    "peek2": "papers/peek2.py",
+    "github_bpe": "papers/github_bpe.py",
+    "worst_case": f"speed/worst_case.py --tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken"
+    " --sizes 0.25,0.5,1 --repeat 1 --timeout 40",
+    "growing": "papers/growing.py",
+    "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 2",
+    "load": "speed/load.py --repeat 3",
+}
+# A benchmark is left out where one of its tokenizers is not available.
+TOKENIZERS = {
+    "speed_sentencepiece": {"llama2", "gemma3"},
+    "speed_wordpiece": {"bert_base_uncased"},
+    "worst_case": {"gpt_oss"},
+    "growing": {"gpt4o"},
+    "agent_session": {"qwen3"},
+}
 
 
 def main() -> int:
@@ -77,56 +61,55 @@ def main() -> int:
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     load, start = os.getloadavg()[0], time.perf_counter()
-    chosen = _chosen(given.only, given.quick)
-    failed = [benchmark.name for benchmark in chosen if not _run(benchmark, folder, given.quick)]
+    chosen = [] if given.write or given.readme else _chosen(given.only, given.quick)
+    failed = [name for name in chosen if not _run(name, folder, given.quick)]
     minutes = (time.perf_counter() - start) / 60
-    found = results.read([path for one in ALL if (path := folder / f"{one.name}.json").exists()])
-    if found:
+    found = results_page.read([path for name in ALL if (path := folder / f"{name}.json").exists()])
+    if given.readme:
+        rows = [row for content in found if content["benchmark"] == "speed" for row in content["results"]]
+        print(results_page.readme_table(rows).markdown())
+    elif found:
         out = (folder if given.quick else HERE) if given.out is None else given.out
         small = "QUICK: small texts, to see that everything runs; the figures mean nothing. " if given.quick else ""
         whole = f"The run took {minutes:.0f} minutes; the load average before it was {load:.1f}."
-        results.write(found, out, small + (whole if given.only is None else ""))
+        results_page.write(found, out, small + (whole if chosen and given.only is None else ""))
         print(f"{out / 'RESULTS.md'} after {minutes:.1f} minutes", file=sys.stderr)
     for name in failed:
         print(f"FAILED: {name}", file=sys.stderr)
     return 1 if failed or not found else 0
 
 
-def _run(benchmark: Benchmark, folder: Path, quick: bool) -> bool:
-    """Whether it ended well; its figures of another run are gone in any case."""
-    path = folder / f"{benchmark.name}.json"
+def _run(name: str, folder: Path, quick: bool) -> bool:
+    """Whether it ended well; its figures of an earlier run are removed in any case."""
+    path = folder / f"{name}.json"
     path.unlink(missing_ok=True)
-    arguments = ["--quick"] if quick else benchmark.arguments.split()
+    script, *arguments = ALL[name].split()
     start = time.perf_counter()
-    print(f"\n=== {benchmark.name}", file=sys.stderr, flush=True)
-    ended = subprocess.run([sys.executable, str(HERE / benchmark.script), *arguments, "--json", str(path)])
-    print(f"=== {benchmark.name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+    print(f"\n=== {name}", file=sys.stderr, flush=True)
+    command = [sys.executable, str(HERE / script), *(["--quick"] if quick else arguments), "--json", str(path)]
+    ended = subprocess.run(command)
+    print(f"=== {name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     return ended.returncode == 0
 
 
-def _chosen(only: Sequence[str] | None, quick: bool) -> list[Benchmark]:
-    there = tokenizer_files()
-    found = [one for one in ALL if only is None or one.name in only]
-    if quick:
-        return found
-    missing = [one.name for one in found if not set(one.tokenizers.split(",")) <= {*there, ""}]
+def _chosen(only: Sequence[str] | None, quick: bool) -> list[str]:
+    found = [name for name in ALL if only is None or name in only]
+    available = tokenizer_files().keys()
+    missing = [name for name in found if not quick and not TOKENIZERS.get(name, set()) <= available]
     for name in missing:
         print(f"{name}: left out, its tokenizers are not here", file=sys.stderr)
-    return [one for one in found if one.name not in missing]
+    return [name for name in found if name not in missing]
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    known = [one.name for one in ALL]
-    parser.add_argument("--only", type=names, help=f"of {', '.join(known)}")
+    parser.add_argument("--only", type=known("benchmark", ALL), help=f"of {', '.join(ALL)}")
     parser.add_argument("--quick", action="store_true", help="each in its --quick form; RESULTS.md goes to --folder")
+    parser.add_argument("--write", action="store_true", help="measure nothing, write RESULTS.md")
+    parser.add_argument("--readme", action="store_true", help="measure nothing, print the table of docs/performance.md")
     parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "benchmarks", help="for the figures")
-    parser.add_argument("--out", type=Path, help="for RESULTS.md and plots/ (default: beside the scripts)")
-    given = parser.parse_args()
-    for name in given.only or ():
-        if name not in known:
-            parser.error(f"no benchmark {name!r}; there are {', '.join(known)}")
-    return given
+    parser.add_argument("--out", type=Path, help="for RESULTS.md and plots/ (default: this folder)")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""`datasets.map(batched=True)` with an accelerated tokenizer: all cores from one process, and a cache that holds.
+"""`datasets.map(batched=True)` with an accelerated tokenizer: one process uses all cores, and the cache works.
 
     pip install 'lopt-plugin[datasets]'
     python examples/datasets_map.py MODEL data/*.jsonl --out tokenized/
 
-Each batch goes to the native core's threads, so `num_proc` is not needed: it would copy every text to a worker process
-and every list of ids back. Where it is wanted all the same, give it and `--threads 1`.
+The native core's threads tokenize each batch, so `num_proc` is not needed: it would copy every text to a worker
+process and every list of ids back. To use it anyway, add `--threads 1`.
 
-`datasets` keeps the result of a map under a hash of the function, so of the tokenizer as dill writes it. That of an
-accelerated tokenizer with the same settings is the same in every process, and calls do not change it: the next run
-finds its result.
+`datasets` caches the result of a map by a hash of the function, which includes the tokenizer as dill writes it. For an
+accelerated tokenizer with the same settings, this hash is the same in every process, and calls do not change it: the
+next run finds the cached result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMATS = {".jsonl": "json", ".json": "json", ".parquet": "parquet", ".csv": "cs
 
 
 class Tokenize:
-    """Texts to ids; a class of a module, so that dill writes its name and not its code."""
+    """Texts to ids. A class at module level, so that dill writes its name and not its code."""
 
     def __init__(self, tokenizer: Any, column: str) -> None:
         self.tokenizer = tokenizer
@@ -43,11 +43,11 @@ def main() -> int:
     """Runs the example; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="folder with a tokenizer, or name on the hub")
-    parser.add_argument("files", nargs="+", type=Path, help=f"of one format: {', '.join(FORMATS)}, packed or not")
+    parser.add_argument("files", nargs="+", type=Path, help=f"all of one format: {', '.join(FORMATS)}, also compressed")
     parser.add_argument("--out", type=Path, required=True, help="folder for the dataset")
     parser.add_argument("--field", default="text", help="column with the texts (default text)")
     parser.add_argument("--threads", type=int, default=available_cpus(), help="of the tokenizer (default %(default)s)")
-    parser.add_argument("--num-proc", type=int, help="processes of datasets.map (default: none but this one)")
+    parser.add_argument("--num-proc", type=int, help="processes of datasets.map (default: this one only)")
     given = parser.parse_args()
     kind = next((FORMATS[suffix] for suffix in given.files[0].suffixes if suffix in FORMATS), "text")
     dataset = datasets.load_dataset(kind, data_files=[str(path) for path in given.files], split="train")

@@ -1,15 +1,15 @@
-"""The job of `lopt encode` on a Ray cluster: files in, Parquet files of ids out, the tokenizer in a pool of actors.
+"""The job of `lopt encode` on a Ray cluster: from files to Parquet files of ids, with tokenizers in a pool of actors.
 
     pip install 'lopt-plugin[ray]'
     python examples/ray_tokenize.py MODEL data/*.jsonl.zst --out ids/ [--actors 8] [--threads 4] [--address auto]
 
-The documents are those of `lopt encode`, read by the same readers (text, JSON lines and Parquet, also .gz, .zst, ...; a
-task for each file), not by Ray's: those leave empty lines out, and give up on a file with one bad line. Rows of the
-result: `input` and `record`, which say what document it is, and `input_ids`, a list of int32. With --on-error skip, a
-record that gives no ids has null there, and the reason in `problem`.
+The documents are those of `lopt encode`, from the same readers (text, JSON lines and Parquet, also .gz, .zst, ...; one
+task per file). Ray's own readers skip empty lines, and fail on a file with one bad line. The columns of the result are
+`input` and `record`, which identify the document, and `input_ids`, a list of int32. With --on-error skip, a bad record
+has null there, and the reason in `problem`.
 
-Ray runs a task or an actor that died again, so no document is lost; what it does not do is to go on with a job that was
-ended: that is what `lopt encode` is for. MODEL and files have to be found under the same name on every node.
+Ray restarts a task or an actor that died, so no document is lost. It does not resume a job that was stopped; use
+`lopt encode` for that. MODEL and the files must have the same names on every node.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ import pyarrow as pa
 import ray
 from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
-from lopt_plugin.corpus.inputs import CorpusError, Input, find_inputs
-from lopt_plugin.corpus.records import read_batches
+from lopt_plugin.cli.corpus.inputs import CorpusError, Input, find_inputs
+from lopt_plugin.cli.corpus.records import read_batches
 from lopt_plugin.settings import available_cpus
 
 BATCH_BYTES = 8 << 20
 BATCH_ROWS = 4096
-# Reading and writing: the actors may have all CPUs of a node, and would leave none for those. It also keeps Ray from
-# reading in the actors themselves.
+# For reading and writing: the actors may occupy all CPUs of a node, and leave none for these tasks. It also keeps Ray
+# from reading in the actors themselves.
 WITHOUT_CPU: dict[str, Any] = {"num_cpus": 0}
 DOCUMENTS = pa.schema(
     [("input", pa.string()), ("record", pa.int64()), ("text", pa.large_string()), ("problem", pa.string())]
@@ -47,7 +47,7 @@ IDS = pa.schema(
 def read_documents(rows: pa.Table, column: str, sample_by: str, skip_errors: bool) -> Iterator[pa.Table]:
     """Rows of `{"input": JSON of an Input}` to rows of documents, in blocks of bounded size.
 
-    Raises CorpusError, with file and record, for a bad record that is not to be skipped.
+    Raises CorpusError, with file and record, for a bad record unless `skip_errors`.
     """
     for row in rows.column("input").to_pylist():
         given = Input(**json.loads(row))
@@ -65,7 +65,7 @@ def read_documents(rows: pa.Table, column: str, sample_by: str, skip_errors: boo
 
 
 class Tokenize:
-    """An actor: one tokenizer, loaded once, and its threads."""
+    """An actor: one tokenizer, loaded once, with its threads."""
 
     def __init__(self, model: str, threads: int, add_special_tokens: bool) -> None:
         import lopt_plugin
@@ -80,14 +80,14 @@ class Tokenize:
         self.add_special_tokens = add_special_tokens
 
     def __call__(self, rows: pa.Table) -> pa.Table:
-        """Documents to ids; the ids are copied once, from the native core's array into the table."""
+        """Documents to ids. The ids are copied once, from the native core's array to the table."""
         texts = rows.column("text").to_pylist()
         batch = self.encoder.encode_batch_ids([text for text in texts if text is not None], self.add_special_tokens)
-        there = np.array([text is not None for text in texts], dtype=bool)
+        has_text = np.array([text is not None for text in texts], dtype=bool)
         lengths = np.zeros(len(texts), dtype=np.int64)
-        lengths[there] = np.diff(batch.row_offsets)
+        lengths[has_text] = np.diff(batch.row_offsets)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        ids = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(batch.ids), mask=pa.array(~there))
+        ids = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(batch.ids), mask=pa.array(~has_text))
         return pa.table([rows.column("input"), rows.column("record"), ids, rows.column("problem")], schema=IDS)
 
 
@@ -102,7 +102,7 @@ def pipeline(
     skip_errors: bool = False,
     add_special_tokens: bool = True,
 ) -> ray.data.Dataset:
-    """A lazy dataset of ids; `actors` tokenizers with so many threads each, for which they ask Ray for as many CPUs."""
+    """A lazy dataset of ids, from `actors` tokenizers with `threads` threads each, which reserve as many Ray CPUs."""
     names = ray.data.from_items([{"input": json.dumps(asdict(one))} for one in inputs], override_num_blocks=len(inputs))
     documents = names.map_batches(
         read_documents,
@@ -132,7 +132,7 @@ def main() -> int:
         return 1
     local = {"include_dashboard": False} if given.address is None else {}
     ray.init(address=given.address, log_to_driver=False, **local)
-    # Rows come out in the order in which they went in, as those of `lopt encode` do.
+    # Rows keep the order of the inputs, as in `lopt encode`.
     DataContext.get_current().execution_options.preserve_order = True
     model = str(Path(given.model).resolve()) if Path(given.model).exists() else given.model
     ids = pipeline(
@@ -164,15 +164,15 @@ def _is_encodable(text: str) -> bool:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", help="folder with a tokenizer, tokenizer.json, or name on the hub")
+    parser.add_argument("model", help="folder with a tokenizer, a tokenizer.json, or a name on the hub")
     parser.add_argument("inputs", nargs="+", help="files, folders, patterns with *, addresses (s3://...)")
     parser.add_argument("--out", type=Path, required=True, help="folder for the Parquet files")
     parser.add_argument("--field", default="text", help="of JSON lines, or column of Parquet files (default text)")
-    parser.add_argument("--sample-by", choices=("document", "line"), default="document", help="of text files")
-    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="for a bad record")
+    parser.add_argument("--sample-by", choices=("document", "line"), default="document", help="of a text file")
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="at a bad record")
     parser.add_argument("--actors", type=int, default=1, help="tokenizers (default 1)")
-    parser.add_argument("--threads", type=int, default=available_cpus(), help="and CPUs of each (default %(default)s)")
-    parser.add_argument("--address", help="of a Ray cluster; without it, one is started on this machine")
+    parser.add_argument("--threads", type=int, default=available_cpus(), help="of each tokenizer (default %(default)s)")
+    parser.add_argument("--address", help="address of a Ray cluster (default: start one on this machine)")
     return parser.parse_args()
 
 

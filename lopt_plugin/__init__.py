@@ -1,7 +1,11 @@
-"""Tokenization that disappears from the time to first token, with the ids of the Hugging Face tokenizer.
+"""Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.
 
-    tokenizer = lopt_plugin.from_pretrained("Qwen/Qwen3-4B")
-    tokenizer = lopt_plugin.accelerate(hf_tokenizer)
+    tokenizer = lopt_plugin.from_pretrained("Qwen/Qwen3-8B")  # or accelerate(loaded_tokenizer)
+    ids = tokenizer("How long is this?")["input_ids"]  # as with transformers
+    array = tokenizer.lopt.encode_ids("How long is this?")  # numpy int32
+
+vLLM and SGLang find the package by its entry points: `vllm serve --tokenizer-mode lopt`,
+`sglang serve --tokenizer-backend lopt`.
 
 Importing this package imports neither torch nor transformers: an engine's plugin hook runs in every process.
 """
@@ -24,12 +28,9 @@ def __getattr__(name: str) -> Any:
 
         return getattr(tokenizer, name)
     if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
+        from ._version import version
 
-        try:
-            return version("lopt_plugin")
-        except PackageNotFoundError:
-            return "0+not.installed"
+        return version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""What a user may set, from keyword arguments and, for what they leave open, from the environment."""
+"""Settings of a tokenizer: from keyword arguments, else from the environment, else the defaults."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ ROUTES = ("auto", "native", "hf_chunks", "gpu", "hf")
 class Settings:
     """Settings of one tokenizer; `Settings.read` fills them in.
 
-    threads             most threads for one call (LOPT_THREADS; default: the CPUs this process may run on)
-    route               "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE); what a route cannot do exactly goes
-                        to "hf" anyway. "auto" is "native" where that is exact, else "hf_chunks" for long texts; large
-                        batches go to the GPU where this process computes on one already. "gpu" is the same, but all
-                        batches go to the GPU, and it is started for that
-    chunk_chars         characters a chunk of a long text (LOPT_CHUNK_CHARS; 0: the route's own choice)
-    overlap_chars       characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS)
-    processes           whether chunks of "hf_chunks" go to other processes, not to threads (LOPT_PROCESSES: 0 or 1)
-    parallel_min_chars  shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS)
-    prefix_cache_mb     most MiB kept of what texts began with and its ids, so that a text that begins like earlier ones
-                        is tokenized from there on (LOPT_PREFIX_CACHE_MB; 0: nothing is kept)
-    gpu_min_bytes       smaller batches, and shorter texts, stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of
-                        UTF-8, counted as characters). None: from where the GPU was sooner when it was measured on this
-                        machine, which is done, and noted, when a batch or text of a MiB first comes
-    verify              share of the calls, 0 to 1, that HF does as well and whose ids are compared (LOPT_VERIFY)
+    Attributes:
+        threads: Most threads for one call (LOPT_THREADS; default: the CPUs that this process may run on).
+        route: "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE). What a route cannot do exactly goes to "hf".
+            "auto": "native" where it is exact, else "hf_chunks" for long texts; large batches go to the GPU if this
+            process already uses it. "gpu": the same, but all batches go to the GPU, which is started if need be.
+        chunk_chars: Characters in each chunk of a long text (LOPT_CHUNK_CHARS; 0: the route chooses).
+        overlap_chars: Characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS).
+        parallel_min_chars: Shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS).
+        prefix_cache_mb: Size of the prefix cache in MiB (LOPT_PREFIX_CACHE_MB; 0 disables it).
+        gpu_min_bytes: Smaller batches and shorter texts stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of
+            UTF-8, counted as characters). None: the size that `measure_crossover` stored for this machine; without
+            one, "auto" does not use the GPU.
+        verify: Share of calls, 0 to 1, that Hugging Face also encodes and whose ids are compared (LOPT_VERIFY).
+
+    >>> Settings(threads=4).route
+    'auto'
     """
 
     threads: int
     route: str = "auto"
     chunk_chars: int = 0
     overlap_chars: int = 256
-    processes: int = 0
     parallel_min_chars: int = 262_144
     prefix_cache_mb: int = 256
     gpu_min_bytes: int | None = None
@@ -43,9 +43,25 @@ class Settings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Settings:
-        """Settings from `given`, else from `environment` (os.environ), else the defaults.
+        """Reads settings from the arguments, else from the environment, else takes the defaults.
 
-        Raises ValueError naming the variable or argument whose value is not valid, TypeError for an unknown argument.
+        Args:
+            environment: The environment variables; None for those of this process.
+            **given: Settings by name. None stands for a setting that is not given.
+
+        Returns:
+            The settings.
+
+        Raises:
+            ValueError: For an invalid value; the message names the argument or the variable.
+            TypeError: For an unknown setting.
+
+        >>> Settings.read({"LOPT_VERIFY": "0.01"}, threads=2).verify
+        0.01
+        >>> Settings.read({"LOPT_THREADS": "none"})
+        Traceback (most recent call last):
+            ...
+        ValueError: LOPT_THREADS must be a whole number of at least 1, got 'none'
         """
         environment = os.environ if environment is None else environment
         unknown = sorted(set(given) - SETTING_NAMES)
@@ -53,10 +69,10 @@ class Settings:
             raise TypeError(f"unknown settings {unknown}; known are {sorted(SETTING_NAMES)}")
         values: dict[str, Any] = {"threads": available_cpus()}
         for name in SETTING_NAMES:
+            variable = f"LOPT_{name.upper()}"
             if given.get(name) is not None:
                 values[name] = _parse(name, given[name], name)
-            elif environment.get(f"LOPT_{name.upper()}", "") != "":
-                variable = f"LOPT_{name.upper()}"
+            elif environment.get(variable, "") != "":
                 values[name] = _parse(name, environment[variable], variable)
         return cls(**values)
 
@@ -65,7 +81,7 @@ SETTING_NAMES = frozenset(field.name for field in fields(Settings))
 
 
 def available_cpus() -> int:
-    """CPUs this process may run on (its affinity), at least 1."""
+    """CPUs that this process may run on (its affinity), at least 1."""
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
@@ -73,20 +89,12 @@ def available_cpus() -> int:
 
 def _parse(name: str, value: Any, source: str) -> int | float | str:
     if name == "route":
-        return _route(value, source)
+        if value not in ROUTES:
+            raise ValueError(f"{source} must be one of {ROUTES}, got {value!r}")
+        return str(value)
     if name == "verify":
         return _share(value, source)
-    if name == "processes":
-        value = int(value) if isinstance(value, bool) else value
-        if _whole_number(value, source, at_least=0) > 1:
-            raise ValueError(f"{source} must be 0 or 1, got {value!r}")
     return _whole_number(value, source, at_least=1 if name in ("threads", "overlap_chars") else 0)
-
-
-def _route(value: Any, source: str) -> str:
-    if value not in ROUTES:
-        raise ValueError(f"{source} must be one of {ROUTES}, got {value!r}")
-    return str(value)
 
 
 def _whole_number(value: Any, source: str, at_least: int) -> int:

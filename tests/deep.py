@@ -26,6 +26,7 @@ FOUND = ROOT / "build" / "deep"
 
 os.environ["LOPT_TIER"] = "deep"
 
+sys.path.insert(0, str(Path(__file__).with_name("support")))
 import corpus  # noqa: E402  (reads LOPT_TIER)
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
@@ -102,10 +103,12 @@ def _exhaustive(name: str, names: list[str]) -> Part:
 
 
 def _lowest() -> list[str]:
-    """The lowest versions that pyproject.toml allows."""
-    dependencies = re.search(r"^dependencies = \[(.*)\]$", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
-    assert dependencies is not None
-    return re.findall(r'"([^"]+)"', dependencies[1].replace(">=", "=="))
+    """The lowest versions that pyproject.toml allows, of what the core and `lopt encode` need."""
+    text = (ROOT / "pyproject.toml").read_text()
+    found = [re.search(rf"^{name} = \[(.*)\]$", text, re.MULTILINE) for name in ("dependencies", "corpus")]
+    lists = [match[1] for match in found if match is not None]
+    assert len(lists) == 2
+    return re.findall(r'"([^"]+)"', ", ".join(lists).replace(">=", "=="))
 
 
 def _quick_core(name: str, compares: str, python: str, versions: str = "") -> Part:

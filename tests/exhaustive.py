@@ -17,12 +17,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).with_name("support")))
+
 import corpus
 
-from lopt_plugin.encoder import Encoder
-from lopt_plugin.routes.chunks.division import Lengths
+from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.routes.hf import HfRoute
-from lopt_plugin.routes.hf_chunks import CannotChunkError, HfChunksRoute
+from lopt_plugin.routes.hf_chunks.division import Lengths
+from lopt_plugin.routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
 _ASKED_AT_ONCE = 64
@@ -54,7 +57,7 @@ class Comparison:
         """Compares all ways, for texts that are short, or for documents, of which fewer lengths of chunks are tried."""
         for start in range(0, len(texts), _ASKED_AT_ONCE):
             rows = texts[start : start + _ASKED_AT_ONCE]
-            encodings = self._hf.encodings(rows, False, False)
+            encodings = self._hf.encodings(rows, PLAIN[False][False])
             want = [encoding.ids for encoding in encodings]
             self._batch(rows, want)
             for number, (text, encoding, ids) in enumerate(zip(rows, encodings, want, strict=True), start):
@@ -94,7 +97,7 @@ class Comparison:
                 self._same("batch, threads 2", text, got, ids)
 
     def _split_special(self, rows: Any) -> None:
-        for text, encoding in zip(rows, self._hf.encodings(rows, False, True), strict=True):
+        for text, encoding in zip(rows, self._hf.encodings(rows, PLAIN[False][True]), strict=True):
             got = self._encoder.encode_list(text, False, split_special_tokens=True)
             self._same("split special tokens", text, got, encoding.ids)
 
@@ -115,14 +118,14 @@ class Comparison:
         if documents:
             lengths = [Lengths(rng.randint(2000, 20_000), rng.randint(32, 300))]
         for length in lengths:
-            for use_cuts in (False, True):
-                got = self._chunks.encode_divided(text, length, use_cuts=use_cuts, alone=True)
-                way = "hf_chunks, cuts" if use_cuts else "hf_chunks, overlaps"
+            for use_boundaries in (False, True):
+                got = self._chunks.encode_divided(text, length, use_boundaries=use_boundaries, alone=True)
+                way = "hf_chunks, boundaries" if use_boundaries else "hf_chunks, overlaps"
                 self._same(way, text, got, ids, repr(length))
 
     def _new_remembering(self) -> Any:
         encoder = Encoder(corpus.load_tokenizer(self.name), Settings.read({}, threads=1, prefix_cache_mb=0))
-        core = encoder.snapshot().native.core
+        core = encoder._runner.state.snapshot().native.core
         core.remember_prefixes(16 << 20, 8)
         core.trust_seams()
         return core

@@ -37,7 +37,6 @@ def test_threads_follow_the_affinity() -> None:
         ("route", "native", "native"),
         ("route", "hf_chunks", "hf_chunks"),
         ("overlap_chars", "64", 64),
-        ("processes", "1", 1),
         ("chunk_chars", "0", 0),
         ("chunk_chars", " 4096 ", 4096),
         ("parallel_min_chars", "1", 1),
@@ -70,7 +69,6 @@ def test_environment_and_arguments(name: str, text: str, value: Any) -> None:
         ("route", 3),
         ("chunk_chars", "-1"),
         ("overlap_chars", "0"),
-        ("processes", "2"),
         ("parallel_min_chars", "1e6"),
         ("gpu_min_bytes", b"1"),
         ("verify", "1.01"),
@@ -89,9 +87,10 @@ def test_invalid_values_name_their_source(name: str, bad: Any) -> None:
             Settings.read({f"LOPT_{name.upper()}": bad})
 
 
-def test_unknown_argument() -> None:
-    with pytest.raises(TypeError, match="thread_count"):
-        Settings.read({}, thread_count=2)
+@pytest.mark.parametrize("name", ["thread_count", "processes"])
+def test_unknown_argument(name: str) -> None:
+    with pytest.raises(TypeError, match=name):
+        Settings.read({}, **{name: 1})
 
 
 def test_the_process_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

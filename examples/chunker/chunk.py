@@ -1,10 +1,10 @@
-"""Cuts texts for retrieval into chunks of at most so many tokens, overlapping if wanted, at ends of lines or words.
+"""Divides a text for retrieval into chunks of at most N tokens, with or without overlap, at ends of lines or words.
 
     python examples/chunker/chunk.py MODEL --tokens 512 --overlap 64 < book.txt > chunks.jsonl
 
-Every chunk has at most that many ids when it is encoded by itself, special tokens included: `tokenizer.lopt.cut` gives
-the longest prefix that does, without tokenizing what lies behind it. (Cutting a list of ids instead cuts characters
-apart, and the text of a part of the ids may have more of them when it is encoded again.)
+Every chunk has at most N ids when it is encoded by itself, special tokens included: `tokenizer.lopt.cut` gives the
+longest prefix that does, without tokenizing the text after it. (Slicing a list of ids instead can divide a character,
+and the text of a slice may have more ids when it is encoded again.)
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import sys
 from collections.abc import Iterator
 
 import lopt_plugin
-from lopt_plugin.encoder import Encoder
+from lopt_plugin.encoder.encoder import Encoder
 
-# Where a chunk had better end; the last of these in its second half is taken.
+# Good ends of a chunk, best first; the last occurrence in its second half is used.
 ENDS = ("\n\n", "\n", ". ", " ")
 
 
 def chunks(encoder: Encoder, text: str, tokens: int, overlap: int = 0) -> Iterator[tuple[int, int]]:
-    """Begin and end of each chunk, in characters. Raises ValueError where not even one character has so few tokens."""
+    """Begin and end of each chunk, in characters. Raises ValueError if one character has more than `tokens` tokens."""
     if not 0 <= overlap < tokens:
         raise ValueError(f"overlap {overlap}: 0 to {tokens - 1} expected")
     begin = 0
     while begin < len(text):
-        # A token seldom has more than 16 characters; where all of these fit, the window was too short.
+        # A token rarely has more than 16 characters; if all of these fit, the window was too short.
         window = 16 * tokens
         while True:
             rest = text[begin : begin + window]
@@ -54,7 +54,7 @@ def _good_end(chunk: str) -> int:
 
 
 def _last(encoder: Encoder, chunk: str, tokens: int) -> str:
-    """The longest run of whole words at the end of the chunk with at most so many tokens."""
+    """The longest run of whole words at the end of the chunk that has at most `tokens` tokens."""
     intervals = encoder.intervals(chunk)
     begin = len(chunk)
     while True:
@@ -65,7 +65,7 @@ def _last(encoder: Encoder, chunk: str, tokens: int) -> str:
 
 
 def main() -> None:
-    """Reads a text, writes a line of JSON for each chunk."""
+    """Reads a text from stdin, writes a line of JSON for each chunk to stdout."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", help="name or path of a tokenizer")
     parser.add_argument("--tokens", type=int, default=512)

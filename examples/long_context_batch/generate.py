@@ -2,8 +2,8 @@
 
     python examples/long_context_batch/generate.py --model Qwen/Qwen3-4B --folder my_documents --question "Who is it?"
 
-Every *.txt of the folder becomes a prompt: the document, then the question. The ids are those of the model's Hugging
-Face tokenizer. Where there is no GPU, all cores tokenize. Not run on a GPU yet.
+Every *.txt file of the folder becomes a prompt: the document, then the question. The ids are those of the model's
+Hugging Face tokenizer. Without a GPU, all cores tokenize. Not yet run on a GPU.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main() -> None:
     arguments = parser.parse_args()
     documents = sorted(arguments.folder.glob("*.txt"))
     if not documents:
-        parser.error(f"no *.txt in {arguments.folder}")
+        parser.error(f"{arguments.folder} has no *.txt files")
     prompts = [f"{path.read_text(encoding='utf-8')}\n\n{arguments.question}\n" for path in documents]
 
     from vllm import LLM, SamplingParams

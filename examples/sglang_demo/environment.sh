@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a Python environment with SGLang, once:  environment.sh FOLDER [cpu]
-# SGLang as it is where there is an NVIDIA GPU, unless "cpu" is asked for; else without its kernels, which are for GPUs
-# only (sglang_on_cpu.py stands in for them), and with the libraries of requirements_cpu.txt.
+# With an NVIDIA GPU and without "cpu": SGLang as it is. Otherwise SGLang without its kernels, which are for GPUs only
+# (sglang_on_cpu.py replaces them), and with the libraries of requirements_cpu.txt.
 set -euo pipefail
 
 folder=$1
@@ -25,9 +25,9 @@ pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 if [ "$kind" = gpu ]; then
     pip install "sglang==$version"
 else
-    # torch by itself first: the resolver takes a build for CPUs then, where one is offered.
+    # torch first, by itself: the resolver then chooses a CPU build if there is one.
     pip install torch==2.13.0
-    # Without what they ask for: kernels for GPUs, and a torch of their own.
+    # Without their dependencies, which are kernels for GPUs and another torch.
     pip install --no-deps "sglang==$version" torchvision==0.28.0 timm==1.0.25
     pip install -r "$here/requirements_cpu.txt"
     "$folder/bin/python" "$here/sglang_on_cpu.py"

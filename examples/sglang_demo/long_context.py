@@ -2,9 +2,9 @@
 
     python long_context.py [MODEL] [--compare] [--tokens N]
 
-MODEL is a folder or a name on the hub; without it, a tiny model with random weights is made, so that nothing is
+MODEL is a folder or a name on the hub; without it, the model is a tiny one with random weights, so that nothing is
 downloaded: the tokenizer and the server are real. With --compare, a second server with SGLang's own backend gets the
-same documents. `make demo-sglang` makes the environment and runs this in it.
+same documents. `make demo-sglang` makes the environment and runs this script in it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ from book import long_english_text
 from tiny_model import REPOSITORY, build
 
 import lopt_plugin
-from lopt_plugin.demo.engines import post
-from lopt_plugin.demo.interruption import interrupted_by_signals
-from lopt_plugin.demo.server import ServerError
-from lopt_plugin.demo.sglang_server import SglangServer, is_for_cpu
+from lopt_plugin.cli.serving.server import ServerError, interrupted_by_signals
+from lopt_plugin.cli.serving.sglang_server import SglangServer, is_for_cpu
 
-# Below build/, which git ignores; written anew by every run.
+# In build/, which git ignores; every run writes it again.
 FOLDER = REPOSITORY / "build" / "sglang_demo"
-# How the plugin's line in the server's log begins.
-SAYS = f"lopt_plugin {lopt_plugin.__version__}:"
-# A CPU needs seconds for the attention of a few thousand tokens.
+# The start of the plugin's line in the server's log.
+BEGINS = f"lopt_plugin {lopt_plugin.__version__}:"
+# A CPU needs seconds for the attention over a few thousand tokens.
 TOKENS_ON_CPU, TOKENS_ON_GPU = 8_000, 100_000
 
 
@@ -42,7 +40,7 @@ class Served:
     prompt_ids: list[int]
     to_engine_s: float
     first_token_s: float
-    active: str | None
+    plugin_line: str | None
 
 
 def main() -> int:
@@ -70,7 +68,7 @@ def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
     from transformers import AutoTokenizer
 
     if model is None:
-        print("Model      a tiny Qwen3 with random weights beside its real tokenizer")
+        print("Model      a tiny Qwen3 with random weights, and Qwen3's real tokenizer")
         model = str(build(folder / "model"))
     else:
         print(f"Model      {model}")
@@ -80,7 +78,7 @@ def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
     print(f"Document   {name}: {len(document):,} characters, {len(expected):,} tokens")
 
     served = serve(folder, model, "lopt", warm_up, document, len(expected))
-    print(f"  SGLang says  {served.active or 'nothing about lopt_plugin: it was not active'}")
+    print(f"  SGLang logs  {served.plugin_line or 'nothing about lopt_plugin: it was not active'}")
     if compare:
         serve(folder, model, "huggingface", warm_up, document, len(expected))
 
@@ -89,18 +87,18 @@ def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
     if served.prompt_ids != expected:
         print("FAILED: the ids differ", file=sys.stderr)
         return 1
-    if served.active is None or "takes the native route" not in served.active:
+    if served.plugin_line is None or "takes the native route" not in served.plugin_line:
         print("FAILED: the document did not take the native route", file=sys.stderr)
         return 1
     return 0
 
 
 def documents(oracle: Any, tokens: int) -> tuple[str, str, str]:
-    """A document to warm up with and another one of about `tokens` tokens, and a name for that one."""
+    """A document to warm up with, another one of about `tokens` tokens, and a name for the latter."""
     sample = long_english_text(100_000).text
     characters = len(sample) * tokens // len(oracle(sample)["input_ids"])
     book = long_english_text(2 * characters)
-    # Its second half, so that no cache has seen the words in their order.
+    # Its second half, so that no cache has seen the words in this order.
     return book.text[: min(characters, 20_000)], book.text[-characters:], f"from {book.name.removeprefix('the ')}"
 
 
@@ -109,7 +107,7 @@ def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, t
     log = folder / f"server_{backend}.log"
     print(f"Server     sglang serve --tokenizer-backend {backend}   (log: {log})")
     start = time.perf_counter()
-    # A CPU has no room for the context of a real model.
+    # A CPU does not have the memory for the context of a real model.
     context_length = tokens + 16_384 if is_for_cpu() else None
     arguments = ("--enable-metrics",)
     with SglangServer(
@@ -118,10 +116,10 @@ def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, t
         print(f"  ready after {time.perf_counter() - start:.0f} s")
         _generate(server, warm_up)
         answer = _generate(server, document)
-        said = [line[line.index(SAYS) :] for line in server.log_lines(SAYS)]
+        lines = [line[line.index(BEGINS) :] for line in server.log_lines(BEGINS)]
     times = answer["meta_info"]
     to_engine_s = times["api_server_dispatch_finish_ts"] - times["request_received_ts"]
-    served = Served(answer["prompt_token_ids"], to_engine_s, times["first_token_latency"], said[0] if said else None)
+    served = Served(answer["prompt_token_ids"], to_engine_s, times["first_token_latency"], lines[0] if lines else None)
     print(
         f"  {backend}: to the engine {1000 * served.to_engine_s:.1f} ms, to the first token "
         f"{1000 * served.first_token_s:.0f} ms: tokenization is {100 * served.to_engine_s / served.first_token_s:.1f}%"
@@ -135,7 +133,7 @@ def _generate(server: SglangServer, text: str) -> Any:
         "sampling_params": {"max_new_tokens": 1, "temperature": 0},
         "return_prompt_token_ids": True,
     }
-    return post(server, "/generate", request)[0]
+    return server.ask("/generate", request)[0]
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
     python sglang_on_cpu.py      installs it into the environment of this Python (as a .pth file)
 
-SGLang's builds on PyPI are for GPUs. What they ask for at import, and what this module answers:
+SGLang's builds on PyPI are for GPUs. This module provides what they import:
   - `sgl_kernel`, the kernels: a module whose functions raise NotImplementedError when they are called. The models of
     our demo and tests call none of them.
-  - torchvision's operators, which its build for CUDA cannot load beside a torch for CPUs: their schemas alone.
-Both are left alone where the real thing can be loaded.
+  - the schemas of torchvision's operators, which its CUDA build cannot load with a CPU build of torch.
+It changes neither where the real one can be loaded.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 KERNELS = "sgl_kernel"
-# SGLang has a stand-in of its own for a name that cannot be imported.
+# SGLang has its own replacement for this module if it cannot be imported.
 NOT_THERE = f"{KERNELS}.scalar_type"
 VERSION_OF_KERNELS = "0.4.10"
 
 
 class MissingKernels(ModuleType):
-    """A module in which every name is a function that says that it is missing."""
+    """A module in which every name is a function that raises NotImplementedError."""
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
         if name.startswith("__"):
@@ -42,7 +42,7 @@ class MissingKernels(ModuleType):
 
 
 class KernelsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the kernels; stands last on the path, so that installed ones come first."""
+    """Finds the kernels; last in sys.meta_path, so that installed ones come first."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -63,7 +63,7 @@ class KernelsFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class TorchvisionSchemas(importlib.abc.MetaPathFinder):
-    """Declares torchvision's operators just before torchvision is imported, where its own library cannot do it."""
+    """Declares torchvision's operators right before torchvision is imported, if its own library cannot."""
 
     library: Any = None
 
@@ -86,7 +86,7 @@ class TorchvisionSchemas(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """Puts this file and a .pth file that imports it into the site-packages of this Python."""
+    """Copies this file, and a .pth file that imports it, to the site-packages of this Python."""
     site_packages = Path(sysconfig.get_paths()["purelib"])
     name = Path(__file__).stem
     shutil.copyfile(__file__, site_packages / f"{name}.py")

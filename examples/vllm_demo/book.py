@@ -1,4 +1,4 @@
-"""A long English text for the demo, from the books at hand."""
+"""A long English text for the demo, from the books that are available."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import lzma
 from pathlib import Path
 
-from lopt_plugin.demo.prompt import LongText
+from lopt_plugin.cli.serving.run import LongText
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# JSON lines with "source" and "text". The first is the whole of War and Peace, the second its beginning.
+# JSON lines with "source" and "text". The first has all of War and Peace, the second its beginning.
 BOOKS = (
     REPOSITORY.parent / "shared" / "data" / "corpora" / "books_en.jsonl.xz",
     REPOSITORY / "tests" / "data" / "texts" / "books_en.jsonl.xz",

@@ -3,8 +3,8 @@
     python demo.py [--compare]
 
 The model has random weights, so that nothing is downloaded; the tokenizer and the server are real. With --compare, a
-second server without lopt gets the same prompt. `make demo` makes the environment and runs this in it;
-`lopt demo MODEL` does the same with a tokenizer and a text of yours.
+second server without lopt gets the same prompt. `make demo` makes the environment and runs this script in it;
+`lopt demo MODEL` does the same with your own tokenizer and text.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from book import long_english_text
 from tiny_model import REPOSITORY, build
 
 import lopt_plugin
-from lopt_plugin.demo.engines import Vllm
-from lopt_plugin.demo.interruption import interrupted_by_signals
-from lopt_plugin.demo.prompt import ABOUT_TOKENS
-from lopt_plugin.demo.run import Subject, run
-from lopt_plugin.demo.server import ServerError
+from lopt_plugin.cli.serving.engines import Vllm
+from lopt_plugin.cli.serving.run import ABOUT_TOKENS, Subject, run
+from lopt_plugin.cli.serving.server import ServerError, interrupted_by_signals
 
-# Below build/, which git ignores; written anew by every run.
+# In build/, which git ignores; every run writes it again.
 FOLDER = REPOSITORY / "build" / "vllm_demo"
 
 
@@ -44,17 +42,17 @@ def main() -> int:
 
 
 def demo(compare: bool) -> int:
-    """The exit status: 0 only if every id is equal and came by the native route."""
+    """The exit status: 0 only if every id is equal and the native route produced it."""
     from transformers import AutoTokenizer
 
-    print("Model      a tiny Qwen3 with random weights beside Qwen3's tokenizer", flush=True)
+    print("Model      a tiny Qwen3 with random weights, and Qwen3's tokenizer", flush=True)
     model = build(FOLDER / "model")
     subject = Subject(model, None, lambda: AutoTokenizer.from_pretrained(model), lopt_plugin.accelerate)
     outcome = run(Vllm(), subject, long_english_text, ABOUT_TOKENS, FOLDER, compare)
     if not outcome.all_equal:
         print(f"FAILED: the ids differ; the server's log is {outcome.log}", file=sys.stderr)
         return 1
-    if outcome.says is None or "takes the native route" not in outcome.says:
+    if outcome.plugin_line is None or "takes the native route" not in outcome.plugin_line:
         print(f"FAILED: the prompt did not take the native route; the server's log is {outcome.log}", file=sys.stderr)
         return 1
     return 0

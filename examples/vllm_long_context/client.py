@@ -1,12 +1,11 @@
-"""Sends long documents to vLLM servers and prints what a user waits for, and how much of it is tokenization.
+"""Sends long documents to vLLM servers, and prints the time to first token and the share of tokenization.
 
     python client.py FILE... --lopt http://127.0.0.1:8000 [--hf http://127.0.0.1:8001]
-    python client.py --characters 400000 --documents 4      # pieces of a book, if no files are given
+    python client.py --characters 400000 --documents 4      # parts of a book, if no files are given
 
---hf is a server of the same model without lopt, to compare with. TTFT is measured here, up to the first token that
-arrives; "before engine" is the server's own figure of what passes until the engine has the request (parsing,
-tokenizing, checks), "tokenizer" that of lopt's metrics. Use documents that the server has not seen: its prefix cache
-would shorten TTFT.
+--hf is a server of the same model without lopt, for comparison. TTFT is the time to first token, as the client sees it.
+"before engine" is the server's own figure for the time until the engine has the request (parsing, tokenizing, checks),
+"tokenizer" comes from lopt's metrics. Use documents that the server has not seen: its prefix cache would shorten TTFT.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ INSTRUCTION = "\n\nIn one sentence, what is this document about?"
 
 @dataclass(frozen=True)
 class Waited:
-    """Seconds that one document took; `tokenizer` is None where the server does not tell."""
+    """Seconds that one document took; `tokenizer` is None if the server does not report it."""
 
     tokens: int
     first_token: float
@@ -37,14 +36,14 @@ class Waited:
 
 
 class Server:
-    """One vLLM server. Raises OSError where it does not answer as it should."""
+    """One vLLM server. Raises OSError for a failed request."""
 
     def __init__(self, url: str) -> None:
         self.host = urlsplit(url).netloc
         self.model = json.loads(self._get("/v1/models"))["data"][0]["id"]
 
     def ask(self, document: str) -> Waited:
-        """Sends the document and waits for one token; nobody else may use the server meanwhile."""
+        """Sends the document and waits for one token. The server must have no other requests at that time."""
         body = {"model": self.model, "prompt": document + INSTRUCTION, "max_tokens": 1, "temperature": 0}
         options = {"stream": True, "stream_options": {"include_usage": True}}
         before = self._counters()
@@ -68,7 +67,7 @@ class Server:
         return Waited(tokens, first, passed[arrival] - engine, passed.get("lopt_tokenization_seconds_sum"))
 
     def _counters(self) -> dict[str, float]:
-        """Sums of the server's histograms of seconds, over all their labels."""
+        """Sums of the server's histograms of seconds, over all labels."""
         sums: dict[str, float] = {}
         for name, value in re.findall(
             r"^([\w:]+_seconds_sum)(?:\{[^}]*\})? (\S+)$", self._get("/metrics"), re.MULTILINE
@@ -90,12 +89,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="documents in UTF-8")
     parser.add_argument("--lopt", default="http://127.0.0.1:8000", help="a server with --tokenizer-mode lopt")
-    parser.add_argument("--hf", help="a server without, to compare with")
-    parser.add_argument("--characters", type=int, default=400_000, help="of each piece of the book")
-    parser.add_argument("--documents", type=int, default=4, help="pieces of the book")
+    parser.add_argument("--hf", help="a server without lopt, for comparison")
+    parser.add_argument("--characters", type=int, default=400_000, help="length of each part of the book")
+    parser.add_argument("--documents", type=int, default=4, help="number of parts of the book")
     arguments = parser.parse_args()
     documents = {path.name: path.read_text(encoding="utf-8") for path in arguments.files}
-    documents = documents or pieces_of_a_book(arguments.documents, arguments.characters)
+    documents = documents or parts_of_a_book(arguments.documents, arguments.characters)
     servers = {"lopt": Server(arguments.lopt)} | ({"hf": Server(arguments.hf)} if arguments.hf else {})
     print(f"{'document':24} {'server':6} {'tokens':>9} {'TTFT ms':>10} {'before engine':>14} {'tokenizer':>10}   share")
     waited: dict[str, list[Waited]] = {name: [] for name in servers}
@@ -104,12 +103,12 @@ def main() -> None:
             one = server.ask(document)
             waited[name].append(one)
             print(row(title, name, one))
-    for name, all_of_it in waited.items():
-        print(row("median", name, median(all_of_it)))
+    for name, each in waited.items():
+        print(row("median", name, median(each)))
 
 
 def row(title: str, name: str, waited: Waited) -> str:
-    """One line of the table; the share is the tokenizer's of TTFT, where the server tells."""
+    """One line of the table; the share is the tokenizer's share of TTFT, if the server reports it."""
     own = "" if waited.tokenizer is None else f"{1000 * waited.tokenizer:.1f}"
     share = "" if waited.tokenizer is None else f"{waited.tokenizer / waited.first_token:.2%}"
     return (
@@ -130,13 +129,13 @@ def median(waited: list[Waited]) -> Waited:
     )
 
 
-def pieces_of_a_book(count: int, characters: int) -> dict[str, str]:
-    """Pieces of the demo's book, none of which is the beginning of another."""
+def parts_of_a_book(count: int, characters: int) -> dict[str, str]:
+    """Parts of the demo's book, none of which is a prefix of another."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vllm_demo"))
     from book import long_english_text
 
     text = long_english_text(count * characters).text
-    return {f"piece {k + 1} of a book": text[k * characters : (k + 1) * characters] for k in range(count)}
+    return {f"part {k + 1} of a book": text[k * characters : (k + 1) * characters] for k in range(count)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The model that a user names, or the demo's tiny one where none is named or it cannot be had."""
+"""The model that the user names, or the demo's tiny one if none is named or it is not available."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "2"}
 
 
 def model_or_tiny(name: str | None) -> str:
-    """`name` if it is a folder, or a repository of the hub that can be reached or is cached; else a tiny model.
+    """`name` if it is a folder, or a repository of the hub that is reachable or cached; else a tiny model.
 
-    That one has random weights, and is built anew in the folder for temporary files. It needs nothing from a network.
+    The tiny model has random weights. It is built in the folder for temporary files, and needs no network.
     """
     if name is not None:
         if Path(name).is_dir() or _on_the_hub(name):
             return name
-        print(f"{name} cannot be had here; the tiny demo model takes its place", file=sys.stderr)
+        print(f"{name} is not available; using the tiny demo model instead", file=sys.stderr)
     sys.path.insert(0, str(DEMO))
     from tiny_model import build
 

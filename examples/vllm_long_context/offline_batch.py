@@ -1,9 +1,9 @@
-"""Has a model answer a question about every text file of a directory, offline, with a progress bar.
+"""Lets a model answer a question about every text file of a directory, offline, with a progress bar.
 
     python offline_batch.py DIRECTORY answers.jsonl --model Qwen/Qwen3-8B --question "Summarize this."
 
-Without --model, or where it cannot be had, the tiny demo model writes nonsense. Files that are too long for the model
-are cut at their end, by tokens.
+Without --model, or if it is not available, the tiny demo model writes nonsense. Files that are too long for the model
+are truncated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
     arguments = parser.parse_args()
     files = sorted(path for path in arguments.directory.rglob("*.txt") if path.is_file())
     if not files:
-        raise SystemExit(f"no .txt files below {arguments.directory}")
+        raise SystemExit(f"{arguments.directory} has no .txt files")
 
     model = model_or_tiny(arguments.model)
     from vllm import LLM, SamplingParams
@@ -37,7 +37,7 @@ def main() -> None:
     tokenizer = llm.get_tokenizer()
     question = tokenizer.lopt.encode_list(f"\n\n{arguments.question}\n", add_special_tokens=False)
     room = llm.model_config.max_model_len - arguments.max_tokens - len(question)
-    # The texts as one batch, on all cores; vLLM then gets ids.
+    # The texts as one batch, on all cores; vLLM receives ids.
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     rows = tokenizer(texts, truncation=True, max_length=room, return_attention_mask=False)["input_ids"]
     prompts = [{"prompt_token_ids": ids + question} for ids in rows]

@@ -3,7 +3,7 @@
     python serve.py Qwen/Qwen2.5-7B-Instruct-1M --max-model-len 1010000 --enable-chunked-prefill
     python serve.py                                  # the tiny demo model, offline
 
-What follows the model goes to `vllm serve` as it is. Ask it with client.py.
+The other arguments go to `vllm serve` unchanged. Send documents with client.py.
 """
 
 from __future__ import annotations

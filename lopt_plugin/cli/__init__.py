@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """The entry point of the `lopt` command; ends the process with the command's exit status."""
-    # Before transformers is imported: what it has to say about itself is not what the user has asked.
+    # Before transformers is imported: the user has not asked for its remarks about itself.
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:

@@ -1,4 +1,4 @@
-"""The commands and what is common to them."""
+"""The command line: the commands, and the options that stand before them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import typer
 
 from . import bench, check, demo, encode
 
+DESCRIPTION = "Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner."
+
 app = typer.Typer(
     name="lopt",
-    help="Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.",
+    help=DESCRIPTION,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("check")(check.check)
-app.command("bench")(bench.bench)
-app.command("encode")(encode.encode)
-app.command("demo")(demo.demo)
+for command in (check.check, bench.bench, encode.encode, demo.demo):
+    app.command(command.__name__)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -31,10 +31,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
+@app.callback(help=DESCRIPTION)
 def common(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner."""
+    """Options of every command."""

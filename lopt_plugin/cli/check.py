@@ -1,80 +1,75 @@
-"""lopt check: is it exact for this tokenizer and these texts, and what does the work?"""
+"""lopt check: are the ids exact for this tokenizer and these texts, and which route produces them?"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..benchmarking.machine import machine
-from . import description
 from . import model as models
-from .comparison import Comparison, Counts
-from .failure import CANNOT_LOAD, DIFFERENT, ends_well
-from .terminal import megabytes, print_json, progress_bar, results
+from . import options
+from .benchmarking.machine import machine
+from .output import CANNOT_LOAD, DIFFERENT, ends_well, megabytes, print_json, progress_bar, results
 from .texts import Sample, built_in_hard_texts, built_in_prose, of_files
 
 _BATCH_TEXTS = 64
 _BATCH_CHARS = 1 << 20
-_CHUNKED = {"chunk_chars": 1000, "parallel_min_chars": 2000, "threads": 4}
+_SHORT_CHUNKS = {"chunk_chars": 1000, "parallel_min_chars": 2000, "threads": 4}
 _PROSE_CHARS = 1_000_000
+_CONTEXT_CHARS = 40
+_CONTEXT_TOKENS = 3
 
 
 @ends_well(on_error=CANNOT_LOAD)
 def check(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Folder with a tokenizer, tokenizer.json, or name on the hub.")
-    ],
+    model: options.Model,
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE", help="Text, JSON lines, Parquet, also .gz, .zst. Default: hard texts and prose."
+            metavar="FILE", help="Text, JSON lines or Parquet, also .gz, .zst. Default: built-in hard texts and prose."
         ),
     ] = None,
-    field: Annotated[str, typer.Option(help="Field of the JSON lines or column of the Parquet files.")] = "text",
-    offsets: Annotated[bool, typer.Option("--offsets", help="Compare offset mappings as well.")] = False,
-    limit: Annotated[float | None, typer.Option(min=0.0, help="Stop after as many MB of text.", metavar="MB")] = None,
+    field: options.Field = "text",
+    offsets: Annotated[bool, typer.Option("--offsets", help="Compare offset mappings too.")] = False,
+    limit: Annotated[float | None, typer.Option(min=0.0, help="Stop after this much text.", metavar="MB")] = None,
     piece_chars: Annotated[
-        int, typer.Option(min=1000, help="Longer texts are compared in pieces of as many characters.")
+        int, typer.Option(min=1000, help="Divide longer texts into pieces of this many characters.")
     ] = 1_000_000,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads. Default: all CPUs of the process.")] = None,
-    revision: Annotated[str | None, typer.Option(help="Revision of the model on the hub.")] = None,
-    trust_remote_code: Annotated[bool, typer.Option("--trust-remote-code", help="As in transformers.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    threads: options.Threads = None,
+    revision: options.Revision = None,
+    trust_remote_code: options.TrustRemoteCode = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show which route a tokenizer takes and why, and compare its ids with Hugging Face's on your texts.
 
-    Every text goes through the tokenizer's call, encode_ids, encode_batch_ids, and once more cut into short chunks.
+    Each text is tokenized by the tokenizer's call, by encode_ids, by encode_batch_ids, and by encode_ids in short
+    chunks.
+
+    Example: `lopt check Qwen/Qwen3-8B data/*.jsonl --offsets`
 
     Exit status: 0 all equal, 1 something differs, 2 the model cannot be loaded or wrong usage.
     """
-    given = of_files(files, field) if files else None
+    inputs, samples = of_files(files, field) if files else (None, None)
     original = models.load(model, revision, trust_remote_code)
     accelerated = models.accelerate(original, model, threads=threads)
     explained = accelerated.lopt.explain()
-    report: dict[str, Any] = {
-        "model": model,
-        **explained,
-        "parts": description.parts(original.backend_tokenizer.to_str()),
-        "machine": machine(),
-    }
+    report = {"model": model, **explained, "machine": machine()}
     if not as_json:
-        _show_route(report)
-    # Where Hugging Face does the work there are no chunks to be joined.
-    chunked = None if explained["route"] == "hf" else models.accelerate(original, model, **_CHUNKED)
+        _print_route(report)
+    # The route `hf` does not use chunks.
+    chunked = None if explained["route"] == "hf" else models.accelerate(original, model, **_SHORT_CHUNKS)
     comparison = Comparison(original, accelerated, chunked, offsets)
     total = None
-    if given is None:
+    if samples is None:
         samples = _built_in([str(token) for token in original.added_tokens_decoder.values()])
-    else:
-        inputs, samples = given
-        plain = all(one.compression is None and one.size is not None for one in inputs)
-        total = sum(one.size or 0 for one in inputs) if plain else None
+    elif inputs and all(one.compression is None and one.size is not None for one in inputs):
+        total = sum(one.size or 0 for one in inputs)
     start = time.perf_counter()
     _compare(comparison, _pieces(samples, piece_chars), total, limit)
     seconds = time.perf_counter() - start
@@ -82,7 +77,7 @@ def check(
     if as_json:
         print_json({**report, "equal": counts.different == 0, "seconds": seconds, "compared": asdict(counts)})
     else:
-        _show_result(counts, seconds, built_in=given is None)
+        _print_result(counts, seconds, "texts" if files else "built-in texts")
     if counts.different:
         raise typer.Exit(DIFFERENT)
 
@@ -130,19 +125,112 @@ def _groups(samples: Iterator[Sample]) -> Iterator[Sequence[Sample]]:
         yield group
 
 
-def _show_route(report: dict[str, Any]) -> None:
-    console = results()
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+@dataclass
+class Counts:
+    """What was compared. `size`: bytes of UTF-8, `tokens`: Hugging Face's; both count each text once.
+
+    first  the first difference: origin of the text, call, index of the token, the text around it with the token's own
+           part between «», ids and tokens around it, and a detail
+    """
+
+    texts: int = 0
+    size: int = 0
+    tokens: int = 0
+    comparisons: int = 0
+    offsets: int = 0
+    different: int = 0
+    first: dict[str, Any] | None = None
+
+
+class Comparison:
+    """`chunked` is the same tokenizer with short chunks; None skips that comparison."""
+
+    def __init__(self, original: Any, accelerated: Any, chunked: Any | None, offsets: bool) -> None:
+        self.original = original
+        self.accelerated = accelerated
+        self.chunked = chunked
+        self.offsets = offsets
+        self.counts = Counts()
+
+    def compare(self, samples: Sequence[Sample]) -> None:
+        """Compares each text by itself, and all of them as one batch."""
+        expected = [self._text(sample) for sample in samples]
+        batch = self.accelerated.lopt.encode_batch_ids([sample.text for sample in samples])
+        for row, (sample, ids) in enumerate(zip(samples, expected, strict=True)):
+            self._ids(sample, "encode_batch_ids", ids, batch.row(row).tolist())
+
+    def _text(self, sample: Sample) -> list[int]:
+        text, counts = sample.text, self.counts
+        expected = self.original(text, return_offsets_mapping=self.offsets)
+        ids: list[int] = expected["input_ids"]
+        counts.texts += 1
+        counts.size += len(text.encode("utf-8"))
+        counts.tokens += len(ids)
+        self._ids(sample, 'tokenizer(text)["input_ids"]', ids, self.accelerated(text)["input_ids"])
+        self._ids(sample, "encode_ids", ids, self.accelerated.lopt.encode_ids(text).tolist())
+        if self.chunked is not None:
+            self._ids(sample, "encode_ids in short chunks", ids, self.chunked.lopt.encode_ids(text).tolist())
+        if self.offsets:
+            found = self.accelerated(text, return_offsets_mapping=True)
+            self._ids(sample, 'tokenizer(text, return_offsets_mapping=True)["input_ids"]', ids, found["input_ids"])
+            self._offsets(sample, ids, expected["offset_mapping"], found["offset_mapping"])
+        return ids
+
+    def _ids(self, sample: Sample, call: str, expected: list[int], found: list[int]) -> None:
+        self.counts.comparisons += 1
+        if list(found) != list(expected):
+            self._differs(sample, call, expected, list(found), _first_difference(expected, found)[0])
+
+    def _offsets(self, sample: Sample, ids: list[int], expected: Any, found: Any) -> None:
+        self.counts.comparisons += 1
+        self.counts.offsets += len(expected)
+        expected, found = list(map(tuple, expected)), list(map(tuple, found))
+        if expected != found:
+            index, pair = _first_difference(expected, found)
+            self._differs(sample, "offset_mapping", ids, ids, index, f"offsets {pair[0]}, found {pair[1]}")
+
+    def _differs(
+        self, sample: Sample, call: str, expected: list[int], found: list[int], index: int, detail: str = ""
+    ) -> None:
+        self.counts.different += 1
+        if self.counts.first is not None:
+            return
+        around = slice(max(0, index - _CONTEXT_TOKENS), index + _CONTEXT_TOKENS + 1)
+        tokens = self.original.convert_ids_to_tokens
+        self.counts.first = {
+            "origin": sample.origin,
+            "call": call,
+            "index": index,
+            "text": self._around(sample.text, index),
+            "expected_ids": expected[around],
+            "found_ids": found[around],
+            "expected_tokens": tokens(expected[around]),
+            "found_tokens": tokens(found[around]),
+            "detail": detail,
+        }
+
+    def _around(self, text: str, index: int) -> str:
+        offsets = self.original(text, return_offsets_mapping=True)["offset_mapping"]
+        begin, end = offsets[index] if index < len(offsets) else (len(text), len(text))
+        parts = (text[max(0, begin - _CONTEXT_CHARS) : begin], text[begin:end], text[end : end + _CONTEXT_CHARS])
+        return "{}«{}»{}".format(*(repr(part)[1:-1] for part in parts))
+
+
+def _first_difference(expected: Sequence[Any], found: Sequence[Any]) -> tuple[int, tuple[Any, Any]]:
+    pairs = enumerate(zip_longest(expected, found, fillvalue=None))
+    return next((index, pair) for index, pair in pairs if pair[0] != pair[1])
+
+
+def _print_route(report: dict[str, Any]) -> None:
+    table = _two_columns()
     colour = "yellow" if report["route"] == "hf" else "green"
     table.add_row("route", f"[{colour}]{report['route']}[/]")
     table.add_row("reason", escape(str(report["reason"])))
-    for name, value in report["parts"].items():
-        table.add_row(name, escape(value))
+    for name, value in (report["pipeline"] or {}).items():
+        table.add_row(name.replace("_", " "), escape(str(value)))
     checked = report["self_check"]
     if checked is not None:
-        passed = "passed" if checked["mismatch"] is None else f"[red]other ids in {escape(checked['mismatch'])}[/]"
+        passed = "passed" if checked["mismatch"] is None else f"[red]different ids in {escape(checked['mismatch'])}[/]"
         table.add_row("self-check", f"{checked['texts']} texts, {1e3 * checked['seconds']:.0f} ms, {passed}")
     found = report["machine"]
     threads = f"up to {report['threads']} for a text of {report['parallel_min_chars']:,} characters or more"
@@ -152,25 +240,30 @@ def _show_route(report: dict[str, Any]) -> None:
     versions.update(report["versions"])
     shown = [f"{name} {version}" for name, version in versions.items() if version]
     table.add_row("versions", escape(", ".join(shown)))
-    console.print(table)
+    results().print(table)
 
 
-def _show_result(counts: Counts, seconds: float, built_in: bool) -> None:
+def _two_columns() -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _print_result(counts: Counts, seconds: float, kind: str) -> None:
     console = results()
-    kind = "built-in texts" if built_in else "texts"
     what = f"{counts.texts:,} {kind}, {megabytes(counts.size)}, {counts.tokens:,} tokens"
     what += f", {counts.offsets:,} offsets" if counts.offsets else ""
     if not counts.different:
         console.print(f"[bold green]equal[/]      {what}: {counts.comparisons:,} comparisons in {seconds:.1f} s")
         return
     console.print(f"[bold red]DIFFERENT[/]  {counts.different:,} of {counts.comparisons:,} comparisons; {what}")
-    first = counts.first
-    assert first is not None
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_row("first", escape(f"{first.origin}, token {first.index:,}, by {first.way} {first.detail}".strip()))
-    table.add_row("text", escape(first.text))
-    table.add_row("HF", escape(f"{first.expected_ids} {first.expected_tokens}"))
-    table.add_row("lopt", escape(f"{first.found_ids} {first.found_tokens}"))
+    assert counts.first is not None
+    first: dict[str, Any] = counts.first
+    place = "{origin}, token {index:,}, by {call} {detail}".format(**first).strip()
+    table = _two_columns()
+    table.add_row("first", escape(place))
+    table.add_row("text", escape(first["text"]))
+    table.add_row("HF", escape(f"{first['expected_ids']} {first['expected_tokens']}"))
+    table.add_row("lopt", escape(f"{first['found_ids']} {first['found_tokens']}"))
     console.print(table)

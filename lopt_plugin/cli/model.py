@@ -1,4 +1,4 @@
-"""The tokenizer that a MODEL argument names, from a folder, a file or the Hugging Face hub."""
+"""The tokenizer that a MODEL argument names: from a folder, a file or the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from .failure import CANNOT_LOAD, CommandError
+from .output import CommandError
 
 
 def load(model: str, revision: str | None = None, trust_remote_code: bool = False) -> Any:
-    """The Hugging Face tokenizer, not accelerated. Raises CommandError with the status for that."""
-    # The commands say themselves which route is taken and why.
+    """The Hugging Face tokenizer, not accelerated. Raises CommandError."""
+    # The commands themselves print the route and its reason.
     logging.getLogger("lopt_plugin").setLevel(logging.ERROR)
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     path = Path(model)
     if not path.exists() and (model.startswith((".", "/", "~")) or model.endswith(".json")):
-        raise CommandError(f"cannot load {model!r}: no such file or folder", CANNOT_LOAD)
+        raise CommandError(f"cannot load {model!r}: no such file or folder")
     alone = tokenizer_json_alone(model)
     try:
         if alone is not None:
@@ -28,33 +28,32 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
         )
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a panic in the Rust library is no Exception
+    except BaseException as error:  # a panic in the Rust library is not an Exception
         first = (str(error).strip().splitlines() or [""])[0]
         hint = "MODEL is a folder with a tokenizer, a tokenizer.json, or a name on the Hugging Face hub"
-        raise CommandError(f"cannot load {model!r}: {first or type(error).__name__}", CANNOT_LOAD, hint) from None
-
-
-def tokenizer_json_alone(model: str) -> Path | None:
-    """The tokenizer.json that MODEL is, or has with nothing beside it that tells transformers a class."""
-    path = Path(model)
-    if path.is_file():
-        return path
-    file = path / "tokenizer.json"
-    return file if file.is_file() and not _named_class(path) else None
+        raise CommandError(f"cannot load {model!r}: {first or type(error).__name__}", hint=hint) from None
 
 
 def accelerate(tokenizer: Any, model: str, **settings: Any) -> Any:
-    """The same tokenizer accelerated; the argument stays as it was. Raises CommandError."""
+    """An accelerated copy of the tokenizer. Raises CommandError."""
     import lopt_plugin
 
     try:
         return lopt_plugin.accelerate(tokenizer, **settings)
     except (TypeError, ValueError) as error:
-        raise CommandError(f"cannot accelerate {model!r}: {error}", CANNOT_LOAD) from None
+        raise CommandError(f"cannot accelerate {model!r}: {error}") from None
 
 
-def _named_class(folder: Path) -> bool:
-    # A folder with nothing but tokenizer.json tells transformers no class.
+def tokenizer_json_alone(model: str) -> Path | None:
+    """The tokenizer.json that MODEL is or contains, if no file beside it names a tokenizer class for transformers."""
+    path = Path(model)
+    if path.is_file():
+        return path
+    file = path / "tokenizer.json"
+    return file if file.is_file() and not _names_class(path) else None
+
+
+def _names_class(folder: Path) -> bool:
     for name in ("tokenizer_config.json", "config.json"):
         try:
             content = json.loads((folder / name).read_text(encoding="utf-8"))

@@ -1,16 +1,16 @@
-"""Texts for `check` and `bench`: those of the user's files, or texts that are there on every machine."""
+"""Texts for `check` and `bench`: from the user's files, or built-in texts that every machine has."""
 
 from __future__ import annotations
 
 import random
 import sysconfig
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from ..corpus.inputs import CorpusError, Input, find_inputs
-from ..corpus.records import read_batches
-from ..self_check import hard_texts
+from ..routes.hard_texts import hard_texts
+from .corpus.inputs import CorpusError, Input, find_inputs
+from .corpus.records import read_batches
 
 BATCH_BYTES = 1 << 20
 _HARD_TEXTS = 1500
@@ -18,9 +18,8 @@ _LONG_HARD_TEXTS = 2
 _LONG_HARD_CHARS = 300_000
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A text and where it is from."""
+class Sample(NamedTuple):
+    """A text and its origin."""
 
     text: str
     origin: str
@@ -30,6 +29,18 @@ def of_files(names: Sequence[str], column: str) -> tuple[list[Input], Iterator[S
     """Each text file as one text, each line of JSON, each row of Parquet. Raises CorpusError, also while iterating."""
     inputs = find_inputs(names, None)
     return inputs, (sample for one in inputs for sample in _of_file(one, column))
+
+
+def first_chars(names: Sequence[str], column: str, chars: int) -> str:
+    """The texts of the files, joined by newlines, up to about `chars` characters. Raises CorpusError."""
+    texts: list[str] = []
+    left = chars
+    for sample in of_files(names, column)[1]:
+        texts.append(sample.text[:left])
+        left -= len(texts[-1])
+        if left <= 0:
+            break
+    return "\n".join(texts)
 
 
 def _of_file(given: Input, column: str) -> Iterator[Sample]:
@@ -46,38 +57,37 @@ def _of_file(given: Input, column: str) -> Iterator[Sample]:
 
 
 def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:
-    """Pieces of the self-check's hard texts in other orders, most of them short, and some long enough for chunks."""
-    pieces = hard_texts(added_tokens)
+    """Parts of the self-check's hard texts in other orders: most are short, some are long enough for chunks."""
+    texts = hard_texts(added_tokens)
     rng = random.Random(7)
+
+    def part() -> str:
+        text = rng.choice(texts)
+        first = rng.randint(0, len(text))
+        return text[first : rng.randint(first, len(text))]
+
     for number in range(_HARD_TEXTS):
-        parts = [_slice(rng, rng.choice(pieces)) for _ in range(rng.randint(1, 1 + number % 40))]
-        yield Sample("".join(parts), f"hard text {number}")
+        yield Sample("".join(part() for _ in range(rng.randint(1, 1 + number % 40))), f"hard text {number}")
     for number in range(_LONG_HARD_TEXTS):
-        text, length = [], 0
+        parts, length = [], 0
         while length < _LONG_HARD_CHARS:
-            text.append(_slice(rng, rng.choice(pieces)))
-            length += len(text[-1])
-        yield Sample("".join(text), f"long hard text {number}")
-
-
-def _slice(rng: random.Random, text: str) -> str:
-    first = rng.randint(0, len(text))
-    return text[first : rng.randint(first, len(text))]
+            parts.append(part())
+            length += len(parts[-1])
+        yield Sample("".join(parts), f"long hard text {number}")
 
 
 def built_in_prose(chars: int) -> str:
-    """English and Python: the sources of the standard library, in an order without a system, `chars` at most."""
+    """English and Python: the sources of the standard library in a shuffled order, at most `chars` characters."""
     files = sorted(Path(sysconfig.get_path("stdlib")).glob("**/*.py"))
     files = [path for path in files if "site-packages" not in path.parts and "test" not in path.parts]
     random.Random(7).shuffle(files)
     found: list[str] = []
     for path in files:
         try:
-            found.append(path.read_text(encoding="utf-8"))
+            found.append(path.read_text(encoding="utf-8")[:chars])
         except (OSError, UnicodeDecodeError):
             continue
         chars -= len(found[-1])
         if chars <= 0:
-            found[-1] = found[-1][: len(found[-1]) + chars]
             break
     return "\n".join(found)

@@ -1,38 +1,106 @@
-"""What every engine does with a tokenizer that it has loaded: accelerate it or leave it alone, and say which."""
+"""What every engine does with a tokenizer that it has loaded: accelerate it or leave it alone, and log which."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from .active_line import active_line
-
-
-class Accelerated(NamedTuple):
-    """A tokenizer of ours that does not take the route `hf`, and what it says of itself."""
-
-    tokenizer: Any
-    explained: dict[str, Any]
+from .._version import version as our_version
+from ..encoder.metrics import Observer
+from ..settings import Settings
 
 
-def accelerated_or_reason(
-    tokenizer: Any, accelerate: Callable[[Any], Any], logger: logging.Logger
-) -> Accelerated | str:
-    """What `accelerate` makes of the tokenizer; the reason if it has to be left alone. Never raises.
+class Acceleration:
+    """Accelerates the tokenizers of one engine in this process, and logs each outcome once.
 
-    `accelerate` may have changed its argument where a reason is returned.
+    engine, module   the engine's name, and the name of its module
+    tested_versions  the releases of the engine that the tests were run with; the log says if this is another one
+    logger           below the engine's own, so that the engine's handlers and levels apply
     """
-    reason = _why_not(tokenizer)
-    if reason is not None:
+
+    def __init__(self, engine: str, module: str, tested_versions: Sequence[str], logger: logging.Logger) -> None:
+        self._engine = engine
+        self._module = module
+        self._tested_versions = tested_versions
+        self._logger = logger
+        self._logged: set[str] = set()
+
+    def engine_version(self) -> str:
+        """The version of the installed engine."""
+        try:
+            return str(importlib.import_module(self._module).__version__)
+        except (ImportError, AttributeError):
+            return "of unknown version"
+
+    def run(self, tokenizer: Any, accelerate: Callable[[Any], Any], where: str = "") -> Any | str:
+        """The tokenizer that `accelerate` returns, or a str: why it cannot be used. Never raises.
+
+        `accelerate` may have changed its argument when a reason is returned. `where` follows the name in the log.
+        """
+        reason = _why_not(tokenizer)
+        if reason is None:
+            try:
+                accelerated = accelerate(tokenizer)
+                explained = accelerated.lopt.explain()
+            except Exception as error:
+                self._logger.exception("lopt_plugin: could not accelerate the tokenizer")
+                reason = f"{type(error).__name__}: {error}"
+            else:
+                if explained["route"] != "hf":
+                    route = f"takes the {explained['route']} route, up to {explained['threads']} threads per prompt"
+                    self.log(tokenizer, where + route, logging.INFO)
+                    return accelerated
+                reason = str(explained["reason"])
+        self.log(tokenizer, f"{where}is not accelerated; {self._engine} uses it unchanged: {reason}", logging.WARNING)
         return reason
-    try:
-        accelerated = accelerate(tokenizer)
-        explained: dict[str, Any] = accelerated.lopt.explain()
-    except Exception as error:
-        logger.exception("lopt_plugin: the tokenizer could not be accelerated")
-        return f"{type(error).__name__}: {error}"
-    return str(explained["reason"]) if explained["route"] == "hf" else Accelerated(accelerated, explained)
+
+    def log(self, tokenizer: Any, outcome: str, level: int) -> None:
+        """Logs the outcome for one tokenizer, with all versions; each line once per process."""
+        from importlib.metadata import version
+
+        name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
+        versions = [f"{library} {version(library)}" for library in ("tokenizers", "transformers")]
+        versions.append(f"{self._engine} {self.engine_version()}")
+        line = f"lopt_plugin {our_version()}: tokenizer {name} {outcome} ({', '.join(versions)}{self._untested()})"
+        if line not in self._logged:
+            self._logged.add(line)
+            self._logger.log(level, "%s", line)
+
+    def _untested(self) -> str:
+        from packaging.version import InvalidVersion, Version
+
+        with contextlib.suppress(InvalidVersion):
+            if Version(self.engine_version()).release in [Version(one).release for one in self._tested_versions]:
+                return ""
+        return f"; tested with {' and '.join(self._tested_versions)}"
+
+
+# Only the next three functions look inside `tokenizer.lopt`.
+def settings_of(tokenizer: Any) -> Settings:
+    """The settings of an accelerated tokenizer."""
+    settings: Settings = tokenizer.lopt._runner.settings
+    return settings
+
+
+def is_native(tokenizer: Any) -> bool:
+    """Whether the native route answers the calls of an accelerated tokenizer, so that they need no thread of Python."""
+    return bool(tokenizer._lopt_direct) and tokenizer.lopt._runner.state.snapshot().native is not None
+
+
+def observe(tokenizer: Any, observer: Observer | None) -> None:
+    """Sets who counts the calls of an accelerated tokenizer."""
+    tokenizer.lopt._runner.observer = observer
+
+
+def join_engine_log(engine_logger: str) -> None:
+    """Sends the library's log to the engine's handlers: warnings only, as the outcome is logged above."""
+    ours = logging.getLogger("lopt_plugin")
+    ours.parent = logging.getLogger(engine_logger)
+    if ours.level == logging.NOTSET and not ours.isEnabledFor(logging.DEBUG):
+        ours.setLevel(logging.WARNING)
 
 
 def _why_not(tokenizer: Any) -> str | None:
@@ -41,26 +109,5 @@ def _why_not(tokenizer: Any) -> str | None:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         return f"{type(tokenizer).__name__} does not run on the tokenizers library"
     if type(tokenizer._tokenizer).__module__.partition(".")[0] == "fastokens":
-        return "fastokens is in its place"
+        return "fastokens has replaced its backend"
     return None
-
-
-class ActiveLines:
-    """The lines of one process about its tokenizers, in the engine's log; each is said once."""
-
-    def __init__(
-        self, engine: str, engine_version: Callable[[], str], tried_versions: Sequence[str], logger: logging.Logger
-    ) -> None:
-        self._engine = engine
-        self._engine_version = engine_version
-        self._tried_versions = tried_versions
-        self._logger = logger
-        self._said: set[str] = set()
-
-    def say(self, tokenizer: Any, what: str, explained: dict[str, Any] | None) -> None:
-        """Says what became of it; a warning where it is not accelerated, so that there is nothing `explained`."""
-        version = self._engine_version()
-        message = active_line(self._engine, version, self._tried_versions, tokenizer, what, explained)
-        if message not in self._said:
-            self._said.add(message)
-            self._logger.log(logging.INFO if explained is not None else logging.WARNING, "%s", message)

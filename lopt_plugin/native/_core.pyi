@@ -15,8 +15,11 @@ NormalizerStep: TypeAlias = (
     | tuple[Literal["reference"], Callable[[str], str]]
 )
 
-class LoneSurrogateError(ValueError): ...
-class OffsetsUnknownError(ValueError): ...
+class NeedsReference(ValueError):  # noqa: N818 - a reason, not an error
+    """The reference has to answer, for the reason that the message gives. Any other exception is a mistake."""
+
+class LoneSurrogateError(NeedsReference): ...
+class OffsetsUnknownError(NeedsReference): ...
 
 class TextsAhead:
     """Texts that worker threads encode meanwhile. What they have not begun when it is deleted is left out."""
@@ -51,7 +54,19 @@ def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
     """
 
 def word_of(thing: Any, offset: int) -> int:
-    """The word at a place inside an object, behind its header (see model_identity). IndexError for other places."""
+    """The word at a place inside an object, after its header (see model_identity). IndexError for other places.
+
+    0 where CPython's private layouts are not trusted, so that all objects are alike.
+    """
+
+def _covers_layouts(version_hex: int) -> bool:
+    """Whether a CPython with that `sys.hexversion` is among those whose layouts the core was checked for; for tests."""
+
+def _trust_layouts(wanted: bool) -> bool:
+    """Has the core use CPython's private layouts, if it may, or the public API alone; for tests.
+
+    Returns whether they were trusted before.
+    """
 
 def idle_cores(load: str, cores: int) -> int | None:
     """Of so many cores, those on which nothing runs, by a line of /proc/loadavg; None if that does not say it.
@@ -123,7 +138,7 @@ class _AnyCore:
         """Counts of what is kept; empty where nothing is to be kept.
 
         lookups, hits: texts that were long enough, and those of which a part was known; bytes_saved: UTF-8 that was
-        not tokenized again; insertions, evictions, corrupted: of pieces; collisions: of runs of pieces; pieces, bytes,
+        not tokenized again; insertions, evictions: of pieces; collisions: of runs of pieces; pieces, bytes,
         limit_bytes: now.
         """
 
@@ -132,9 +147,6 @@ class _AnyCore:
 
     def new_prefix_counts(self) -> dict[str, int]:
         """How much lookups, hits, bytes_saved and evictions have grown since this was last asked; empty if none has."""
-
-    def spoil_prefixes(self, texts: bool) -> None:
-        """Changes a bit of the text, or of the ids, of every run of pieces that is kept; for tests."""
 
     def encode_batch(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
@@ -322,7 +334,7 @@ class Core(_AnyCore):
     unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as
         they are, with U+2581 for the blank; None for a byte-level model.
     blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's blanks and U+2581 are one character,
-        from the normalizer on or only behind the added tokens; see pipeline.BlankNormalizer and pipeline.Metaspace.
+        from the normalizer on or only behind the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
         Contents of normalized tokens then arrive with blanks for U+2581, where the normalizer makes them one.
 
     Raises ValueError, with the reason, for what it cannot do exactly.

@@ -1,37 +1,31 @@
-"""The only reader of Hugging Face tokenizers: what they do becomes a Pipeline, or Unsupported with the reason."""
+"""The only reader of Hugging Face tokenizers: each becomes a Pipeline, or Unsupported with the reason."""
 
-from ..character_classes.word_characters import BertOptions
-from .components import (
+from ..unicode_tables.bert import BertOptions
+from .describe import describe
+from .pipeline import (
     AddedToken,
     BytePairModel,
-    Metaspace,
-    OffsetTrim,
-    Piece,
     Pipeline,
     PostProcessor,
     Refinement,
     SentencePieceModel,
+    SpaceNormalizer,
     Template,
     Templates,
+    Unsupported,
     WordPieceModel,
 )
-from .describe import describe
-from .normalizer_steps import BlankNormalizer
 from .read import read_pipeline
-from .unsupported import Unsupported
 
 __all__ = [
     "AddedToken",
     "BertOptions",
-    "BlankNormalizer",
     "BytePairModel",
-    "Metaspace",
-    "OffsetTrim",
-    "Piece",
     "Pipeline",
     "PostProcessor",
     "Refinement",
     "SentencePieceModel",
+    "SpaceNormalizer",
     "Template",
     "Templates",
     "Unsupported",

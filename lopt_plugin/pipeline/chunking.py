@@ -1,24 +1,24 @@
-r"""Whether a tokenizer's texts may be divided into chunks, and how: read apart from what the native core supports.
+r"""Whether a tokenizer's texts may be divided into chunks, and how. Covers tokenizers that the native core does not.
 
-A text may be divided at p if the ids left of p do not depend on what is right of it, and the other way about. There are
-two grounds for that, and every model other than these is refused:
+A text may be divided at p if the ids left of p do not depend on the text right of it, and vice versa. There are two
+proofs, and every other model is refused:
 
-"pattern". Words are pre-tokens, found by a scan from left to right whose next word depends on the text behind p only,
-once a word begins at p; and the model (BPE, WordPiece, WordLevel) sees one word at a time. So two scans that have a
-word beginning at p > both their starts agree ever after. With several steps this holds if all but the last step only
-divide between two characters for what these two are ("local": Digits, Punctuation, the Chinese and Japanese runs of
-DeepSeek): where p is a place of a local step, both scans start anew there; otherwise p is a place of the last step, and
-both are in one piece of the local ones. Three pipelines need a word more:
+"pattern". Pre-tokens are found by a scan from left to right: once one begins at p, the next depends only on the text
+after p. The model (BPE, WordPiece, WordLevel) sees one pre-token at a time. So two scans that both have a pre-token
+beginning at p, after both their starts, agree from there on. With several steps this holds if all but the last only
+divide between two characters because of what these two are ("local": Digits, Punctuation, the Chinese and Japanese runs
+of DeepSeek): if a local step divides at p, both scans start again there; otherwise the last step divides at p, and both
+scans are in the same piece of the local ones. Two pipelines need more:
 
-- DeepSeek's first step takes digits in threes, and is not local. Its pieces hold digits only, in which no later step
-  divides: two words that begin at p inside a run of digits are both the first step's.
-- Falcon divides the words of GPT-2's pattern again, behind ByteLevel. Its Punctuation step comes first and takes the
-  apostrophe away, so that words are runs of one class with at most a blank before them; a later step's place inside a
-  run does not move the run's end, and three digits are counted from the last place that both scans share.
+- DeepSeek's first step takes digits in threes, and is not local. Its pieces hold only digits, in which no later step
+  divides: two pre-tokens that begin at p inside a run of digits both come from the first step.
+- Falcon divides the pre-tokens of GPT-2's pattern again, after ByteLevel. Its Punctuation step comes first and removes
+  the apostrophe, so that pre-tokens are runs of one class after at most one space. Where a later step divides such a
+  run does not change the run's end, and three digits are counted from the last boundary that both scans share.
 
-"vocabulary". BPE without a split pattern sees a whole stretch of text as one word. Every product of a merge is an
-entry, so no token holds two neighbours that stand side by side in no entry: between these the text may be divided.
-This asks that each of the two is an entry (else unknown characters might be fused).
+"vocabulary". BPE without a split pattern sees a whole stretch of text as one pre-token. Every product of a merge is an
+entry, so no token holds two neighbours that are side by side in no entry: the text may be divided between them (a
+vocabulary cut). Both must be entries, else unknown characters might be fused.
 """
 
 from __future__ import annotations
@@ -28,54 +28,42 @@ from typing import Any, Literal
 
 import tokenizers
 
-from .component_state import State, flattened, state_of, unknown_options
-from .components import PostProcessor
+from ..unicode_tables.bert import BertOptions
+from .component_state import State, states_of, steps_of, unknown_options
+from .normalizers import describe_step, read_steps
+from .pipeline import (
+    MapCharacters,
+    NormalizationForm,
+    NormalizerStep,
+    PostProcessor,
+    Prepend,
+    Refinement,
+    ReplaceRuns,
+    ReplaceText,
+    Unsupported,
+)
 from .post_processors import read_post_processor
-from .split_patterns import COVERING, MATCHERS
-from .unsupported import Unsupported
+from .pre_tokenizers import FUSED, read_splits
 
-# What lies between matches, which are blanks, is dropped.
-CLIP = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 _CLIP_LITERALS = ("<|startoftext|>", "<|endoftext|>")
-
-_NORMALIZERS: dict[str, set[str]] = {
-    "NFC": set(),
-    "NFD": set(),
-    "NFKC": set(),
-    "NFKD": set(),
-    "Lowercase": set(),
-    "StripAccents": set(),
-    "BertNormalizer": {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
-    "Replace": {"pattern", "content"},
-    "Prepend": {"prepend"},
+# Drops what lies between matches, which is white space.
+_CLIP_SPLIT = Refinement("clip", "removed", invert=True)
+_ONE_SPACE = ReplaceRuns("white space", 1, False, " ")
+_WORD_PRE_TOKENIZERS = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
+_LOCAL = {
+    Refinement("numeric", "isolated"),
+    Refinement("numeric", "contiguous"),
+    Refinement("punctuation", "isolated"),
+    Refinement("punctuation", "contiguous"),
 }
-# Normalizers that take characters away: what matches a token in the normalized text may be of any length in the text.
-_DROPS_CHARACTERS = {"StripAccents", "BertNormalizer"}
-_PRE_TOKENIZERS: dict[str, set[str]] = {
-    "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
-    "Split": {"pattern", "behavior", "invert"},
-    "Digits": {"individual_digits"},
-    "Punctuation": {"behavior"},
-    "BertPreTokenizer": set(),
-    "Whitespace": set(),
-    "WhitespaceSplit": set(),
-}
-_MODEL_TYPES = ("BPE", "WordPiece", "WordLevel")
-_Step = tuple[str, str]
-_LOCAL: set[_Step] = {
-    ("digits", "isolated"),
-    ("digits", "contiguous"),
-    ("punctuation", "Isolated"),
-    ("punctuation", "Contiguous"),
-}
-_DEEPSEEK: list[_Step] = [(f"deepseek_{part}", "isolated") for part in ("numbers", "cjk", "main")]
-_FALCON: list[_Step] = [
-    ("punctuation", "Contiguous"),
-    ("gpt2", "isolated"),
-    ("byte_level", ""),
-    ("digits", "contiguous"),
-    ("three_digits", "isolated"),
-]
+_FALCON = (
+    Refinement("punctuation", "contiguous"),
+    Refinement("gpt2", "isolated"),
+    Refinement("numeric", "contiguous", after_byte_level=True),
+    Refinement("three_digits", "isolated", after_byte_level=True),
+)
+_SCANS = {steps: name for name, steps in FUSED if name not in ("falcon", "whole")} | {(_CLIP_SPLIT,): "clip"}
+_Step = NormalizerStep | BertOptions
 
 
 @dataclass(frozen=True)
@@ -85,18 +73,18 @@ class Chunkable:
     how                 "pattern" or "vocabulary", see above
     scan                the name of the scan, for `explain`
     post_processor      the ids around the whole text's
-    composes            the normalizer may change a character for the one before it
-    only_before_blanks  of the cuts, only those before a blank: others divide no words, or make a stretch get a blank
-    prepends            a stretch gets characters before it that are not in the text
-    replaced            characters of the text that the normalizer replaces, each by one other
-    literals            texts that the scan takes as one, also in normalized text
+    composes            the normalizer may change a character because of the one before it
+    only_before_spaces  only boundaries before a space count: others divide no words, or add a space to a stretch
+    prepends            the normalizer puts characters before a stretch
+    replaced            pairs of a character and the one that the normalizer replaces it by
+    literals            strings that the scan keeps whole, in normalized text too
     """
 
     how: Literal["pattern", "vocabulary"]
     scan: str
     post_processor: PostProcessor
     composes: bool = False
-    only_before_blanks: bool = False
+    only_before_spaces: bool = False
     prepends: bool = False
     replaced: tuple[tuple[str, str], ...] = ()
     literals: tuple[str, ...] = ()
@@ -106,164 +94,101 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable | Unsupported:
     """How texts may be divided, or why they must not be. Reads neither the vocabulary nor the merges."""
     model = tokenizer.model
     kind = type(model).__name__
-    if kind not in _MODEL_TYPES:
-        return Unsupported(f"model {kind} is never cut into chunks: its choice of tokens has no bounded reach")
+    if kind not in ("BPE", "WordPiece", "WordLevel"):
+        return Unsupported(f"model {kind} is never divided into chunks: its choice of tokens has no bounded reach")
     if getattr(model, "dropout", None):
-        return Unsupported(f"model {kind} with dropout is never cut into chunks: it is random")
-    states = []
-    for component, name in ((tokenizer.normalizer, "normalizer"), (tokenizer.pre_tokenizer, "pre-tokenizer")):
-        state = state_of(component, name)
-        if isinstance(state, Unsupported):
-            return state
-        states.append(state)
-    normalizer, pre_tokenizer = states
-    normalizer_steps = list(flattened(normalizer, "normalizers")) if normalizer is not None else []
-    steps = list(flattened(pre_tokenizer, "pretokenizers")) if pre_tokenizer is not None else []
-    if unsupported := _unknown(normalizer_steps, _NORMALIZERS, "normalizer"):
-        return unsupported
-    if unsupported := _unknown(steps, _PRE_TOKENIZERS, "pre-tokenizer"):
-        return unsupported
+        return Unsupported(f"model {kind} with dropout is never divided into chunks: it is random")
+    states = states_of(tokenizer)
+    if isinstance(states, Unsupported):
+        return states
+    normalizer_state, pre_tokenizer_state, post_processor_state = states
+    normalizer = read_steps(normalizer_state)
+    if isinstance(normalizer, Unsupported):
+        return normalizer
     if any(token.normalized for token in tokenizer.get_added_tokens_decoder().values()):
-        dropping = [step["type"] for step in normalizer_steps if step["type"] in _DROPS_CHARACTERS]
-        if dropping:
-            return Unsupported(f"added tokens are looked for behind normalizer {dropping[0]}, which drops characters")
-    post_processor = _post_processor(tokenizer)
+        # A match in the normalized text may then have any length in the text.
+        for step in normalizer:
+            if isinstance(step, BertOptions) or step == MapCharacters("StripAccents"):
+                return Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
+    post_processor = read_post_processor(post_processor_state, tokenizer.num_special_tokens_to_add(is_pair=False))
     if isinstance(post_processor, Unsupported):
         return post_processor
-    if _never_splits(steps, normalizer_steps):
-        return _by_vocabulary(model, normalizer_steps, post_processor)
-    return _by_pattern(steps, normalizer_steps, post_processor)
+    if _never_splits(steps_of(pre_tokenizer_state, "pretokenizers"), normalizer):
+        return _by_vocabulary(model, normalizer, post_processor)
+    return _by_pattern(pre_tokenizer_state, normalizer, post_processor)
 
 
-def _post_processor(tokenizer: tokenizers.Tokenizer) -> PostProcessor | Unsupported:
-    state = state_of(tokenizer.post_processor, "post-processor")
-    if isinstance(state, Unsupported):
-        return state
-    found = read_post_processor(state)
-    if isinstance(found, Unsupported):
-        return found
-    if len(found.prefix_ids) + len(found.suffix_ids) != tokenizer.num_special_tokens_to_add(is_pair=False):
-        return Unsupported("the post-processor adds another number of ids than it says")
-    return found
-
-
-def _unknown(steps: list[State], known: dict[str, set[str]], kind: str) -> Unsupported | None:
-    for step in steps:
-        if step.get("type") not in known:
-            return Unsupported(f"{kind} {step.get('type')} is not known to keep to its place, so nothing is cut")
-        if unsupported := unknown_options(step, known[step["type"]], kind):
-            return unsupported
-    return None
-
-
-def _never_splits(steps: list[State], normalizer_steps: list[State]) -> bool:
-    """Whether words are whole stretches: no step, or one for a character that the normalizer leaves none of."""
-    if not steps:
-        return True
-    gone = {old for old, new in _replaced(normalizer_steps) or () if new != old}
-    return all(step["type"] == "Split" and step["pattern"].get("String") in gone for step in steps)
-
-
-def _replaced(normalizer_steps: list[State]) -> list[tuple[str, str]] | None:
-    """Single characters that are replaced by single ones; None where some step replaces in another way."""
-    found = []
-    for step in normalizer_steps:
-        if step["type"] == "Replace":
-            old, new = step["pattern"].get("String", ""), step["content"]
-            if len(old) != 1 or len(new) != 1:
-                return None
-            found.append((old, new))
-    return found
-
-
-def _by_vocabulary(model: Any, normalizer_steps: list[State], post_processor: PostProcessor) -> Chunkable | Unsupported:
-    if type(model).__name__ != "BPE":
-        return Unsupported(f"model {type(model).__name__} without a split pattern is never cut into chunks")
-    for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
-        if getattr(model, option, None):
-            return Unsupported(f"model BPE with {option} and without a split pattern is never cut into chunks")
-    for step in normalizer_steps:
-        if step["type"] not in ("Prepend", "Replace"):
-            return Unsupported(f"normalizer {step['type']} without a split pattern is not known, so nothing is cut")
-    replaced = _replaced(normalizer_steps)
-    if replaced is None or len({old for old, _ in replaced} | {new for _, new in replaced}) != 2 * len(replaced):
-        return Unsupported("normalizer Replace replaces more than single characters, so nothing is cut")
-    prepends = any(step["type"] == "Prepend" for step in normalizer_steps)
-    return Chunkable(
-        "vocabulary",
-        "no split pattern",
-        post_processor,
-        prepends=prepends,
-        replaced=tuple(replaced),
+def _never_splits(steps: list[State], normalizer: tuple[_Step, ...]) -> bool:
+    """Whether stretches stay whole: there is no step, or each splits at a character that the normalizer removes."""
+    gone = [s.text for s in normalizer if isinstance(s, ReplaceText) and len(s.text) == 1 and s.text != s.content]
+    options = {"pattern", "behavior", "invert"}
+    return all(
+        step.get("type") == "Split"
+        and step["pattern"].get("String") in gone
+        and not unknown_options(step, options, "pre-tokenizer")
+        for step in steps
     )
 
 
+def _by_vocabulary(model: Any, normalizer: tuple[_Step, ...], post_processor: PostProcessor) -> Chunkable | Unsupported:
+    if type(model).__name__ != "BPE":
+        return Unsupported(f"model {type(model).__name__} without a split pattern is never divided into chunks")
+    for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
+        if getattr(model, option, None):
+            return Unsupported(f"model BPE with {option} and without a split pattern is never divided into chunks")
+    replaced: list[tuple[str, str]] = []
+    for step in normalizer:
+        if isinstance(step, ReplaceText):
+            replaced.append((step.text, step.content))
+        elif not isinstance(step, Prepend):
+            return Unsupported(f"normalizer {_name(step)} without a split pattern is not proven safe to divide")
+    single = all(len(old) == len(new) == 1 for old, new in replaced)
+    if not single or len({character for pair in replaced for character in pair}) != 2 * len(replaced):
+        return Unsupported("normalizer Replace replaces more than single characters, so texts are not divided")
+    prepends = any(isinstance(step, Prepend) for step in normalizer)
+    return Chunkable("vocabulary", "no split pattern", post_processor, prepends=prepends, replaced=tuple(replaced))
+
+
 def _by_pattern(
-    steps: list[State], normalizer_steps: list[State], post_processor: PostProcessor
+    pre_tokenizer_state: State | None, normalizer: tuple[_Step, ...], post_processor: PostProcessor
 ) -> Chunkable | Unsupported:
-    scan = _scan(steps)
-    if isinstance(scan, Unsupported):
-        return scan
-    for step in normalizer_steps:
-        one_blank = step["type"] == "Replace" and step["pattern"] == {"Regex": r"\s+"} and step["content"] == " "
-        if step["type"] == "Prepend" or (step["type"] == "Replace" and not (one_blank and scan == "clip")):
-            return Unsupported(f"normalizer {step['type']} before a split pattern is not known, so nothing is cut")
+    found = _scan(pre_tokenizer_state)
+    if isinstance(found, Unsupported):
+        return found
+    scan, add_prefix_space = found
+    composes = False
+    for step in normalizer:
+        if isinstance(step, (NormalizationForm, BertOptions)) or step == MapCharacters("StripAccents"):
+            composes = True
+        elif step != MapCharacters("Lowercase") and not (step == _ONE_SPACE and scan == "clip"):
+            return Unsupported(f"normalizer {_name(step)} before a split pattern is not proven safe to divide")
     return Chunkable(
         "pattern",
         scan,
         post_processor,
-        composes=any(step["type"] not in ("Lowercase", "Replace") for step in normalizer_steps),
-        only_before_blanks=scan == "WhitespaceSplit" or any(step.get("add_prefix_space", False) for step in steps),
+        composes=composes,
+        only_before_spaces=scan == "WhitespaceSplit" or add_prefix_space,
         literals=_CLIP_LITERALS if scan == "clip" else (),
     )
 
 
-def _scan(steps: list[State]) -> str | Unsupported:
-    """The name of the scan that the steps are, if it is one that is proven above."""
-    if [step["type"] for step in steps] in (["BertPreTokenizer"], ["Whitespace"], ["WhitespaceSplit"]):
-        return str(steps[0]["type"])
-    named: list[_Step] = []
-    for number, step in enumerate(steps):
-        name = _name(step)
-        if isinstance(name, Unsupported):
-            return name
-        if step["type"] == "ByteLevel":
-            if step["add_prefix_space"] and number != 0:
-                return Unsupported("pre-tokenizer ByteLevel with add_prefix_space is not the first step")
-            if step.get("use_regex", True):
-                named.append(("gpt2", "isolated"))
-        named.append(name)
-    if named == _FALCON:
-        return "falcon"
-    while named and named[0] in _LOCAL:
-        del named[0]
-    if named and named[-1] == ("byte_level", ""):
-        del named[-1]
-    if named == _DEEPSEEK:
-        return "deepseek_v3"
-    if named in ([("clip", "")], [("clip", ""), ("gpt2", "isolated")]):
-        return "clip"
-    if len(named) == 1 and named[0][0] in COVERING and named[0][1] == "isolated":
-        return named[0][0]
-    return Unsupported(f"pre-tokenizer steps {[name for name, _ in named]} are not proven to meet again behind a cut")
+def _scan(state: State | None) -> tuple[str, bool] | Unsupported:
+    """The name of the scan if it is one of those proven above, and whether it adds a space to a stretch."""
+    steps = steps_of(state, "pretokenizers")
+    if len(steps) == 1 and steps[0].get("type") in _WORD_PRE_TOKENIZERS:
+        return unknown_options(steps[0], set(), "pre-tokenizer") or (str(steps[0]["type"]), False)
+    splits = read_splits(state)
+    if isinstance(splits, Unsupported):
+        return splits
+    found = splits.steps
+    while found and found[0] in _LOCAL and splits.steps != _FALCON:
+        found = found[1:]
+    scan = "falcon" if found == _FALCON else _SCANS.get(found)
+    if scan is None or splits.byte_levels > 1:
+        names = [step.matcher for step in splits.steps]
+        return Unsupported(f"pre-tokenizer steps {names} are not proven to agree again after a boundary")
+    return scan, splits.add_prefix_space
 
 
-def _name(step: State) -> _Step | Unsupported:
-    if step["type"] == "ByteLevel":
-        return "byte_level", ""
-    if step["type"] == "Digits":
-        return "digits", "isolated" if step["individual_digits"] else "contiguous"
-    if step["type"] == "Punctuation":
-        return "punctuation", step["behavior"]
-    if step["type"] != "Split":
-        return Unsupported(f"pre-tokenizer {step['type']} stands among others, so nothing is cut")
-    pattern, behavior, invert = step["pattern"].get("Regex"), step["behavior"], step["invert"]
-    if pattern == CLIP and behavior == "Removed" and invert:
-        return "clip", ""
-    matcher = MATCHERS.get(pattern)
-    if matcher is None:
-        return Unsupported(f"split pattern {step['pattern']!r} is not on the allow-list, so nothing is cut")
-    each_by_itself = behavior == "Isolated" or (
-        matcher in COVERING and (behavior.startswith("MergedWith") or (behavior == "Removed" and invert))
-    )
-    return matcher, "isolated" if each_by_itself else behavior
+def _name(step: _Step) -> str:
+    return "BertNormalizer" if isinstance(step, BertOptions) else describe_step(step)

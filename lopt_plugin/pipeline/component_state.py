@@ -1,4 +1,4 @@
-"""The state of a Hugging Face component, as it stands in a tokenizer.json."""
+"""The state of Hugging Face components, as in a tokenizer.json."""
 
 from __future__ import annotations
 
@@ -6,15 +6,28 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .unsupported import Unsupported
+import tokenizers
+
+from .pipeline import Unsupported
 
 State = dict[str, Any]
 
 
-def state_of(component: Any, kind: str) -> State | Unsupported | None:
-    """The component's JSON; None where there is no component.
+def states_of(tokenizer: tokenizers.Tokenizer) -> list[State | None] | Unsupported:
+    """States of the normalizer, the pre-tokenizer and the post-processor, in this order."""
+    states: list[State | None] = []
+    for kind in ("normalizer", "pre-tokenizer", "post-processor"):
+        state = state_of(getattr(tokenizer, kind.replace("-", "_")), kind)
+        if isinstance(state, Unsupported):
+            return state
+        states.append(state)
+    return states
 
-    A component's pickled state is its part of `Tokenizer.to_str()`, without the cost of writing out the model.
+
+def state_of(component: Any, kind: str) -> State | Unsupported | None:
+    """The component's JSON; None if there is no component.
+
+    A component's pickled state is its part of `Tokenizer.to_str()`, without the cost of writing the model.
     """
     if component is None:
         return None
@@ -25,17 +38,21 @@ def state_of(component: Any, kind: str) -> State | Unsupported | None:
     return state if isinstance(state, dict) else Unsupported(f"{kind} {state!r} is not known")
 
 
-def flattened(state: State, parts: str) -> Iterator[State]:
-    """The steps of a component in order; those of Sequences, under the key `parts`, take the Sequence's place."""
+def steps_of(state: State | None, key: str) -> list[State]:
+    """The steps of a component in order; a Sequence is replaced by its parts, which are under `key`."""
+    return [] if state is None else list(_flattened(state, key))
+
+
+def _flattened(state: State, key: str) -> Iterator[State]:
     if state.get("type") == "Sequence":
-        for part in state[parts]:
-            yield from flattened(part, parts)
+        for part in state[key]:
+            yield from _flattened(part, key)
     else:
         yield state
 
 
 def unknown_options(state: State, known: set[str], kind: str) -> Unsupported | None:
-    """Unsupported where a version of `tokenizers` has given the component an option that this code never heard of."""
+    """Unsupported if this version of `tokenizers` gives the component an option that this code does not know."""
     unknown = sorted(state.keys() - known - {"type"})
     if unknown:
         return Unsupported(f"{kind} {state.get('type')} has unknown options: {', '.join(unknown)}")

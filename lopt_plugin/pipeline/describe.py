@@ -1,11 +1,18 @@
-"""A Pipeline in words, for explain()."""
+"""Describes a Pipeline in words, for `explain`."""
 
 from __future__ import annotations
 
-from ..character_classes.word_characters import BertOptions
-from .components import BytePairModel, Pipeline, Refinement, SentencePieceModel, WordPieceModel
-from .normalizer_steps import BlankNormalizer, NormalizerStep
+from ..unicode_tables.bert import BertOptions
 from .normalizers import describe_step
+from .pipeline import (
+    BytePairModel,
+    NormalizerStep,
+    Pipeline,
+    Refinement,
+    SentencePieceModel,
+    SpaceNormalizer,
+    WordPieceModel,
+)
 
 
 def describe(pipeline: Pipeline) -> dict[str, str]:
@@ -24,9 +31,9 @@ def describe(pipeline: Pipeline) -> dict[str, str]:
     }
 
 
-def _describe_normalizer(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | BertOptions) -> str:
-    if isinstance(normalizer, BlankNormalizer):
-        return "blanks as U+2581" + (", prefix blank" if normalizer.prepends else "")
+def _describe_normalizer(normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions) -> str:
+    if isinstance(normalizer, SpaceNormalizer):
+        return "spaces as U+2581" + (", prefix space" if normalizer.prepends else "")
     if isinstance(normalizer, BertOptions):
         return "bert: " + _describe_bert(normalizer)
     return ", ".join(map(describe_step, normalizer)) or "none"

@@ -1,19 +1,18 @@
-"""The merges of a BPE model, hundreds of thousands of pairs, as they stand in a tokenizer.json."""
+"""The merges of a BPE model, hundreds of thousands of pairs, as in a tokenizer.json."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, overload
 
 Merge = str | list[str]
 
 
-class Merges(Sequence[Merge]):
-    """By rank; each [left, right], or "left right" in older files. Read only when someone looks at one of them.
+class Merges:
+    """By rank; each [left, right], or "left right" in older files. Parsed only when accessed.
 
-    text: the JSON of the list, without blanks. The native core reads it for itself, because making Python objects of it
+    text: the JSON of the list, without white space. The native core parses it itself, because creating Python objects
         takes as long as building the core's tables.
     """
 
@@ -24,8 +23,8 @@ class Merges(Sequence[Merge]):
     def split_off(cls, state: bytes) -> tuple[bytes, Merges] | None:
         """A model's state without its merges, and the merges; None if they are not where `tokenizers` writes them.
 
-        Inside a JSON string every quotation mark has a backslash before it, so that what is looked for is no part of
-        one; and it cannot begin with the mark that ends a string, behind which no letter stands.
+        The key cannot be found inside a JSON string, where every quotation mark follows a backslash, and cannot begin
+        with the mark that ends a string, which no letter follows.
         """
         key = b',"merges":['
         at = state.find(key)
@@ -35,29 +34,19 @@ class Merges(Sequence[Merge]):
 
     @cached_property
     def _length(self) -> int:
-        # Without its escapes, no string holds a quotation mark: those that are left stand around the names.
+        # Without escapes no string contains a quotation mark; the remaining ones enclose the names.
         text = self.text.replace(b"\\\\", b"").replace(b'\\"', b"")
         between = b'"],["' if text.startswith(b"[[") else b'","'
         return 0 if text == b"[]" else text.count(between) + 1
 
-    def _read(self) -> list[Merge]:
-        merges: list[Merge] = json.loads(self.text)
-        return merges
-
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, rank: int) -> Merge: ...
-    @overload
-    def __getitem__(self, rank: slice) -> list[Merge]: ...
-    def __getitem__(self, rank: int | slice) -> Merge | list[Merge]:
-        return self._read()[rank]
-
-    def __iter__(self) -> Any:
-        return iter(self._read())
+    def __iter__(self) -> Iterator[Merge]:
+        merges: list[Merge] = json.loads(self.text)
+        return iter(merges)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._read() == list(other)
+        return isinstance(other, (Merges, list)) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]

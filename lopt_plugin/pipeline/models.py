@@ -9,13 +9,12 @@ from collections.abc import Iterator
 
 import tokenizers
 
-from ..character_classes import alphabet
+from ..unicode_tables.byte_level import alphabet
 from .component_state import unknown_options
-from .components import BytePairModel, SentencePieceModel, WordPieceModel
 from .merges import Merges
-from .unsupported import Unsupported
+from .pipeline import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
 
-# All that these models are made of besides their entries and merges; `BackendWatch` looks at the same ones.
+# All options of these models besides entries and merges; `BackendWatch` watches the same ones.
 WORD_PIECE_OPTIONS = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
 BYTE_PAIR_OPTIONS = (
     "dropout",
@@ -31,16 +30,16 @@ _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
 
 def read_model(
-    tokenizer: tokenizers.Tokenizer, of_characters: bool
+    tokenizer: tokenizers.Tokenizer, over_characters: bool
 ) -> BytePairModel | SentencePieceModel | WordPieceModel | Unsupported:
-    """The model, which must be a WordPiece, or a BPE: over characters if `of_characters`, else byte-level."""
+    """The model, which must be a WordPiece, or a BPE: over characters if `over_characters`, else byte-level."""
     if type(tokenizer.model).__name__ == "WordPiece":
         return _read_word_piece(tokenizer)
-    return _read_byte_pairs(tokenizer, of_characters)
+    return _read_byte_pairs(tokenizer, over_characters)
 
 
 def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel | Unsupported:
-    """A word that needs an unknown token is an error where the vocabulary has none; that is left to Hugging Face."""
+    """Without an unknown token in the vocabulary, a word that needs one is an error, which is left to Hugging Face."""
     with _garbage_collection_paused():
         state = json.loads(tokenizer.model.__getstate__())
     if unsupported := unknown_options(state, {*WORD_PIECE_OPTIONS, "vocab"}, "model"):
@@ -50,21 +49,21 @@ def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel | Unsupp
         return Unsupported("model WordPiece has two entries with one id")
     unknown_token = state["unk_token"]
     if unknown_token not in vocabulary:
-        return Unsupported(f"model WordPiece has the unknown token {unknown_token!r}, which is no entry")
+        return Unsupported(f"model WordPiece has the unknown token {unknown_token!r}, which is not an entry")
     return WordPieceModel(
         vocabulary, unknown_token, state["continuing_subword_prefix"], state["max_input_chars_per_word"]
     )
 
 
 def _read_byte_pairs(
-    tokenizer: tokenizers.Tokenizer, of_characters: bool
+    tokenizer: tokenizers.Tokenizer, over_characters: bool
 ) -> BytePairModel | SentencePieceModel | Unsupported:
-    """The vocabulary and the merges of a BPE model: over characters if `of_characters`, else byte-level.
+    """A BPE model: over characters if `over_characters`, else byte-level.
 
-    What to do with an unknown character (unk_token, fuse_unk, byte_fallback) does not matter where the vocabulary has
-    every byte that a text can contain: then there are none. Without any of these options Hugging Face drops unknown
-    characters before it merges, so that their neighbours may meet (Falcon lacks 15 bytes). That merges name entries is
-    left to the native core.
+    The options for unknown characters (unk_token, fuse_unk, byte_fallback) do not matter if the vocabulary has every
+    byte that a text can contain: then none is unknown. Without any of them, Hugging Face drops unknown characters
+    before it merges, so their neighbours may meet (Falcon lacks 15 bytes). The native core checks that merges name
+    entries.
     """
     with _garbage_collection_paused():
         text = tokenizer.model.__getstate__()
@@ -81,7 +80,7 @@ def _read_byte_pairs(
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
         return Unsupported("model BPE has two entries with one id")
     ignore_merges = bool(state.get("ignore_merges", False))
-    if of_characters:
+    if over_characters:
         if ignore_merges:
             return Unsupported("model BPE with ignore_merges over characters is not accelerated yet")
         return SentencePieceModel(
@@ -96,7 +95,7 @@ def _read_byte_pairs(
 
 
 def _with_suffix(model: BytePairModel) -> BytePairModel | Unsupported:
-    """A model that puts a suffix behind the last character of a word (CLIP), where no character is unknown to it."""
+    """A model that adds a suffix to the last character of a word (CLIP), if no character is unknown to it."""
     suffix = model.end_of_word_suffix
     with_option = f"model BPE with end_of_word_suffix {suffix!r}"
     if model.ignore_merges:
@@ -110,7 +109,7 @@ def _with_suffix(model: BytePairModel) -> BytePairModel | Unsupported:
 
 @contextlib.contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Hundreds of thousands of new lists, none of them garbage, would be visited again and again."""
+    """The collector would visit hundreds of thousands of new lists, none of them garbage, over and over."""
     enabled = gc.isenabled()
     gc.disable()
     try:

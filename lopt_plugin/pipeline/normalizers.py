@@ -1,7 +1,7 @@
-r"""Hugging Face normalizers: steps, each a function from text to text.
+r"""Hugging Face normalizers as steps, each a function from text to text.
 
-What a step makes of a text depends on the text alone, so a Sequence is its steps one after the other, on each stretch
-between the added tokens that are found in the raw text, and on the contents of the others.
+The result of a step depends on its text alone. So a Sequence applies its steps in order, to each stretch between the
+added tokens of the raw text, and to the contents of the other added tokens.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import json
 import re
 from typing import get_args
 
-from ..character_classes.word_characters import BertOptions
-from .component_state import State, flattened, unknown_options
-from .normalizer_steps import (
-    BlankNormalizer,
+from ..unicode_tables.bert import BertOptions
+from .component_state import State, steps_of, unknown_options
+from .pipeline import (
     ByReference,
     Form,
     MapCharacters,
@@ -23,18 +22,19 @@ from .normalizer_steps import (
     ReplaceRuns,
     ReplaceText,
     SingleCharacters,
+    SpaceNormalizer,
     Strip,
+    Unsupported,
 )
-from .unsupported import Unsupported
 
-_BLANK_SIGN = "\u2581"
+_METASPACE = "\u2581"
 
-# Regular expressions for runs: the greedy quantifiers take all of a run, and `{2,}` leaves a run of one alone.
+# Regular expressions for runs: the greedy quantifiers take the whole run, and `{2,}` leaves a run of one alone.
 _RUNS: dict[str, tuple[str, int, bool]] = {
-    r"\s": ("blanks", 1, True),
-    r"\s+": ("blanks", 1, False),
-    r"\s{2,}": ("blanks", 2, False),
-    r"\s\s+": ("blanks", 2, False),
+    r"\s": ("white space", 1, True),
+    r"\s+": ("white space", 1, False),
+    r"\s{2,}": ("white space", 2, False),
+    r"\s\s+": ("white space", 2, False),
     " ": (" ", 1, True),
     " +": (" ", 1, False),
     " {2,}": (" ", 2, False),
@@ -45,24 +45,35 @@ _RUNS: dict[str, tuple[str, int, bool]] = {
 }
 _BERT_OPTIONS = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
 _OPTIONS = {
-    **dict.fromkeys((*get_args(Form), *get_args(SingleCharacters)), frozenset[str]()),
-    "Strip": frozenset({"strip_left", "strip_right"}),
-    "Prepend": frozenset({"prepend"}),
-    "Replace": frozenset({"pattern", "content"}),
+    **{kind: set[str]() for kind in (*get_args(Form), *get_args(SingleCharacters))},
+    "BertNormalizer": set(_BERT_OPTIONS),
+    "Strip": {"strip_left", "strip_right"},
+    "Prepend": {"prepend"},
+    "Replace": {"pattern", "content"},
 }
 
 
 def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOptions | Unsupported:
-    """The steps in order; none where the text stays as it is. BertNormalizer must be the only one."""
-    found = list(flattened(state, "normalizers")) if state is not None else []
-    if len(found) == 1 and found[0].get("type") == "BertNormalizer":
-        return _read_bert(found[0])
-    steps: list[NormalizerStep] = []
-    for step in found:
+    """The steps in order; none if the text stays as it is. A BertNormalizer must be the only one."""
+    read = read_steps(state)
+    if isinstance(read, Unsupported):
+        return read
+    steps = tuple(step for step in read if not isinstance(step, BertOptions))
+    if len(steps) == len(read):
+        return steps
+    if len(read) > 1:
+        return Unsupported("normalizer BertNormalizer is not accelerated yet beside other steps")
+    return read[0] if isinstance(read[0], BertOptions) else ()
+
+
+def read_steps(state: State | None) -> tuple[NormalizerStep | BertOptions, ...] | Unsupported:
+    """The steps in order, with every BertNormalizer among them."""
+    steps: list[NormalizerStep | BertOptions] = []
+    for step in steps_of(state, "normalizers"):
         kind = str(step.get("type"))
         if kind not in _OPTIONS:
             return Unsupported(f"normalizer {kind} is not accelerated yet")
-        if unsupported := unknown_options(step, set(_OPTIONS[kind]), "normalizer"):
+        if unsupported := unknown_options(step, _OPTIONS[kind], "normalizer"):
             return unsupported
         read = _read_step(kind, step)
         if isinstance(read, Unsupported):
@@ -71,23 +82,19 @@ def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOpt
     return tuple(steps)
 
 
-def as_blanks(steps: tuple[NormalizerStep, ...]) -> BlankNormalizer | None:
-    """The normalizer of SentencePiece's models, where the steps are just that."""
-    prepend, replace = Prepend(_BLANK_SIGN), ReplaceText(" ", _BLANK_SIGN)
+def as_space_normalizer(steps: tuple[NormalizerStep, ...]) -> SpaceNormalizer | None:
+    """The normalizer of SentencePiece's models, if the steps are exactly that."""
+    prepend, replace = Prepend(_METASPACE), ReplaceText(" ", _METASPACE)
     if steps == (replace,):
-        return BlankNormalizer(prepends=False)
-    if steps in ((prepend, replace), (replace, prepend)):  # what is prepended is no blank
-        return BlankNormalizer(prepends=True)
+        return SpaceNormalizer(prepends=False)
+    if steps in ((prepend, replace), (replace, prepend)):  # what is prepended is not a space
+        return SpaceNormalizer(prepends=True)
     return None
 
 
-def _read_bert(step: State) -> BertOptions | Unsupported:
-    if unsupported := unknown_options(step, set(_BERT_OPTIONS), "normalizer"):
-        return unsupported
-    return BertOptions(**{option: step[option] for option in _BERT_OPTIONS})
-
-
-def _read_step(kind: str, step: State) -> NormalizerStep | Unsupported:
+def _read_step(kind: str, step: State) -> NormalizerStep | BertOptions | Unsupported:
+    if kind == "BertNormalizer":
+        return BertOptions(**{option: step[option] for option in _BERT_OPTIONS})
     if kind in get_args(Form):
         return NormalizationForm(kind)  # type: ignore[arg-type]
     if kind in get_args(SingleCharacters):
@@ -95,13 +102,13 @@ def _read_step(kind: str, step: State) -> NormalizerStep | Unsupported:
     if kind == "Strip":
         return Strip(bool(step["strip_left"]), bool(step["strip_right"]))
     if kind == "Prepend":
-        # Hugging Face panics where there is nothing to put before a text.
+        # Hugging Face panics if there is nothing to prepend.
         return Prepend(step["prepend"]) if step["prepend"] else Unsupported("normalizer Prepend has an empty text")
     return _read_replace(step)
 
 
 def _read_replace(step: State) -> NormalizerStep | Unsupported:
-    """Where an empty text matches, Hugging Face's offsets go wrong, and with them its pre-tokens: it even panics."""
+    """If an empty text matches, Hugging Face's offsets and so its pre-tokens are wrong; it may even panic."""
     ((kind, pattern),) = step["pattern"].items()
     if kind == "String" and pattern:
         return ReplaceText(pattern, step["content"])
@@ -121,9 +128,10 @@ _PART = re.compile(rf"{_ATOM}(?P<times>\+|\*|\?|\{{[0-9]+,?[0-9]*\}})?")
 
 
 def _takes_a_character(pattern: str) -> bool:
-    """Whether a regular expression is of a simple kind of which every match has a character: parts side by side, each
-    a character or set and perhaps a quantifier, at least one of which asks for one or more. No groups, no
-    alternatives, no anchors, nothing that looks around.
+    """Whether the pattern is of a simple kind whose every match has a character.
+
+    That is a row of parts, each a character or set with an optional quantifier, of which at least one requires one or
+    more characters. No groups, alternatives, anchors or look-arounds.
     """
     place, takes = 0, False
     while place < len(pattern):
@@ -135,10 +143,10 @@ def _takes_a_character(pattern: str) -> bool:
     return takes
 
 
-def replaced_texts(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | BertOptions) -> list[str]:
-    """Texts that a check of these steps should not leave out: what is replaced, and by what."""
-    if isinstance(normalizer, BlankNormalizer):
-        return [" ", _BLANK_SIGN]
+def replaced_texts(normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions) -> list[str]:
+    """Texts that a check of these steps should contain: what is replaced, and by what."""
+    if isinstance(normalizer, SpaceNormalizer):
+        return [" ", _METASPACE]
     if isinstance(normalizer, BertOptions):
         return []
     texts: list[str] = []
@@ -146,7 +154,7 @@ def replaced_texts(normalizer: tuple[NormalizerStep, ...] | BlankNormalizer | Be
         if isinstance(step, ReplaceText):
             texts += [step.text, step.content]
         elif isinstance(step, ReplaceRuns):
-            of = " \n\u3000" if step.of == "blanks" else step.of
+            of = " \n\u3000" if step.of == "white space" else step.of
             texts += [c * n for c in of for n in (1, 2, 3)] + [of, step.content]
         elif isinstance(step, Prepend):
             texts.append(step.text)
@@ -166,7 +174,7 @@ def describe_step(step: NormalizerStep) -> str:
     if isinstance(step, ReplaceText):
         return f"Replace {step.text!r} by {step.content!r}"
     if isinstance(step, ReplaceRuns):
-        of = step.of if step.of == "blanks" else repr(step.of)
+        of = step.of if step.of == "white space" else repr(step.of)
         if step.each:
             return f"Replace each of {of} by {step.content!r}"
         return f"Replace runs of {f'{step.least} or more ' if step.least > 1 else ''}{of} by {step.content!r}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .component_state import State, flattened, unknown_options
-from .components import OffsetTrim, PostProcessor
-from .unsupported import Unsupported
+from .component_state import State, steps_of, unknown_options
+from .pipeline import OffsetTrim, PostProcessor, Unsupported
 
 _OPTIONS = {
     "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
@@ -14,14 +13,14 @@ _OPTIONS = {
 }
 
 
-def read_post_processor(state: State | None) -> PostProcessor | Unsupported:
-    """A Sequence is applied in order; at most one of its steps may add ids.
+def read_post_processor(state: State | None, ids_added: int) -> PostProcessor | Unsupported:
+    """A Sequence is applied in order; at most one of its steps may add ids. ids_added: what the tokenizer announces.
 
-    (ByteLevel only moves offsets. Behind a step that adds ids Hugging Face no longer has a single text: the ids before
+    (ByteLevel only moves offsets. After a step that adds ids, Hugging Face no longer has a single text: the ids before
     it count as a text of their own, and the next such step treats the two as a pair.)
     """
     found: list[PostProcessor] = []
-    for step in flattened(state, "processors") if state is not None else ():
+    for step in steps_of(state, "processors"):
         kind = step.get("type")
         if kind not in _OPTIONS:
             return Unsupported(f"post-processor {kind} is not accelerated yet")
@@ -35,7 +34,11 @@ def read_post_processor(state: State | None) -> PostProcessor | Unsupported:
         found.append(around)
     if len(found) > 1:
         return Unsupported("post-processor Sequence has two steps that add ids")
-    return found[0] if found else PostProcessor()
+    post_processor = found[0] if found else PostProcessor()
+    read = len(post_processor.prefix_ids) + len(post_processor.suffix_ids)
+    if read != ids_added:
+        return Unsupported(f"the post-processor announces {ids_added} added ids, but its state has {read}")
+    return post_processor
 
 
 def _read_cls_and_sep(step: State) -> PostProcessor:
@@ -43,9 +46,9 @@ def _read_cls_and_sep(step: State) -> PostProcessor:
 
 
 def _read_template(step: State) -> PostProcessor | Unsupported:
-    """A template for a single text names the text $A once; a special token stands for one or more ids."""
+    """A template for a single text has the text $A once; a special token stands for one or more ids."""
     before: list[int] = []
-    behind: list[int] = []
+    after: list[int] = []
     texts = 0
     type_ids = set()
     for piece in step["single"]:
@@ -53,22 +56,21 @@ def _read_template(step: State) -> PostProcessor | Unsupported:
         type_ids.add(value["type_id"])
         if kind == "SpecialToken":
             ids = step["special_tokens"][value["id"]]["ids"]
-            (behind if texts else before).extend(ids)
+            (after if texts else before).extend(ids)
         elif kind == "Sequence" and value["id"] == "A":
             texts += 1
         else:
             return Unsupported(f"post-processor TemplateProcessing has the unknown piece {kind} {value['id']}")
     if texts != 1:
         return Unsupported(f"post-processor TemplateProcessing has the text {texts} times")
-    return PostProcessor(tuple(before), tuple(behind), type_ids == {0})
+    return PostProcessor(tuple(before), tuple(after), type_ids == {0})
 
 
 def read_offset_trim(state: State | None) -> OffsetTrim | None:
-    """For a post-processor that `read_post_processor` knows; None where two steps trim."""
-    steps = list(flattened(state, "processors")) if state is not None else []
-    trimming = [step for step in steps if step.get("trim_offsets")]
+    """For a post-processor that `read_post_processor` supports; None if two steps trim."""
+    trimming = [step for step in steps_of(state, "processors") if step.get("trim_offsets")]
     if not trimming:
         return "none"
     if len(trimming) > 1:
         return None
-    return "blanks, but one in front of the first token" if trimming[0]["add_prefix_space"] else "blanks"
+    return "spaces, but one before the first token" if trimming[0]["add_prefix_space"] else "spaces"

@@ -1,18 +1,18 @@
 r"""The split patterns that the native core knows, by their exact text.
 
-A pattern that is not listed here is Unsupported, however like one of these it looks. Several spellings of one pattern
-are listed where they split every text alike; a test compares them in the reference's regex engine (Oniguruma, Ruby
-syntax). The spellings of tiktoken differ in three ways, none of which changes a match:
+A pattern that is not listed here is Unsupported, however similar. Several spellings of one pattern are listed if they
+split every text alike; a test compares them in the reference's regex engine (Oniguruma, Ruby syntax). tiktoken's
+spellings differ in three respects, none of which changes a match:
 
 - `'(?i:[sdmt]|ll|ve|re)` tries the contractions in another order; none of them begins another.
-- `?+` and `++` give nothing back. The set before a `?+` shares no character with the set behind it, and behind a `++`
-  stands nothing that could use what is given back.
-- `\s*[\r\n]` for `\s*[\r\n]+`: the greedy `\s*` reaches as far as it can, so both end at the last newline of a blank
-  run. `\s++$` with a last `\s` for `\s+`, in GPT-2's pattern: `$` can only be the end of the text, as the blank run has
-  taken all newlines; and where `\s+(?!\S)` fails the run has one character.
+- `?+` and `++` give nothing back. The set before a `?+` shares no character with the set after it, and nothing after a
+  `++` could use what is given back.
+- `\s*[\r\n]` for `\s*[\r\n]+`: the greedy `\s*` reaches as far as it can, so both end at the last newline of a run of
+  white space. `\s++$` with a last `\s` for `\s+`, in GPT-2's pattern: `$` can only be the end of the text, as the run
+  has taken all newlines; and if `\s+(?!\S)` fails, the run has one character.
 
-Not listed on purpose: the later cl100k pattern of tiktoken, `...|\p{N}{1,3}+|...|\s++$|\s*[\r\n]|...`. In Ruby syntax
-`{1,3}+` repeats and so takes all digits, and `\s++$` takes trailing blanks that `\s*[\r\n]+` would divide.
+Deliberately not listed: tiktoken's later cl100k pattern, `...|\p{N}{1,3}+|...|\s++$|\s*[\r\n]|...`. In Ruby syntax
+`{1,3}+` repeats and so takes all digits, and `\s++$` takes trailing white space that `\s*[\r\n]+` would divide.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ MATCHERS: dict[str, str] = {
     THREE_DIGITS: "three_digits",
 }
 
-# Patterns whose matches leave no character out. Every character is a letter, a number, a blank or none of these, and
-# each of these patterns has an alternative for each kind that matches at any such character, whatever stands behind it:
-# `\p{L}+` (o200k and tekken: every letter is of the one set or of the other, and each set has an alternative that needs
-# no character of the other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+`. DeepSeek's main pattern is not one of them: it
-# leaves out numbers, and what is neither a letter nor a blank nor punctuation nor a symbol, such as control characters;
-# CLIP's leaves out blanks.
+# Patterns whose matches cover the text. Every character is a letter, a number, white space or none of these, and each
+# of these patterns has an alternative for each kind that matches at any such character, whatever follows it: `\p{L}+`
+# (o200k and tekken: every letter is in one of two sets, and each set has an alternative that needs no character of the
+# other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+`. DeepSeek's main pattern does not cover the text: it leaves out numbers
+# and whatever is neither letter, white space, punctuation nor symbol, such as control characters. CLIP's leaves out
+# white space.
 COVERING = frozenset({"gpt2", "qwen2", "cl100k", "o200k", "tekken"})

@@ -1,4 +1,4 @@
-"""What a post-processor makes of one text and of two, found out by giving it texts of one token each."""
+"""The templates of a post-processor, found by giving it texts of one token each."""
 
 from __future__ import annotations
 
@@ -7,45 +7,37 @@ from dataclasses import replace
 import tokenizers
 from tokenizers import models, pre_tokenizers
 
-from .components import Piece, Template, Templates
+from .pipeline import Piece, Template, Templates
 
 # No vocabulary has ids as large as these.
 _MARKERS = {"first": 2**32 - 2, "second": 2**32 - 3}
 
 
 def read_templates(tokenizer: tokenizers.Tokenizer) -> Templates | None:
-    """None where a text does not come exactly once, or where the number of added ids is not the announced one.
+    """None if a text does not appear exactly once, or the number of added ids is not the announced one.
 
-    What the post-processors that `post_processors` knows put around a text does not depend on the text.
+    The post-processors that `post_processors` supports put the same ids around every text.
     """
     probe = tokenizers.Tokenizer(models.WordLevel(_MARKERS, unk_token="first"))
     probe.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     if tokenizer.post_processor is not None:
         probe.post_processor = tokenizer.post_processor
-    try:
-        single = _template(probe.encode("first"), 1)
-        single_bare = _template(probe.encode("first", add_special_tokens=False), 1)
-        pair = _template(probe.encode("first", "second"), 2)
-        pair_bare = _template(probe.encode("first", "second", add_special_tokens=False), 2)
-    except Exception:
-        return None
-    if single is None or single_bare is None or pair is None or pair_bare is None:
-        return None
-    added = [single.ids_added, pair.ids_added, single_bare.ids_added, pair_bare.ids_added]
-    announced = [tokenizer.num_special_tokens_to_add(False), tokenizer.num_special_tokens_to_add(True), 0, 0]
-    if added != announced:
-        return None
-    found = [(single, 1, True), (single_bare, 1, False), (pair, 2, True), (pair_bare, 2, False)]
-    return Templates(
-        *(
-            _with_overflow(probe, _telling_texts(probe, template, texts, special), texts, special)
-            for template, texts, special in found
-        )
-    )
+    announced = tokenizer.num_special_tokens_to_add
+    templates = []
+    for texts, special in ((1, True), (1, False), (2, True), (2, False)):
+        try:
+            template = _template(_encoded(probe, ["first", "second"][:texts], special), texts)
+        except Exception:
+            return None
+        if template is None or template.ids_added != (announced(texts == 2) if special else 0):
+            return None
+        template = _with_tells_texts(probe, template, texts, special)
+        templates.append(_with_overflow(probe, template, texts, special))
+    return Templates(*templates)
 
 
 def _with_overflow(probe: tokenizers.Tokenizer, template: Template, texts: int, special: bool) -> Template:
-    """The template, with what it makes of a text's second part when the text, of two tokens, is cut to one."""
+    """The template with the type ids of the overflowing part of a text of two tokens that is truncated to one."""
     type_ids = []
     for place, strategy in enumerate(("only_first", "only_second")[:texts]):
         given = ["first", "second"][:texts]
@@ -68,11 +60,11 @@ def _with_overflow(probe: tokenizers.Tokenizer, template: Template, texts: int, 
     return replace(template, overflow_type_ids=tuple(type_ids))
 
 
-def _telling_texts(probe: tokenizers.Tokenizer, template: Template, texts: int, special: bool) -> Template:
-    """The template, with whether an encoding knows where its texts lie, so that padding is in none of them.
+def _with_tells_texts(probe: tokenizers.Tokenizer, template: Template, texts: int, special: bool) -> Template:
+    """The template with whether an encoding knows where its texts are, so that padding belongs to none of them.
 
-    One that knows loses them to a second one that is put behind it. (Padding itself would tell as well, but before
-    tokenizers 0.22.2 it counts as parallel work, and every later fork says that this is over.)
+    One that knows loses this to a second encoding that is appended to it. (Padding would show it too, but before
+    tokenizers 0.22.2 it counts as parallel work, and every later fork then warns.)
     """
     encoding = _encoded(probe, ["first", "second"][:texts], special)
     both = tokenizers.Encoding.merge([encoding, encoding]).sequence_ids

@@ -1,28 +1,25 @@
-"""A route turns text into the ids of one tokenizer. All give the same ids; they differ in how soon."""
+"""Routes from text to the ids of one tokenizer. All give the same ids; they differ in speed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from .request import Columns, EncodeRequest, Row
+
 Ids = npt.NDArray[np.int32]
 RowOffsets = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int32]
-# What one row of a batch is made of: a text, or two; each as a whole or, as a list, in words.
-Row: TypeAlias = "str | list[str] | tuple[str, str] | tuple[list[str], list[str]]"
-
-
-class CannotEncodeError(ValueError):
-    """Not a text for the route: the HF tokenizer must be asked, and raises its own error if it has one."""
 
 
 class Route(Protocol):
-    """Ids include those that the post-processor adds where `add_special_tokens` is true; nothing is cut off or padded.
+    """Ids include those of the post-processor where `add_special_tokens` is true. Nothing is truncated or padded.
 
-    With `split_special_tokens`, special tokens in the text are tokenized like any other text.
+    With `split_special_tokens`, special tokens in the text are tokenized like any other text. An accelerated route
+    raises NeedsReference for a text that is not for it.
     """
 
     name: str
@@ -38,26 +35,18 @@ class Route(Protocol):
     ) -> tuple[Ids, RowOffsets]:
         """Ids of all texts, int32 [n], and where each begins, int64 [len(texts) + 1]."""
 
+    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+        """Ids of one text, truncated; of the request, padding and columns are not looked at."""
+
+    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+        """The columns of each row; of a plain request, ids and offsets suffice."""
+
     def info(self) -> dict[str, Any]:
         """What `explain` shows of this route."""
 
 
 class AcceleratedRoute(Route, Protocol):
-    """A route that is not HF's own tokenizer at its own pace.
-
-    special_tokens_added: how many ids the post-processor adds to one text.
-    """
-
-    special_tokens_added: int
-    token_type_ids_are_zero: bool
-
-    def encode_limited(
-        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
-    ) -> list[int]:
-        """`encode_list` of which at most `limit` ids are kept, special tokens included; the text's end if `keep_end`.
-
-        `limit` must be more than `special_tokens_added`. Raises CannotEncodeError where HF must be asked.
-        """
+    """A route other than the reference itself."""
 
     def chunks(self, chars: int) -> int:
-        """Into how many chunks a text of that length is cut."""
+        """Into how many chunks a text of that length is divided."""

@@ -1,4 +1,4 @@
-"""The oracle: the tokenizer of the installed `tokenizers` library itself."""
+"""The reference: the tokenizer of the installed `tokenizers` library itself."""
 
 from __future__ import annotations
 
@@ -9,30 +9,16 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from . import Ids, Row, RowOffsets
+from . import Ids, RowOffsets
+from .request import PLAIN, Columns, EncodeRequest, Row
 
 _T = TypeVar("_T")
 _LONGEST_WAIT_S = 60.0
-
-
-@dataclass(frozen=True)
-class Truncation:
-    """Keep at most `max_length` ids, special tokens of the post-processor included, cutting at `side`.
-
-    strategy: of a pair, which text is cut: "longest_first", "only_first" or "only_second".
-    stride: how many ids parts that overflow have in common.
-    """
-
-    max_length: int
-    side: str
-    strategy: str = "longest_first"
-    stride: int = 0
 
 
 class HfRoute:
@@ -65,30 +51,47 @@ class HfRoute:
                         raise
                 time.sleep(0.0005)
 
-    def encodings(
-        self,
-        texts: Sequence[Row],
-        add_special_tokens: bool,
-        split_special_tokens: bool,
-        truncation: Truncation | None = None,
-        in_words: bool = False,
-    ) -> list[Encoding]:
-        """One Encoding a text or pair of texts, as HF makes them; with `in_words`, texts are lists of words."""
+    def encodings(self, rows: Sequence[Row], request: EncodeRequest) -> list[Encoding]:
+        """An Encoding for each row, truncated and padded; what truncation removed follows its row if `overflow`."""
 
         def encode() -> list[Encoding]:
-            with self._call_state(split_special_tokens, truncation):
+            with self._call_state(request):
                 # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
-                return [self._encode(text, add_special_tokens, in_words) for text in texts]
+                return [self._encode(row, request) for row in rows]
 
-        return self.call(encode)
+        encodings = self.call(encode)
+        lengths = [len(encoding.ids) for encoding in encodings]
+        if request.overflow:
+            encodings = [part for encoding in encodings for part in (encoding, *encoding.overflowing)]
+        padding = request.padding
+        if padding is not None:
+            settings = {"direction": padding.side, "pad_id": padding.id, "pad_type_id": padding.type_id}
+            for encoding in encodings:
+                encoding.pad(padding.width(lengths), pad_token=padding.token, **settings)
+        return encodings
 
-    def _encode(self, row: Row, add_special_tokens: bool, in_words: bool) -> Encoding:
+    def _encode(self, row: Row, request: EncodeRequest) -> Encoding:
         text, pair = row if isinstance(row, tuple) else (row, None)
-        return self.backend.encode(text, pair, is_pretokenized=in_words, add_special_tokens=add_special_tokens)
+        special = request.add_special_tokens
+        return self.backend.encode(text, pair, is_pretokenized=request.in_words, add_special_tokens=special)
+
+    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+        """The columns of each row; `runs` and what goes with them are not given."""
+        encodings = self.encodings(rows, request)
+        return Columns(
+            [encoding.ids for encoding in encodings],
+            [encoding.type_ids for encoding in encodings],
+            [encoding.special_tokens_mask for encoding in encodings],
+            [encoding.attention_mask for encoding in encodings],
+            [encoding.offsets for encoding in encodings] if request.offsets else None,
+        )
+
+    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+        ids: list[int] = self.encodings([text], request)[0].ids
+        return ids
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
-        ids: list[int] = self.encodings([text], add_special_tokens, split_special_tokens)[0].ids
-        return ids
+        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
 
     def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
         return np.array(self.encode_list(text, add_special_tokens, split_special_tokens), dtype=np.int32)
@@ -97,7 +100,7 @@ class HfRoute:
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
     ) -> tuple[Ids, RowOffsets]:
         def encode() -> list[Encoding]:
-            with self._call_state(split_special_tokens, None):
+            with self._call_state(PLAIN[add_special_tokens][split_special_tokens]):
                 return list(self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens))
 
         rows = [encoding.ids for encoding in self.call(encode)]
@@ -114,22 +117,10 @@ class HfRoute:
         return HfRoute(self.call(lambda: copy.deepcopy(self.backend)))
 
     @contextmanager
-    def _call_state(self, split_special_tokens: bool, truncation: Truncation | None) -> Iterator[None]:
+    def _call_state(self, request: EncodeRequest) -> Iterator[None]:
         backend = self.backend
         found = backend.truncation, backend.padding, backend.encode_special_tokens
-        set_call_state(
-            backend,
-            None
-            if truncation is None
-            else {
-                "max_length": truncation.max_length,
-                "direction": truncation.side,
-                "stride": truncation.stride,
-                "strategy": truncation.strategy,
-            },
-            None,
-            split_special_tokens,
-        )
+        set_call_state(backend, request.truncation_settings(), None, request.split_special_tokens)
         try:
             yield
         finally:

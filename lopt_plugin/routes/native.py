@@ -12,24 +12,23 @@ import numpy.typing as npt
 
 from ..pipeline import BytePairModel, Pipeline
 from ..settings import Settings
-from . import CannotEncodeError, Ids, RowOffsets
-from .device.packing import Around, Packed
+from . import Ids, RowOffsets
+from .columns import NO_OFFSETS, NO_TEMPLATE, all_columns
 from .native_core import build_core
+from .packing import Around, Packed
+from .post_processing import PostProcessing
+from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 
 if TYPE_CHECKING:
     from ..native._core import TextsAhead
 
 logger = logging.getLogger("lopt_plugin")
 
-# Of a text with more than so many characters for each id that is kept, the end may well not be needed.
+# A text with more characters than this for each id that is kept is probably not needed to its end.
 _FIRST_OF_CHARS = 4
 
-# Shorter texts are encoded anew nearly as fast as what is known of them is found.
+# Below this length, encoding a text takes hardly longer than finding its prefix in the cache.
 _KEPT_FROM_CHARS = 8192
-
-NO_TEMPLATE = "a post-processor whose template is not known"
-NO_OFFSETS = "offsets are not native for this tokenizer"
-_OF_NO_TEXT = (0, 0)
 
 
 class NativeRoute:
@@ -50,64 +49,88 @@ class NativeRoute:
         self.core = core
         # Bound once: looking the method up costs as much as the shortest texts.
         self._encode = self.core.encode
-        self._prefix = list(pipeline.post_processor.prefix_ids)
-        self._suffix = list(pipeline.post_processor.suffix_ids)
-        # Put in front of a list afterwards, an id moves all others.
-        self._first_id = self._prefix[0] if len(self._prefix) == 1 and self._prefix[0] < self.core.id_count() else -1
+        self.post_processing = PostProcessing(pipeline.post_processor, pipeline.templates)
+        prefix = self.post_processing.prefix
+        # The core writes a single id of the prefix itself: inserted afterwards, it would move all others.
+        self._first_id = prefix[0] if len(prefix) == 1 and prefix[0] < self.core.id_count() else -1
+        self._adds = self.post_processing.added > 0
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
-        self.prefix_length = len(self._prefix)
-        self.special_tokens_added = len(self._prefix) + len(self._suffix)
-        self.special_token_ids = (self._prefix, self._suffix)
-        self.token_type_ids_are_zero = pipeline.post_processor.token_type_ids_are_zero
-        self.templates = pipeline.templates
         self.gives_offsets = _gives_offsets(pipeline)
         self._trim_blanks = pipeline.offset_trim != "none"
         # The first id's offset depends on its being the first.
-        self._spare_first = pipeline.offset_trim == "blanks, but one in front of the first token"
+        self._spare_first = pipeline.offset_trim == "spaces, but one before the first token"
         self.first_offset_differs = self._spare_first
         # What `takes_apart` tries, given by who chose this route; and what came of it, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list
         self.seams_checked: bool | None = None
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
-        return self.encode_limited(text, add_special_tokens, split_special_tokens, None, False)
+        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
 
-    def encode_limited(
-        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
-    ) -> list[int]:
-        """`encode_list` of which at most `limit` ids are kept, special tokens included; the text's end if `keep_end`.
-
-        `limit` must be more than `special_tokens_added`. Raises CannotEncodeError for a lone surrogate and for a text
-        that is longer than the core takes.
-        """
-        first_id = self._first_id if add_special_tokens and limit is None else -1
-        try:
-            if limit is not None and not keep_end and self.is_over_long(text, limit):
-                kept = max(0, limit - self.special_tokens_added if add_special_tokens else limit)
-                threads = self.threads_for(_FIRST_OF_CHARS * kept)
-                ids: list[int] = self.core.encode_first(text, kept, threads, split_special_tokens)
-            elif self._parallel_min_chars is None or len(text) < self._parallel_min_chars:
-                ids = self._encode(text, 1, 0, split_special_tokens, first_id)
-            else:
-                threads, chunk_chars = self.settings.threads, self.settings.chunk_chars
-                ids = self._encode(text, threads, chunk_chars, split_special_tokens, first_id)
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
+    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+        """Ids of one text, truncated. Raises NeedsReference for a lone surrogate and for too long a text."""
+        adds = request.add_special_tokens and self._adds
+        if request.max_length is not None:
+            room = self.post_processing.room(request)
+            if not request.keeps_end and self.is_over_long(text, room):
+                ids: list[int] = self.first_ids(text, int(room), request.split_special_tokens)
+                return self.post_processing.finish(ids, request) if adds else ids
+            first_id = -1
+        else:
+            room, first_id = math.inf, self._first_id if adds else -1
+        least, split = self._parallel_min_chars, request.split_special_tokens
+        if least is None or len(text) < least:
+            ids = self._encode(text, 1, 0, split, first_id)
+        else:
+            ids = self._encode(text, self.settings.threads, self.settings.chunk_chars, split, first_id)
         if first_id >= 0:
-            ids += self._suffix
+            ids += self.post_processing.suffix
             return ids
-        return self.finished(ids, add_special_tokens, limit, keep_end)
+        return self.post_processing.finish(ids, request) if adds or len(ids) > room else ids
+
+    def first_ids(self, text: str, room: int, split_special_tokens: bool) -> list[int]:
+        """The first `room` ids of a text, which is read about as far as that takes. Only where `is_over_long`."""
+        threads = self.threads_for(_FIRST_OF_CHARS * room)
+        ids: list[int] = self.core.encode_first(text, room, threads, split_special_tokens)
+        return ids
 
     def count(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> int:
-        """How many ids `encode_list` has. Only where texts may be taken apart; raises ValueError as the core does."""
+        """How many ids `encode_list` has. Like all counts, only where texts may be taken apart."""
         least = self._parallel_min_chars
         threads = 1 if least is None or len(text) < least else self.settings.threads
-        found: int = self.core.count(text, threads, split_special_tokens)
-        return found + self.special_tokens_added if add_special_tokens else found
+        number: int = self.core.count(text, threads, split_special_tokens)
+        return number + self.post_processing.added if add_special_tokens else number
 
-    def is_over_long(self, text: str, limit: int) -> bool:
-        """Whether a text that is cut to its first `limit` ids is better not encoded to its end."""
-        return len(text) > _FIRST_OF_CHARS * limit and self.takes_apart()
+    def count_batch(self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        """`count` of each text, on all threads."""
+        threads = self.threads_for(sum(map(len, texts)))
+        numbers: list[int] = self.core.count_batch(texts, threads, split_special_tokens)
+        added = self.post_processing.added if add_special_tokens else 0
+        return [number + added for number in numbers]
+
+    def count_until(self, text: str, limit: int, add_special_tokens: bool, split_special_tokens: bool) -> int | None:
+        """`count`, or None if it is more than `limit`; the rest of the text is not read then."""
+        added = self.post_processing.added if add_special_tokens else 0
+        if limit < added:
+            return None
+        number: int | None = self.core.count_until(text, limit - added, split_special_tokens)
+        return None if number is None else number + added
+
+    def cut(self, text: str, limit: int, add_special_tokens: bool, split_special_tokens: bool) -> int:
+        """The length of the longest prefix that has at most `limit` ids."""
+        room = limit - (self.post_processing.added if add_special_tokens else 0)
+        if room < 0:
+            raise NeedsReference("fewer ids than those of the post-processor")
+        length: int = self.core.cut(text, room, split_special_tokens)
+        return length
+
+    def intervals(self, text: str, split_special_tokens: bool) -> Any:
+        """Counts of the ids of any part of the text, without those of the post-processor."""
+        return self.core.intervals(text, split_special_tokens)
+
+    def is_over_long(self, text: str, room: float) -> bool:
+        """Whether a text that is truncated to its first `room` ids is better not encoded to its end."""
+        return len(text) > _FIRST_OF_CHARS * room and self.takes_apart()
 
     def takes_apart(self) -> bool:
         """Whether texts may be taken apart at seams: hard texts are, at the first call, and must keep their ids."""
@@ -133,28 +156,10 @@ class NativeRoute:
             begin = len(text) if seam is None else seam
         return ids
 
-    def finished(self, ids: list[int], add_special_tokens: bool, limit: int | None, keep_end: bool) -> list[int]:
-        """The ids of a text, which are changed in place, cut and with special tokens; as for `encode_limited`."""
-        if limit is not None:
-            kept = limit - self.special_tokens_added if add_special_tokens else limit
-            if len(ids) > kept:
-                del ids[slice(0, len(ids) - kept) if keep_end else slice(kept, None)]
-        if add_special_tokens:
-            if self._prefix:
-                ids[:0] = self._prefix
-            if self._suffix:
-                ids += self._suffix
-        return ids
-
     def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
         threads, chunk_chars = self._threads_and_chunk(len(text))
-        try:
-            ids: Ids = self.core.encode_array(text, threads, chunk_chars, split_special_tokens)
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
-        if add_special_tokens and self.special_tokens_added:
-            return np.concatenate([np.array(self._prefix, np.int32), ids, np.array(self._suffix, np.int32)])
-        return ids
+        ids: Ids = self.core.encode_array(text, threads, chunk_chars, split_special_tokens)
+        return self.post_processing.finish_array(ids) if add_special_tokens else ids
 
     def encode_batch(
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
@@ -162,58 +167,45 @@ class NativeRoute:
         alone_from = self._alone_from(texts)
         together = [text for text in texts if len(text) < alone_from]
         threads, _ = self._threads_and_chunk(sum(map(len, together)))
-        try:
-            ids, row_offsets = self.core.encode_batch(together, threads, split_special_tokens)
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
+        ids, row_offsets = self.core.encode_batch(together, threads, split_special_tokens)
         if len(together) < len(texts):
             rows = iter([ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(together))])
             parts = [
-                next(rows) if len(text) < alone_from else self.text_array(text, split_special_tokens) for text in texts
+                next(rows) if len(text) < alone_from else self.encode_array(text, False, split_special_tokens)
+                for text in texts
             ]
             ids = np.concatenate(parts)
             row_offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-        if add_special_tokens and self.special_tokens_added:
-            return self._with_special_tokens(ids, row_offsets)
-        return ids, row_offsets
+        return self.post_processing.finish_batch(ids, row_offsets) if add_special_tokens else (ids, row_offsets)
 
-    def pack(
-        self, texts: list[str], out: npt.NDArray[np.uint8], around: Around, split_special_tokens: bool
-    ) -> Packed:
+    def pack(self, texts: list[str], out: npt.NDArray[np.uint8], around: Around, split_special_tokens: bool) -> Packed:
         """UTF-8 of the texts into `out`, apart from their added tokens; see `Core.pack` in _core.pyi.
 
-        Raises CannotEncodeError for a lone surrogate, and where `out` has not the room.
+        Raises NeedsReference for a lone surrogate, and where `out` has not the room.
         """
         threads, _ = self._threads_and_chunk(sum(map(len, texts)))
-        try:
-            prefix, suffix = list(around.prefix), list(around.suffix)
-            return Packed(*self.core.pack(texts, out, prefix, suffix, split_special_tokens, threads))
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
+        prefix, suffix = list(around.prefix), list(around.suffix)
+        return Packed(*self.core.pack(texts, out, prefix, suffix, split_special_tokens, threads))
 
-    def text_list(self, text: str, split_special_tokens: bool) -> list[int]:
-        """Ids of the text alone, without those of the post-processor."""
-        return self.encode_limited(text, False, split_special_tokens, None, False)
+    def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
+        """Ids of each text, without special tokens.
 
-    def text_array(self, text: str, split_special_tokens: bool) -> Ids:
-        """`text_list` as int32 [n]."""
-        return self.encode_array(text, False, split_special_tokens)
-
-    def text_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
-        """`text_list` of each text. Many are shared out among the threads; a long one is cut into chunks for them."""
+        Many texts are shared out among the threads; a long one is divided into chunks for them.
+        """
         least = self._parallel_min_chars
         if least is None or sum(map(len, texts)) < least:
-            return [self.text_list(text, split_special_tokens) for text in texts]
+            encode = self._encode
+            return [encode(text, 1, 0, split_special_tokens, -1) for text in texts]
         alone_from = self._alone_from(texts)
         together = [text for text in texts if len(text) < alone_from]
-        try:
-            rows = iter(self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens))
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
-        return [next(rows) if len(text) < alone_from else self.text_list(text, split_special_tokens) for text in texts]
+        rows = iter(self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens))
+        return [
+            next(rows) if len(text) < alone_from else self.encode_list(text, False, split_special_tokens)
+            for text in texts
+        ]
 
     def texts_ahead(self, texts: Sequence[str], split_special_tokens: bool) -> TextsAhead:
-        """`text_list` of each text, by threads beside the caller's; the caller does its part where it waits."""
+        """`encode_lists` by other threads; the caller does its part where it waits."""
         ahead: TextsAhead = self.core.encode_ahead(list(texts), self.settings.threads - 1, split_special_tokens)
         return ahead
 
@@ -221,56 +213,77 @@ class NativeRoute:
         self,
         text: str,
         split_special_tokens: bool,
-        limit: int | None,
+        room: int | None,
         keep_end: bool,
         *,
         as_lists: bool,
         first_id: int = -1,
     ) -> tuple[Any, Any]:
-        """Ids of the text alone and their offsets, of which at most `limit` are kept; the text's end if `keep_end`.
+        """Ids of the text alone and their offsets, of which at most `room` are kept; the text's end if `keep_end`.
 
         Arrays int32 [n] and [n, 2], or a list and a list of tuples, which begin with `first_id` and (0, 0) if that is
-        not negative. Only where `gives_offsets`. Raises CannotEncodeError as `encode_limited`, and where the core
+        not negative. Only where `gives_offsets`. Raises NeedsReference as `encode_truncated`, and where the core
         cannot tell the offsets of this text.
         """
         threads, chunk_chars = self._threads_and_chunk(len(text))
-        try:
-            both: tuple[Any, Any] = self.core.encode_with_offsets(
-                text,
-                threads,
-                chunk_chars,
-                split_special_tokens,
-                self._trim_blanks,
-                self._spare_first,
-                limit,
-                keep_end,
-                as_lists,
-                first_id,
-            )
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
+        both: tuple[Any, Any] = self.core.encode_with_offsets(
+            text,
+            threads,
+            chunk_chars,
+            split_special_tokens,
+            self._trim_blanks,
+            self._spare_first,
+            room,
+            keep_end,
+            as_lists,
+            first_id,
+        )
         return both
 
-    def limited_with_offsets(
-        self, text: str, add_special_tokens: bool, split_special_tokens: bool, limit: int | None, keep_end: bool
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """`encode_limited` and the offsets of its ids. Raises CannotEncodeError as `text_with_offsets`."""
+    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+        """The columns of each row; of a plain request ids and offsets. Raises NeedsReference."""
+        texts = [row for row in rows if isinstance(row, str)]
+        type_ids_follow = not request.token_type_ids or self.post_processing.type_ids_are_zero
+        if not request.is_plain or len(texts) < len(rows) or not type_ids_follow:
+            columns = all_columns(self, rows, request)
+            if request.arrays and not (isinstance(columns.ids, np.ndarray) and columns.ids.size):
+                return all_columns(self, rows, request._replace(arrays=False))
+            return columns
+        if not request.offsets:
+            return Columns(self._plain_rows(texts, request))
+        columns = Columns([], offsets=[])
+        for text in texts:
+            ids, offsets = self.encode_with_offsets(text, request)
+            columns.ids.append(ids)
+            columns.offsets.append(offsets)
+        return columns
+
+    def _plain_rows(self, texts: list[str], request: EncodeRequest) -> list[list[int]]:
+        over_long = request.max_length is not None and not request.keeps_end
+        if over_long and any(self.is_over_long(text, self.post_processing.room(request)) for text in texts):
+            return [self.encode_truncated(text, request) for text in texts]
+        rows = self.encode_lists(texts, request.split_special_tokens)
+        if request.max_length is not None or (request.add_special_tokens and self._adds):
+            for ids in rows:
+                self.post_processing.finish(ids, request)
+        return rows
+
+    def encode_with_offsets(self, text: str, request: EncodeRequest) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids of one text, truncated, and the offsets of each. Raises NeedsReference."""
         if not self.gives_offsets:
-            raise CannotEncodeError(NO_OFFSETS)
-        if self.templates is None:
-            raise CannotEncodeError(NO_TEMPLATE)
-        kept = limit if limit is None or not add_special_tokens else limit - self.special_tokens_added
-        first_id = self._first_id if add_special_tokens else -1
-        ids, offsets = self.text_with_offsets(
-            text, split_special_tokens, kept, keep_end, as_lists=True, first_id=first_id
-        )
-        if add_special_tokens:
-            if self._prefix and first_id < 0:
-                ids[:0] = self._prefix
-                offsets[:0] = [_OF_NO_TEXT] * len(self._prefix)
-            if self._suffix:
-                ids += self._suffix
-                offsets += [_OF_NO_TEXT] * len(self._suffix)
+            raise NeedsReference(NO_OFFSETS)
+        if self.post_processing.templates is None:
+            raise NeedsReference(NO_TEMPLATE)
+        room = None if request.max_length is None else int(self.post_processing.room(request))
+        split = request.split_special_tokens
+        first_id = self._first_id if request.add_special_tokens else -1
+        ids, offsets = self.text_with_offsets(text, split, room, request.keeps_end, as_lists=True, first_id=first_id)
+        if request.add_special_tokens:
+            around = self.post_processing
+            if first_id < 0:
+                ids[:0] = around.prefix
+            ids += around.suffix
+            around.finish_offsets(offsets, prefix=first_id < 0)
         return ids, offsets
 
     def words(
@@ -278,14 +291,11 @@ class NativeRoute:
     ) -> tuple[Any, Any, Any]:
         """Ids of each word alone, one after the other; how many each has; their offsets in the word, or None.
 
-        Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises CannotEncodeError as
+        Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises NeedsReference as
         `text_with_offsets`.
         """
         trims = self._trim_blanks, self._spare_first
-        try:
-            made: tuple[Any, Any, Any] = self.core.encode_words(words, split_special_tokens, offsets, *trims, as_lists)
-        except ValueError as error:
-            raise CannotEncodeError(str(error)) from error
+        made: tuple[Any, Any, Any] = self.core.encode_words(words, split_special_tokens, offsets, *trims, as_lists)
         return made
 
     def info(self) -> dict[str, Any]:
@@ -322,21 +332,6 @@ class NativeRoute:
             return math.inf
         long = sum(len(text) >= self._parallel_min_chars for text in texts)
         return self._parallel_min_chars if 0 < long < self.settings.threads else math.inf
-
-    def _with_special_tokens(self, ids: Ids, row_offsets: RowOffsets) -> tuple[Ids, RowOffsets]:
-        rows = len(row_offsets) - 1
-        before, after = len(self._prefix), len(self._suffix)
-        shifted = row_offsets + np.arange(rows + 1, dtype=np.int64) * (before + after)
-        result = np.empty(int(shifted[-1]), dtype=np.int32)
-        is_text = np.ones(len(result), dtype=bool)
-        for k, token in enumerate(self._prefix):
-            result[shifted[:-1] + k] = token
-            is_text[shifted[:-1] + k] = False
-        for k, token in enumerate(self._suffix):
-            result[shifted[1:] - after + k] = token
-            is_text[shifted[1:] - after + k] = False
-        result[is_text] = ids
-        return result, shifted
 
 
 def _gives_offsets(pipeline: Pipeline) -> bool:

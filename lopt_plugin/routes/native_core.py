@@ -3,11 +3,76 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+from collections.abc import Callable
 from typing import Any
 
-from ..pipeline import BertOptions, BlankNormalizer, BytePairModel, Pipeline, SentencePieceModel, WordPieceModel
+from tokenizers import Tokenizer, models, normalizers
+
+from ..pipeline import BertOptions, BytePairModel, Pipeline, SentencePieceModel, SpaceNormalizer, WordPieceModel
 from ..pipeline.merges import Merges
-from .normalizer_steps import form_table, native_steps
+from ..pipeline.pipeline import (
+    ByReference,
+    MapCharacters,
+    NormalizationForm,
+    NormalizerStep,
+    Prepend,
+    ReplaceRuns,
+    ReplaceText,
+    Strip,
+)
+from ..unicode_tables import normalizers as sets
+from ..unicode_tables.byte_level import byte_classes
+from ..unicode_tables.load import character_classes, normalizer_classes, word_characters
+
+
+def native_steps(steps: tuple[NormalizerStep, ...]) -> list[tuple[Any, ...]]:
+    """The argument `normalizer` of the native core, see `_core.pyi`."""
+    return [_native_step(step) for step in steps]
+
+
+def form_table(steps: tuple[NormalizerStep, ...]) -> tuple[bytes, bytes]:
+    """The arguments `form_pages` and `form_cells`; empty where no step needs them."""
+    if all(not isinstance(step, NormalizationForm) or step.form == "NFC" for step in steps):
+        return b"", b""
+    table = normalizer_classes()
+    return table.pages.tobytes(), table.cells.tobytes()
+
+
+def _native_step(step: NormalizerStep) -> tuple[Any, ...]:
+    if isinstance(step, NormalizationForm):
+        return "form", step.form, getattr(normalizers, step.form)().normalize_str, _alignment(step)
+    if isinstance(step, MapCharacters):
+        return "characters", list(sets.single_characters(step.kind))
+    if isinstance(step, Strip):
+        return "strip", sets.white_space(), step.left, step.right
+    if isinstance(step, Prepend):
+        return "prepend", step.text
+    if isinstance(step, ReplaceText):
+        return "replace", step.text, step.content
+    if isinstance(step, ReplaceRuns):
+        of = sets.regex_white_space() if step.of == "white space" else step.of
+        return "replace_runs", of, step.least, step.each, step.content
+    return "reference", _component(step).normalize_str
+
+
+def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
+    """For a text, the characters of it that each character of its normalized form came from, by the reference."""
+    # A model that knows nothing: every character is a token, and tokens have offsets.
+    by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
+    by_character.normalizer = getattr(normalizers, step.form)()
+
+    def align(text: str) -> list[tuple[int, int]]:
+        offsets: list[tuple[int, int]] = by_character.encode(text).offsets
+        return offsets
+
+    return align
+
+
+def _component(step: ByReference) -> Any:
+    """The reference's own normalizer, from its JSON."""
+    tokenizer = json.loads(Tokenizer(models.BPE()).to_str())
+    return Tokenizer.from_str(json.dumps({**tokenizer, "normalizer": json.loads(step.state)})).normalizer
 
 
 class NativeUnavailableError(Exception):
@@ -31,9 +96,7 @@ def build_core(pipeline: Pipeline) -> Any:
 
 
 def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePieceModel) -> dict[str, Any]:
-    from .. import character_classes
-
-    classes = character_classes.load()
+    classes = character_classes()
     steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
     form_pages, form_cells = form_table(steps)
     return {
@@ -43,7 +106,7 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
         "class_pages": classes.pages.tobytes(),
         "class_cells": classes.cells.tobytes(),
         "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
-        "byte_classes": character_classes.byte_classes(),
+        "byte_classes": byte_classes(),
         "scanner": pipeline.scanner,
         "refinements": [(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
         "add_prefix_space": pipeline.add_prefix_space,
@@ -62,21 +125,19 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
 
 def _blank_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
     normalizer, metaspace = pipeline.normalizer, pipeline.metaspace
-    in_normalizer = isinstance(normalizer, BlankNormalizer)
+    in_normalizer = isinstance(normalizer, SpaceNormalizer)
     if not in_normalizer and metaspace is None:
         return None
-    prepends = isinstance(normalizer, BlankNormalizer) and normalizer.prepends
+    prepends = isinstance(normalizer, SpaceNormalizer) and normalizer.prepends
     return in_normalizer, prepends, "never" if metaspace is None else metaspace.prepend
 
 
 def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str, Any]:
     """Words are normalized one by one, unless added tokens are looked for in the whole normalized text."""
-    from ..character_classes import word_characters
-
     options = pipeline.normalizer if isinstance(pipeline.normalizer, BertOptions) else None
-    characters = word_characters.load(options, pipeline.scanner)
+    characters = word_characters(options, pipeline.scanner)
     normalizes_text = options is not None and any(token.normalized for token in pipeline.added_tokens)
-    plain = word_characters.load(None, pipeline.scanner) if normalizes_text else characters
+    plain = word_characters(None, pipeline.scanner) if normalizes_text else characters
     orders = options is not None and options.strips_accents()
     return {
         "vocabulary": model.vocabulary,
@@ -91,8 +152,8 @@ def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str
 
 
 def _added_tokens(pipeline: Pipeline) -> list[tuple[str, int, bool, bool, bool, bool, bool]]:
-    """Those found in the normalized text come in their normalized form; the core's blanks are blanks."""
-    of_blanks = isinstance(pipeline.normalizer, BlankNormalizer)
+    """Those found in the normalized text come in their normalized form; the core spells spaces as spaces."""
+    of_blanks = isinstance(pipeline.normalizer, SpaceNormalizer)
     return [
         (
             t.content.replace("\u2581", " ") if t.normalized and of_blanks else t.content,

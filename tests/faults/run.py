@@ -49,10 +49,10 @@ class Fault:
 
 def environment_of(test: str) -> tuple[str, dict[str, str]]:
     """The environment that a test needs, and what makes it fail there, not be skipped, where something is missing."""
-    if re.search(r"tests/engines|vllm", test):
-        return ".venv-vllm", {"LOPT_REQUIRE_VLLM": "1"}
-    if re.search(r"sglang|test_gpu_", test):
+    if re.search(r"engines/sglang|test_gpu_", test):
         return ".venv-sglang", {"LOPT_REQUIRE_SGLANG": "1", "LOPT_REQUIRE_KERNELS": "1"}
+    if "tests/engines" in test:
+        return ".venv-vllm", {"LOPT_REQUIRE_VLLM": "1"}
     return ".venv", {}
 
 

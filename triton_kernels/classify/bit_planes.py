@@ -1,6 +1,6 @@
-"""64 bytes to eight masks, one of each bit of a byte: from these the masks of classes follow by logic alone (Parabix).
+"""64 bytes to eight masks, one for each bit of a byte. The masks of classes follow from these by logic alone (Parabix).
 
-Masks and words are uint64 tensors, one lane 64 bytes; bit p of a mask is byte p of the lane's 64.
+Masks and words are uint64 tensors, with 64 bytes a lane; bit p of a mask is byte p of the lane's 64.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-# In 64 bits, the lower half of each group of 2, 4, 8, ... bits.
+# The lower half of each group of 2, 4, 8, ... bits, in 64 bits.
 LOW_1 = tl.constexpr(0x5555555555555555)
 LOW_2 = tl.constexpr(0x3333333333333333)
 LOW_4 = tl.constexpr(0x0F0F0F0F0F0F0F0F)
@@ -19,13 +19,13 @@ LOW_32 = tl.constexpr(0x00000000FFFFFFFF)
 
 @triton.jit
 def _swap(first, second, SHIFT: tl.constexpr, LOW: tl.constexpr):
-    """Exchange the upper parts of the first word's groups for the lower parts of the second one's."""
+    """Exchange the upper halves of the first word's groups for the lower halves of the second word's."""
     return (first & LOW) | ((second & LOW) << SHIFT), ((first >> SHIFT) & LOW) | (second ^ (second & LOW))
 
 
 @triton.jit
 def _exchange(a, b, c, d, e, f, g, h, ONE, LOW_ONE, TWO, LOW_TWO, FOUR, LOW_FOUR):
-    """Three bits of a place within each word for the three bits of the word's number."""
+    """Exchange three bits of the position within each word for the three bits of the word's number."""
     a, e = _swap(a, e, FOUR, LOW_FOUR)
     b, f = _swap(b, f, FOUR, LOW_FOUR)
     c, g = _swap(c, g, FOUR, LOW_FOUR)
@@ -45,7 +45,8 @@ def _exchange(a, b, c, d, e, f, g, h, ONE, LOW_ONE, TWO, LOW_TWO, FOUR, LOW_FOUR
 def bit_planes(a, b, c, d, e, f, g, h):
     """Masks of bits 0 to 7, from eight little-endian words of eight bytes each, `a` first.
 
-    Bytes are exchanged with words, so that byte p of word w is where byte w of word p was; then bits with words.
+    Bytes are exchanged with words, so that byte p of word w is where byte w of word p was; then bits are exchanged with
+    words.
     """
     a, b, c, d, e, f, g, h = _exchange(a, b, c, d, e, f, g, h, 8, LOW_8, 16, LOW_16, 32, LOW_32)
     return _exchange(a, b, c, d, e, f, g, h, 1, LOW_1, 2, LOW_2, 4, LOW_4)

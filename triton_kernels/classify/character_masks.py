@@ -1,12 +1,12 @@
 r"""Class bytes to masks, 64 bytes a lane, for tiles that are not ASCII: any UTF-8.
 
-Seven planes. The first four are the bits of the kind, of all bytes of a character; the fifth is its first byte, and
-separators. The last two are what a pattern asks besides:
+Seven planes. The first four are the bits of the kind, on all bytes of a character; the fifth marks first bytes and
+separators. The last two hold what else a pattern needs:
 
-    gpt2, qwen2, cl100k   apostrophes in front of the letters of contractions: of two bytes, of three bytes together
+    gpt2, qwen2, cl100k   apostrophes of contractions: of two bytes, and of three bytes, with the apostrophe
     o200k                 the same, and slashes in both
     tekken                slashes in both
-    deepseek_v3           CJK, of all bytes of a character; ASCII
+    deepseek_v3           CJK, on all bytes of a character; ASCII
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import torch
 import triton
 import triton.language as tl
 
-from ..limits import MASK_TILE, PATTERNS, tiles_of, warps_of
-from ..variant import Variant
+from ..common.limits import MASK_TILE, PATTERNS, tiles_of, warps_of
+from ..common.variant import Variant
 from .bit_planes import bit_planes
 from .kernel import beside_chosen
-from .masks import behind, behind_by, contractions, load_words, words_of
+from .masks import bytes_after_text, contractions, from_after_by, load_words, words_of
 
 CHARACTER_PLANES = 7
 
 
 @triton.jit
 def _with_continuations(mask, of_spanning, bit, low, first, second, third):
-    """A mask of first bytes on all bytes of their characters.
+    """Extends a mask of first bytes to all bytes of their characters.
 
-    of_spanning: the class of the character that began before the word; low: its bytes. first, second, third: bytes that
-    are such a byte of a character, or a later one.
+    of_spanning: the class of the character that began before the word; low: its bytes. first, second, third:
+    continuation bytes from the first, the second and the third of a character on.
     """
     spanning = low & (~((of_spanning >> bit) & 1) + 1)
     return mask | ((mask << 1) & first) | ((mask << 2) & second) | ((mask << 3) & third) | spanning
@@ -39,7 +39,7 @@ def _with_continuations(mask, of_spanning, bit, low, first, second, third):
 def character_masks_kernel(
     text_words, class_words, chosen, planes, count, words, tiles, PATTERN: tl.constexpr, TILE: tl.constexpr
 ):
-    """planes[k, w]: plane k of the 64 bytes of word w, in chosen tiles and in those beside them.
+    """planes[k, w]: plane k of the 64 bytes of word w, in chosen tiles and in their neighbours.
 
     text_words, class_words: int64 [ceil(count / 8) or more]. chosen: int32 [tiles]. planes: int64 [7, words], written.
     """
@@ -54,13 +54,13 @@ def character_masks_kernel(
     c4, c5 = load_words(class_words, index + 4, count), load_words(class_words, index + 5, count)
     c6, c7 = load_words(class_words, index + 6, count), load_words(class_words, index + 7, count)
     k0, k1, k2, k3, cjk, _, _, lead = bit_planes(c0, c1, c2, c3, c4, c5, c6, c7)
-    separator = behind(word, count)
+    separator = bytes_after_text(word, count)
     lead |= separator
     continuation = ~lead
     second = continuation & (continuation << 1)
     third = second & (continuation << 2)
     low = continuation & ~(continuation + 1)
-    # The class of the last character that begins before the word, of whose first bytes there are three at most.
+    # The class of the last character that begins before the word: its first byte is one of the three before.
     before = load_words(class_words, index - 1, count)
     spanning = tl.where((before >> 47) & 1 != 0, before >> 40, 0)
     spanning = tl.where((before >> 55) & 1 != 0, before >> 48, spanning)
@@ -98,12 +98,14 @@ def character_masks_kernel(
             apostrophe = column_2 & ~b3
             two, three = contractions(apostrophe, b0, b1, b2, b3, b4, small, next_word, PATTERN != "gpt2")
             if PATTERN != "gpt2":
-                # U+017F, which they take for an s: the bytes 0xC5 and 0xBF.
+                # U+017F, which counts as an s: the bytes 0xC5 and 0xBF.
                 first = b7 & b6 & ~b5 & ~b4 & ~b3 & b2 & ~b1 & b0 & inside
                 second_byte = b7 & ~b6 & b5 & b4 & b3 & b2 & b1 & b0 & inside
-                one_behind, two_behind = (next_word & 0xFF).to(tl.int32), ((next_word >> 8) & 0xFF).to(tl.int32)
-                next_second = (one_behind == 0xBF).to(tl.int32) | (two_behind == 0xBF).to(tl.int32) << 1
-                three |= apostrophe & behind_by(first, one_behind == 0xC5, 1) & behind_by(second_byte, next_second, 2)
+                one_after, two_after = (next_word & 0xFF).to(tl.int32), ((next_word >> 8) & 0xFF).to(tl.int32)
+                next_second = (one_after == 0xBF).to(tl.int32) | (two_after == 0xBF).to(tl.int32) << 1
+                three |= (
+                    apostrophe & from_after_by(first, one_after == 0xC5, 1) & from_after_by(second_byte, next_second, 2)
+                )
             if PATTERN == "o200k":
                 of_two, of_three = of_two | two, of_three | three
             else:
@@ -129,7 +131,7 @@ def character_masks(
     chosen: torch.Tensor,
     tile: int = MASK_TILE,
 ) -> None:
-    """Write the planes of chosen tiles, and of those beside them, for a split pattern; all on one device.
+    """Write the planes of chosen tiles, and of their neighbours, for a split pattern; all on one device.
 
     text_words, class_words: int64 [ceil(count / 8) or more], the text and what `kernel.classify` makes of it.
     planes: int64 [7, words_of(count, tile)].

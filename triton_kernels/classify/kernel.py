@@ -1,4 +1,4 @@
-"""UTF-8 bytes to character kinds, one lane four bytes."""
+"""UTF-8 bytes to character kinds, four bytes a lane."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import torch
 import triton
 import triton.language as tl
 
-from ..device_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
-from ..limits import MASK_TILE, tiles_of
-from ..variant import Variant
+from ..common.device_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
+from ..common.limits import MASK_TILE, tiles_of
+from ..common.variant import Variant
 
 LAST_CODE_POINT = tl.constexpr(0x10FFFF)
 
 
 @triton.jit
 def beside_chosen(chosen, tile, tiles):
-    """Whether a tile is chosen, or one beside it, which may look at it."""
+    """Whether a tile is chosen, or a neighbour of it, which may read it."""
     before = tl.load(chosen + tile - 1, mask=tile > 0, other=0)
     return (before | tl.load(chosen + tile) | tl.load(chosen + tile + 1, mask=tile + 1 < tiles, other=0)) != 0
 
@@ -44,7 +44,7 @@ def classify_kernel(text, pages, cells, classes, chosen, count, tiles, TILE: tl.
     """The class bytes of the text, four at a time.
 
     text, classes: int32 [ceil(count / 4)], four bytes each. pages: int16 [8704]. cells: uint8 [blocks * 128].
-    Only in tiles where `chosen`, int32 [tiles], is not 0, and in those beside them.
+    Only in tiles where `chosen`, int32 [tiles], is not 0, and in their neighbours.
     """
     tile = tl.program_id(0)
     if beside_chosen(chosen, tile, tiles) == 0:
@@ -52,10 +52,10 @@ def classify_kernel(text, pages, cells, classes, chosen, count, tiles, TILE: tl.
     index = tile * (TILE // 4) + tl.arange(0, TILE // 4)
     within = index * 4 < count
     word = tl.load(text + index, mask=within, other=-1).to(tl.uint32, bitcast=True)
-    behind = tl.load(text + index + 1, mask=index * 4 + 4 < count, other=-1).to(tl.uint32, bitcast=True)
+    after = tl.load(text + index + 1, mask=index * 4 + 4 < count, other=-1).to(tl.uint32, bitcast=True)
     result = _class_of(word, pages, cells, within)
     for byte in tl.static_range(1, 4):
-        window = (word >> (8 * byte)) | (behind << (32 - 8 * byte))
+        window = (word >> (8 * byte)) | (after << (32 - 8 * byte))
         result |= _class_of(window, pages, cells, within) << (8 * byte)
     tl.store(classes + index, result.to(tl.int32, bitcast=True), mask=within)
 
@@ -76,10 +76,10 @@ def classify(
     chosen: torch.Tensor,
     tile: int = MASK_TILE,
 ) -> None:
-    """Write the class bytes of the chosen tiles, and of those beside them; all on one device.
+    """Write the class bytes of the chosen tiles, and of their neighbours; all on one device.
 
-    text_words: int64 [ceil(count / 8) or more], valid UTF-8 with bytes 0xFF between characters. Other bytes give some
-        class, and nothing outside of the arrays is touched.
+    text_words: int64 [ceil(count / 8) or more], valid UTF-8 with bytes 0xFF between characters. Other bytes get some
+        class, and nothing outside the arrays is touched.
     pages, cells: int16 and uint8, those of a `KindTable`.
     class_words: int64 [ceil(count / 8)]; its first `count` bytes become what `naive.classify` says, where chosen.
     chosen: int32 [tiles].

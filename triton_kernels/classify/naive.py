@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..character_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
+from ..common.character_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
 from .table import PAGE_SIZE, KindTable
 
 Bytes = npt.NDArray[np.uint8]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..character_kinds import SEPARATOR_BYTE
+from ..common.character_kinds import SEPARATOR_BYTE
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -20,8 +20,8 @@ class Masks:
     """Sets of the bytes of a text as integers: bit p is set where byte p belongs to the set.
 
     letter, number, newline, plain (other white space), separator and other are disjoint and make up all. upper is part
-    of letter, blank (U+0020) of plain; slash, control, of_two and of_three of other. The last two are the apostrophes
-    in front of the letters of contractions, of two and of three characters together.
+    of letter, ascii_space (U+0020) of plain; slash, control, of_two and of_three of other. The last two are the
+    apostrophes of contractions of two and of three characters, apostrophe included.
     """
 
     size: int
@@ -30,7 +30,7 @@ class Masks:
     number: int
     newline: int
     plain: int
-    blank: int
+    ascii_space: int
     separator: int
     other: int
     slash: int
@@ -46,8 +46,8 @@ class Masks:
         """Where the byte `distance` places before is in `mask`."""
         return mask << distance & self.all
 
-    def behind(self, mask: int, beyond: int = 0) -> int:
-        """Where the next byte is in `mask`; `beyond` says it of the byte behind the text."""
+    def after(self, mask: int, beyond: int = 0) -> int:
+        """Where the next byte is in `mask`; `beyond` says whether the byte after the text counts as in it."""
         return (mask | beyond << self.size) >> 1
 
 

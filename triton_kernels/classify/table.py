@@ -1,4 +1,4 @@
-"""The kinds of all characters as a table of two stages."""
+"""The kinds of all characters as a two-stage table."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
-from ..limits import MASK_TILE, tiles_of, warps_of
-from ..variant import Variant
+from ..common.limits import MASK_TILE, tiles_of, warps_of
+from ..common.variant import Variant
 
 WARPS = 4
 CHUNK = 1024
@@ -15,7 +15,7 @@ CHUNK = 1024
 
 @triton.jit
 def ones_of(bits):
-    """The number of ones in each element, uint32; compilers have an instruction for it, and know it in this form."""
+    """The number of ones in each element, uint32; compilers recognize this form, and have an instruction for it."""
     pairs = bits - ((bits >> 1) & 0x55555555)
     quads = (pairs & 0x33333333) + ((pairs >> 2) & 0x33333333)
     return ((((quads + (quads >> 4)) & 0x0F0F0F0F) * 0x01010101) >> 24).to(tl.int32)
@@ -49,7 +49,7 @@ def base_kernel(counts, bases, word_count, tiles, CHUNK: tl.constexpr):
 
 @triton.jit(do_not_specialize=["count"])
 def place_kernel(bits, ranks, bases, word_count, word_starts, count, TILE: tl.constexpr):
-    """word_starts[i] = place of one i, in order; word_starts[word_count[0]] = count."""
+    """word_starts[i] = position of the i-th one, in order; word_starts[word_count[0]] = count."""
     tile = tl.program_id(0)
     place = tile * TILE + tl.arange(0, TILE)
     word = tl.load(bits + (place >> 5)).to(tl.uint32, bitcast=True)
@@ -79,7 +79,7 @@ def scratch_size(count: int, tile: int = MASK_TILE) -> int:
 
 def _sizes(count: int, tile: int) -> list[int]:
     tiles = tiles_of(count, tile)
-    # Triton compiles a kernel anew for pointers that are no multiples of 16 bytes.
+    # Triton compiles another kernel for pointers that are not multiples of 16 bytes.
     return [-(-size // 4) * 4 for size in (tiles * (tile // 32), tiles, tiles)]
 
 
@@ -93,9 +93,9 @@ def compact_bits(
 ) -> None:
     """Write the positions of all ones; all on one device.
 
-    bits: int64 [tiles * tile / 64], `count` bits with zeros behind them, written by `boundaries.tiles.start_bits`.
+    bits: int64 [tiles * tile / 64], `count` bits, then zeros, written by `pretokenize.launcher.start_bits`.
     word_starts: int32, w + 1 elements or more, so count + 1 always do; [:w] become the positions of the w ones,
-        ascending, [w] becomes `count`, and what lies behind stays as it is.
+        ascending, [w] becomes `count`, and the rest stays as it is.
     word_count: int32 [1], becomes w.
     scratch: int32, `scratch_size(count, tile)` elements or more, of any content.
     tile: a power of two from 64 to 65,536.

@@ -5,27 +5,27 @@
     ends[w]   = counts[0] + ... + counts[w]
     ids[ends[w] - counts[w] + k] = the k-th id of word w
 
-A separator may stand for an added or special token: its word id is then that token's id. `find_separators` tells the
-words that separators are, and how many words there are: the text lies in a buffer that is longer (see `batch`), and
-ends with a separator. `count` and `bases` count and add up the ids of tiles of words, `emit` writes those of each tile
-behind those of the tiles before it, and `row_offsets` takes the ends at the separators behind which rows end.
+A separator may stand for an added or special token: its word id is then that token's id. `find_separators` finds
+which words are separators, and how many words there are: the text is in a longer buffer (see `batch.buffers`), and ends
+with a separator. `count` and `bases` count and add up the ids of tiles of words, `emit` writes those of each tile
+after those of the tiles before it, and `row_offsets` takes the ends at the separators after which rows end.
 
 | name            | dtype | shape       |                                                                       |
 |-----------------|-------|-------------|-----------------------------------------------------------------------|
-| words           | int32 | [1]         | how many; the tensors have room for more                              |
+| words           | int32 | [1]         | how many; the tensors may be longer                                   |
 | word_ids        | int32 | [words]     | >= 0: the id; MISSED: in `merged`; SEPARATOR: none; else a cache slot |
 | word_starts     | int32 | [words + 1] | bytes                                                                 |
 | merged          | int32 | [n]         | ids of a missed word, from merged[word_starts[w]] on                  |
 | counts, ends    | int32 | [words]     |                                                                       |
 | tile_ids        | int32 | [tiles]     | ids of each TILE words; `bases` turns it into those before each tile  |
-| separators      | int32 | [1]         | how many; the tensors have room for more                              |
+| separators      | int32 | [1]         | how many; the tensors may be longer                                   |
 | positions       | int32 | [separators]| bytes, ascending                                                      |
 | token_ids       | int32 | [separators]| what each stands for, or SEPARATOR                                    |
-| numbers         | int32 | [separators]| the words that they are                                               |
-| rows            | int32 | [1]         | how many; the tensors have room for more                              |
-| row_ends        | int32 | [rows]      | the numbers among the separators of those behind which rows end       |
+| numbers         | int32 | [separators]| their numbers among the words                                         |
+| rows            | int32 | [1]         | how many; the tensors may be longer                                   |
+| row_ends        | int32 | [rows]      | which separators end a row: their numbers among the separators        |
 | row_offsets     | int64 | [rows + 1]  |                                                                       |
-| ids             | int32 | [id_count]  | no more than bytes of text                                            |
+| ids             | int32 | [id_count]  | at most one for each byte of text                                     |
 
 Limits: texts of fewer than 2**31 bytes.
 """
@@ -36,16 +36,15 @@ import torch
 import triton
 import triton.language as tl
 
-from ..grids import grid_of
-from ..lookup.naive import MISSED, SEPARATOR
-from ..variant import Variant
+from ..common.grids import grid_of
+from ..common.variant import Variant
+from ..common.word_ids import FIRST_SLOT, MISSED, SEPARATOR
 from ..word_cache.cache import KEY_BYTES, WordCache
-from ..word_cache.kernel import FIRST_SLOT
 
 TILE = 512
-# A lane writes the ids of a word one after the other, up to so many; `emit_long` those of longer words.
+# A lane writes the ids of a word one after the other, up to this many; `emit_long` writes those of longer words.
 LOOPED = 256
-# Tiles that `bases` adds up at a time, and separators and places that `find_separators` looks at.
+# Tiles that `bases` adds up at a time; separators, and places, that `find_separators` looks at.
 CHUNK = 4096
 SEPARATOR_TILE = 64
 FAN = 16
@@ -67,7 +66,7 @@ def _find_separators_kernel(
         separator = tile * TILE + tl.arange(0, TILE)
         live = separator < count
         position = tl.load(positions + separator, mask=live, other=0)
-        # The answer is one of number, ..., number + span. FAN places at a time: few loads wait for each other.
+        # The answer is one of number, ..., number + span. FAN places at a time, so that few loads wait for each other.
         number = tl.full([TILE], 0, tl.int32)
         span = starts
         while span > 0:
@@ -152,10 +151,10 @@ def _row_offsets_kernel(row_ends, numbers, ends, row_offsets, rows, TILE: tl.con
     for tile in range(tl.program_id(0), tl.cdiv(count + 1, TILE), tl.num_programs(0)):
         row = tile * TILE + tl.arange(0, TILE)
         # Row offset r is where row r - 1 ends.
-        behind = (row > 0) & (row <= count)
-        separator = tl.load(row_ends + row - 1, mask=behind, other=0)
-        number = tl.load(numbers + separator, mask=behind, other=0)
-        end = tl.load(ends + number, mask=behind, other=0)
+        has_end = (row > 0) & (row <= count)
+        separator = tl.load(row_ends + row - 1, mask=has_end, other=0)
+        number = tl.load(numbers + separator, mask=has_end, other=0)
+        end = tl.load(ends + number, mask=has_end, other=0)
         tl.store(row_offsets + row, end.to(tl.int64), mask=row <= count)
 
 
@@ -169,7 +168,7 @@ def find_separators(
     *,
     tile: int = SEPARATOR_TILE,
 ) -> None:
-    """Fills numbers and words. word_count: int32 [1], how many words the whole buffer has, behind the text as well."""
+    """Fills numbers and words. word_count: int32 [1], the words of the whole buffer, including those after the text."""
     _find_separators_kernel[grid_of(len(positions), tile)](
         word_starts, word_count, positions, separators, numbers, words, FAN, tile
     )
@@ -201,9 +200,9 @@ def emit(
     *,
     tile: int = TILE,
 ) -> None:
-    """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: room for as many as `word_ids` has tiles.
+    """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: at least as many as `word_ids` has tiles.
 
-    Words of more than LOOPED ids are left out: a word may be a whole document, and one lane would be all that works.
+    Words of more than LOOPED ids are left out: a word may be a whole document, and only one lane would be working.
     """
     grid = grid_of(len(word_ids), tile)
     _count_kernel[grid](word_ids, cache.key_counts, counts, tile_ids, words, tile)
@@ -219,7 +218,7 @@ def emit_long(
     ends: torch.Tensor,
     ids: torch.Tensor,
 ) -> None:
-    """Behind `emit`, the ids of those of the chosen words that it leaves out. Waits for the device."""
+    """Writes the ids that `emit` has left out, of the chosen words. Waits for the device."""
     chosen = chosen[counts[chosen] > LOOPED]
     if len(chosen):
         lengths = counts[chosen].long()
@@ -239,7 +238,7 @@ def row_offsets(
     *,
     tile: int = TILE,
 ) -> None:
-    """Fills offsets, int64 [room for rows + 1]."""
+    """Fills offsets, int64 [rows + 1 or more]."""
     _row_offsets_kernel[grid_of(len(offsets), tile)](row_ends, numbers, ends, offsets, rows, tile)
 
 

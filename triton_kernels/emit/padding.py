@@ -9,14 +9,14 @@ import torch
 import triton
 import triton.language as tl
 
-from ..variant import Variant
+from ..common.variant import Variant
 
 PAD_TILE = 1024
 
 
 @triton.jit(do_not_specialize=["tiles", "width", "pad_id"])
 def _pad_kernel(ids, row_offsets, padded, mask, tiles, width, pad_id, LEFT: tl.constexpr, TILE: tl.constexpr):
-    # One dimension of programs: the others end at 65,535.
+    # One dimension of programs: the other dimensions end at 65,535.
     row = (tl.program_id(0) // tiles).to(tl.int64)
     column = (tl.program_id(0) % tiles) * TILE + tl.arange(0, TILE)
     live = column < width
@@ -32,9 +32,9 @@ def _pad_kernel(ids, row_offsets, padded, mask, tiles, width, pad_id, LEFT: tl.c
 def pad(
     ids: torch.Tensor, row_offsets: torch.Tensor, width: int, pad_id: int, *, left: bool = False, tile: int = PAD_TILE
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows as a table, int32 [rows, width], and its attention mask, int32 [rows, width]: 1 where an id stands.
+    """Rows as a table, int32 [rows, width], and its attention mask, int32 [rows, width]: 1 where there is an id.
 
-    Of a longer row, the first `width` ids are kept, or the last where `left`.
+    A longer row keeps its first `width` ids, or its last ones with `left`.
     """
     rows = len(row_offsets) - 1
     padded = torch.empty((rows, width), dtype=torch.int32, device=ids.device)

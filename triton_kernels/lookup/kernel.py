@@ -1,7 +1,7 @@
 """Whole pre-tokens to ids, by open addressing over the vocabulary.
 
     word_ids[w] = id of the entry whose bytes are text[word_starts[w] : word_starts[w + 1]],
-                  MISSED where there is none, SEPARATOR where the word is one byte 0xFF
+                  MISSED if there is none, SEPARATOR if the word is one byte 0xFF
 
 Entries of any length are found, up to the longest; every byte of the key is compared.
 
@@ -15,12 +15,12 @@ Entries of any length are found, up to the longest; every byte of the key is com
 | word_ids     | int32 | [words]     |                                                                  |
 | missed       | int32 | [words]     | the numbers of the missed words, in any order                    |
 | missed_count | int32 | [1]         | how many; 0 before                                               |
-| words        | int32 | [1]         | how many words there are; the tensors may have room for more     |
+| words        | int32 | [1]         | how many words there are; the tensors may be longer              |
 
-A word of up to 16 bytes is found, or missed, by two 64-bit words and its length, which lie in the 32 bytes of one slot,
-a single sector of the L2 cache. Only where these three agree and the entry is longer, its other bytes are compared.
+A word of up to 16 bytes is found, or missed, by two 64-bit words and its length, which are in the 32 bytes of one slot,
+a single sector of the L2 cache. Only if these three agree and the entry is longer are its other bytes compared.
 
-Limits: texts below 2**31 - 64 bytes; ids from 0 to 2**31 - 1. A miss means nothing but that: the word goes to the cache
+Limits: texts below 2**31 - 64 bytes; ids from 0 to 2**31 - 1. A miss is not an error: the word goes to the cache
 and the merges.
 """
 
@@ -30,10 +30,10 @@ import torch
 import triton
 import triton.language as tl
 
-from ..device_words import load_word, mix
-from ..grids import counted, grid_of
-from ..variant import Variant
-from .naive import MISSED, SEPARATOR
+from ..common.device_words import load_word, mix
+from ..common.grids import counted, grid_of
+from ..common.variant import Variant
+from ..common.word_ids import MISSED, SEPARATOR
 
 TILE = 256
 
@@ -60,7 +60,7 @@ def _lookup_kernel(
         found = tl.where(separator, _SEPARATOR, tl.full([TILE], _MISSED, tl.int32))
         slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
         while tl.max(searched.to(tl.int32), 0) > 0:
-            # What is read again and again stays in the L2 cache while the text streams through it.
+            # Entries are read again and again: they should stay in the L2 cache while the text streams through it.
             place = slots + slot * 4
             entry = tl.load(place + 2, mask=searched, other=-1, eviction_policy="evict_last")
             same = searched & ((entry >> 32) == length)
@@ -103,7 +103,7 @@ def lookup(
 ) -> None:
     """Fills word_ids, missed and missed_count; the tensors are those of the module's docstring, on one device.
 
-    words: None where all of word_starts are words.
+    words: None if all of word_starts are words.
     """
     most = len(word_starts) - 1
     if most:

@@ -1,4 +1,4 @@
-"""Whole pre-tokens to ids, as a dictionary does it."""
+"""Whole pre-tokens to ids, by a dictionary."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ..character_kinds import SEPARATOR_BYTE
-
-MISSED = -1
-SEPARATOR = -2
+from ..common.character_kinds import SEPARATOR_BYTE
+from ..common.word_ids import MISSED, SEPARATOR
 
 
 def lookup(text: bytes, word_starts: npt.NDArray[np.int32], entries: Mapping[bytes, int]) -> npt.NDArray[np.int32]:

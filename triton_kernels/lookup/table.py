@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..hashing import mixed, places, slots_for, words_of
+from ..common.hashing import mixed, places, slots_for, words_of
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class EntryTable:
 
     @classmethod
     def of(cls, entries: Mapping[bytes, int]) -> EntryTable:
-        """A table of entries, none of them empty."""
+        """A table of entries, none of which is empty."""
         if b"" in entries:
             raise ValueError("an entry is empty")
         keys = [words_of(data) for data in entries]
@@ -44,7 +44,7 @@ class EntryTable:
 
 
 def _hashes(keys: list[npt.NDArray[np.uint64]], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Of the length and the first two words: few entries are longer and agree in these."""
+    """Hashes of the length and the first two words: few longer entries agree in these."""
     hashes = mixed(np.zeros(len(keys), np.uint64), lengths.astype(np.uint64))
     for k in range(2):
         hashes = mixed(hashes, np.array([key[k] if k < len(key) else 0 for key in keys], dtype=np.uint64))

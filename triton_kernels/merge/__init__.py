@@ -1,1 +1,1 @@
-"""BPE merges, all that may be done at once."""
+"""BPE merges: in each pass, all that are certain."""

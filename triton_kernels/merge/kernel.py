@@ -1,24 +1,23 @@
-r"""BPE merges of words of up to 256 bytes: one row a word, all merges that may be done at once in one pass.
+r"""BPE merges of words of up to 256 bytes: one row a word, and in each pass all merges that are certain.
 
 Let the row's tokens be t[0], t[1], ..., and pair i be (t[i], t[i + 1]) with rank, result, gate, left and right shield
 (see `table`). A pass merges pair i where
 
-    gate[i]  and  rank[i] < left[i - 1]  and  rank[i] <= right[i + 1]            (shields beyond the row's ends: none)
+    gate[i]  and  rank[i] < left[i - 1]  and  rank[i] <= right[i + 1]            (no shields beyond the row's ends)
 
-and all gated pairs of the row's least rank (of overlapping ones, x x x, every second from the left); and where nothing
-of the two kinds is in the row, the leftmost pair of the least rank. The row is done when no pair has a rank.
+and all gated pairs of the row's least rank (of overlapping ones, x x x, every second from the left). If the row has
+neither, it merges the leftmost pair of the least rank. The row is done when no pair has a rank.
 
 Why these are BPE's own merges. BPE merges the leftmost pair of the least rank, again and again. Let pair (A, B) of rank
-r qualify. As long as it stands in the row, what BPE merges has a rank of at most r. At any time before it is merged,
-A's left neighbour is some T on whose right spine today's neighbour stands, and merging (T, A) first would take a rank
-below r; but every such rank is at least left[i - 1] > r. The right side is the same, with <= because of equal ranks the
-left one goes first. So BPE merges (A, B), whatever its neighbours do; and doing it now changes nothing that BPE does
-before, because its result takes part in no merge of a rank below r (the gate). Of two pairs that overlap, both never
-qualify: left[i] <= rank[i] and right[i] <= rank[i] by definition. A pair of the least rank that is gated is followed by
-its equals before anything else happens, for the same reason; and a single leftmost least pair is BPE itself.
+r qualify. As long as it is in the row, BPE merges pairs of rank r or less. At any time before it is merged,
+A's left neighbour is some T whose right spine has today's neighbour, and merging (T, A) first would take a rank below
+r; but every such rank is at least left[i - 1] > r. The right side is the same, with <= because the left one of equal
+ranks goes first. So BPE merges (A, B), whatever its neighbours do; and doing it now changes nothing that BPE does
+before that, because its result takes part in no merge of a rank below r (the gate). Two pairs that overlap never both
+qualify: left[i] <= rank[i] and right[i] <= rank[i] by definition. A gated pair of the least rank is followed by its
+equals before anything else happens, for the same reason; and merging a single leftmost least pair is BPE itself.
 
-Tokens stay at the place of their first byte, with links to their neighbours, so that nothing moves in memory between
-passes.
+Tokens stay at the position of their first byte, with links to their neighbours: nothing moves in memory between passes.
 
 | name        | dtype | shape       |                                                                      |
 |-------------|-------|-------------|----------------------------------------------------------------------|
@@ -26,7 +25,7 @@ passes.
 | word_starts | int32 | [words + 1] | bytes                                                                |
 | chosen      | int32 | [c]         | the numbers of words; those of up to `row` bytes, and more than      |
 |             |       |             | `least`, are merged                                                  |
-| count       | int32 | [1]         | how many are chosen; the tensor may have room for more               |
+| count       | int32 | [1]         | how many are chosen; the tensor may be longer                        |
 | pairs       | int64 | [slots, 4]  | PairTable.slots                                                      |
 | byte_ids    | int32 | [256]       |                                                                      |
 | merged      | int32 | [n]         | ids of word w, from merged[word_starts[w]] on                        |
@@ -41,17 +40,17 @@ import torch
 import triton
 import triton.language as tl
 
-from ..device_words import mix
-from ..grids import counted, grid_of
-from ..variant import Variant
+from ..common.device_words import mix
+from ..common.grids import counted, grid_of
+from ..common.variant import Variant
 from .table import NO_MERGE
 
 ROWS = (16, 32, 64, 128, 256)
-# Words that a program merges at a time, and its warps: so no version of Triton that was tried needs stack. A warp holds
-# whole rows, as tokens are gathered along them: with more warps than rows, several would hold the same.
+# Words that a program merges at a time, and its warps. With these, no version of Triton that was tried needs stack. A
+# warp holds whole rows, as tokens are gathered along them: with more warps than rows, several would hold the same row.
 WORDS = {16: 16, 32: 8, 64: 4, 128: 1, 256: 1}
 WARPS = {16: 2, 32: 4, 64: 4, 128: 1, 256: 1}
-# The tokens of most of these, by which callers scale them.
+# Tokens of a program, for most of these; callers scale by it.
 TILE = 256
 
 _NO_MERGE = tl.constexpr(NO_MERGE)
@@ -64,7 +63,7 @@ def _greater(a, b):
 
 @triton.jit
 def load_pairs(pairs, last_slot, left, right, wanted):
-    """Rank * 2 + gate, id, left shield, right shield: of the pairs of tokens (left, right), int32 like these."""
+    """Rank * 2 + gate, id, left shield and right shield of the pairs of tokens (left, right); all int32."""
     key = (left.to(tl.int64) << 32) | right.to(tl.int64)
     hashes = mix((key * 0).to(tl.uint64), key.to(tl.uint64, bitcast=True))
     slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
@@ -128,7 +127,7 @@ def _merge_kernel(
             mergeable = paired & (rank < _NO_MERGE)
             least_rank = tl.min(tl.where(mergeable, rank, _NO_MERGE), 1)[:, None]
             of_least = mergeable & gated & (rank == least_rank)
-            # Every second one of a run of overlapping pairs: counted from the last token that begins none of them.
+            # Every second one of a run of overlapping pairs, counted from the last token that begins none of them.
             order = tl.cumsum(alive.to(tl.int32), 1)
             outside = tl.associative_scan(tl.where(alive & (of_least == 0), order, 0), 1, _greater)
             of_least = of_least & (((order - outside) & 1) == 1)
@@ -141,7 +140,7 @@ def _merge_kernel(
             merging = merging | (alone & (place == leftmost))
 
             merging_flag = merging.to(tl.int32)
-            # A token whose left neighbour merges is its right part, and gone.
+            # A token whose left neighbour merges is the right part of that merge, and gone.
             gone = alive & (before >= 0) & (tl.gather(merging_flag, previous_place, 1) > 0)
             gone_flag = gone.to(tl.int32)
             token = tl.where(merging, result, token)
@@ -189,7 +188,7 @@ def merge(
 ) -> None:
     """Fills merged and counts; the tensors are those of the module's docstring, on one device.
 
-    count: None where all of `chosen` are.
+    count: None if all of `chosen` are.
     """
     if row not in ROWS:
         raise ValueError(f"rows have {ROWS} bytes, not {row}")
@@ -223,7 +222,7 @@ def set_aside(
     most: int = ROWS[-1],
     tile: int = TILE,
 ) -> None:
-    """The chosen words of more than `most` bytes: into `aside`, int32 [as many as there may be], with counts of 0.
+    """Writes the chosen words of more than `most` bytes to `aside`, int32 [as many as there may be], with counts of 0.
 
     aside_count: int32 [1], how many; 0 before.
     """

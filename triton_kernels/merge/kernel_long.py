@@ -1,8 +1,8 @@
-"""BPE merges of words of any length, by the rule of `kernel`, with all programs at work on all words.
+"""BPE merges of words of any length, by the rule of `kernel`; all programs work on all words.
 
-The tokens of all words lie side by side in one array, with the number of their word. A pass has four kernels, with
-running sums (torch's) between them: pairs and each word's least rank; which pairs qualify; the
-tokens that are left, moved together. The host asks after each pass how many are left, and stops when none has merged.
+The tokens of all words are side by side in one array, with the number of their word. A pass has four kernels, with
+torch's running sums between them: the pairs, and each word's least rank; which pairs qualify; which of them merge; the
+tokens that are left, moved together. After each pass the host reads how many are left, and stops when none has merged.
 
     tokens  int32 [m], words  int32 [m]    as above
     pair_of int32 [m, 4]                   of token i and the next one: rank * 2 + gate, result, left and right shield
@@ -10,7 +10,7 @@ tokens that are left, moved together. The host asks after each pass how many are
     flags   int32 [m]                      1: qualifies, 2: a gated pair of its word's least rank
     any_of  int32 [w]                      1 where some pair of the word has a flag
 
-Limits: words together below 2**31 bytes; `most_passes`, which only tables far from any trained one exceed.
+Limits: all words together below 2**31 bytes; `most_passes`, which only tables far from any trained one exceed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..variant import Variant
+from ..common.variant import Variant
 from .kernel import load_pairs
 from .table import NO_MERGE
 
@@ -70,10 +70,10 @@ def _qualify_kernel(words, pair_of, least, flags, any_of, count, TILE: tl.conste
     value = tl.load(row, mask=live, other=2 * _NO_MERGE)
     rank = value >> 1
     gated = live & (rank < _NO_MERGE) & ((value & 1) > 0)
-    behind = live & (place > 0)
-    behind = behind & (tl.load(words + place - 1, mask=behind, other=-1) == word)
-    left_before = tl.load(row - 2, mask=behind, other=_NO_MERGE)
-    # In the rows before and behind. The last token of a word has no pair behind it, and no shield.
+    has_left = live & (place > 0)
+    has_left = has_left & (tl.load(words + place - 1, mask=has_left, other=-1) == word)
+    left_before = tl.load(row - 2, mask=has_left, other=_NO_MERGE)
+    # From the rows before and after. The last token of a word begins no pair, and has no shield.
     right_after = tl.load(row + 7, mask=gated, other=_NO_MERGE)
     least_rank = (tl.load(least + word, mask=gated, other=0) >> 32).to(tl.int32)
     qualifies = gated & (rank < left_before) & (rank <= right_after)
@@ -89,7 +89,7 @@ def _decide_kernel(words, pair_of, least, flags, outside, any_of, merging, count
     live = place < count
     word = tl.load(words + place, mask=live, other=0)
     flag = tl.load(flags + place, mask=live, other=0)
-    # Every second one of a run of overlapping pairs: counted from the last token that begins none of them.
+    # Every second one of a run of overlapping pairs, counted from the last token that begins none of them.
     every_second = ((place - tl.load(outside + place, mask=live, other=0)) & 1) == 1
     chosen = ((flag & _QUALIFIES) > 0) | (((flag & _LEAST) > 0) & every_second)
     leftmost = tl.load(least + word, mask=live, other=0)
@@ -154,9 +154,9 @@ def merge_tokens(
 
 
 def _last_outside(inside: torch.Tensor) -> torch.Tensor:
-    """Of each place, the last one up to there that is not inside, int32; -1 where there is none.
+    """For each place, the last place up to there that is not inside, int32; -1 if there is none.
 
-    That is a running maximum, which torch has one block of threads for; running sums it shares out.
+    That is a running maximum, for which torch uses one block of threads; running sums it shares among many.
     """
     outside = torch.where(inside, -1, torch.arange(len(inside), dtype=torch.int32, device=inside.device))
     number = torch.cumsum(~inside, 0)
@@ -191,7 +191,7 @@ def merge(
 
 
 def _places(words: torch.Tensor, lengths: torch.Tensor, begins: torch.Tensor) -> torch.Tensor:
-    """begins[words[i]] + how many of the same word stand before i."""
+    """begins[words[i]], plus how many of the same word are before i."""
     before = torch.cumsum(lengths, 0) - lengths
     return torch.arange(len(words), device=words.device) - before[words] + begins[words]
 

@@ -1,10 +1,10 @@
 """The merges of a vocabulary as a hash table over pairs of tokens, with the shields and gates of the merge rule.
 
-Of a pair (x, y) it holds
+For a pair (x, y) it holds
 
-    rank   of the merge (x, y), NO_MERGE where there is none
+    rank   of the merge (x, y), NO_MERGE if there is none
     id     of the merge's result
-    gate   whether no merge that has the result as a part comes before it: every such rank is greater
+    gate   whether every merge that has the result as a part has a greater rank
     left   the least rank of a merge (T, y) with x on T's right spine: x is T, or the right part of a merge that makes
            T, or the right part of one that makes that, ...
     right  the least rank of a merge (x, T) with y on T's left spine
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..hashing import mixed, places, slots_for
+from ..common.hashing import mixed, places, slots_for
 
 NO_MERGE = (1 << 30) - 1
 
@@ -39,7 +39,7 @@ class PairTable:
 
     @classmethod
     def of(cls, merges: Sequence[tuple[int, int, int]] | _Array, byte_ids: npt.NDArray[np.int32]) -> PairTable:
-        """merges: (left, right, result) ids, below 2**31 - 1, by rank; of a pair that comes twice, the last counts."""
+        """merges: (left, right, result) ids, below 2**31 - 1, by rank; of a pair that occurs twice, the last counts."""
         table = np.asarray(merges, dtype=np.int64).reshape(-1, 3)
         if len(table) >= NO_MERGE:
             raise ValueError(f"{len(table)} merges are too many")
@@ -86,8 +86,8 @@ def _shields(
     part = right if along_right_spine else left
     by_result = np.argsort(result, kind="stable")
     results, parts = result[by_result], part[by_result]
-    # Tokens that stand where the merge's own part stands: T itself, then the outer parts of what makes T, and so on.
-    # A token that was reached with a smaller rank already has nothing new below it.
+    # Tokens in the position of the merge's own part: T itself, then the outer parts of what makes T, and so on. Below a
+    # token that was reached with a smaller rank before, there is nothing new.
     outer = left if along_right_spine else right
     fixed = right if along_right_spine else left
     keys, ranks = _empty(), _empty()

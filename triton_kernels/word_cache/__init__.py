@@ -1,1 +1,1 @@
-"""Words that are no entry, remembered from batch to batch."""
+"""Words that are not in the vocabulary, cached with their ids from batch to batch."""

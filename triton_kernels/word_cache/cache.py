@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-# Of the longest word that a slot holds.
+# Bytes of the longest word that fits into a slot.
 KEY_BYTES = 32
 # Words that `claim` takes at a time.
 TILE = 256

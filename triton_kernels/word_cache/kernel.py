@@ -1,4 +1,4 @@
-"""Words that are no entry, remembered on the device from batch to batch, and merged once where they come often.
+"""Words that are not in the vocabulary, cached on the device from batch to batch: frequent ones are merged once.
 
 A slot is free, or holds a word of at most KEY_BYTES bytes and its ids, or is claimed by a word of this batch:
 
@@ -6,19 +6,19 @@ A slot is free, or holds a word of at most KEY_BYTES bytes and its ids, or is cl
     state length > 0   holds the word `keys` and its ids
     state -(w + 1)     claimed by word w: its ids are in the slot when the batch's merges are done
 
-`claim` looks a missed word up at PROBES slots from its hash on. A free slot is taken by compare-and-swap; who loses it
-compares itself with the winner's text, so equal words share a slot and only the winner is merged. A word without a slot
-is merged for itself. `keep` writes what was merged into the claimed slots. A collision therefore costs time, never ids:
-words are compared whole.
+`claim` looks a missed word up at PROBES slots from its hash on. A free slot is taken by compare-and-swap; a word that
+loses compares itself with the winner's text, so equal words share a slot and only the winner is merged. A word without
+a slot is merged by itself. `keep` writes the merged ids into the claimed slots. A collision costs time, never wrong
+ids: whole words are compared.
 
 The two must not run at the same time over one cache; on one stream they do not. Within `claim` a state changes only
-from 0, and only by compare-and-swap; a slot that is held stays as it is, so what is read beside the state needs no
-order.
+from 0, and only by compare-and-swap. A slot that holds a word stays as it is, so reads of its other fields need no
+ordering.
 
 | name        | dtype | shape            |                                                                       |
 |-------------|-------|------------------|-----------------------------------------------------------------------|
 | states      | int32 | [slots + tile]   | see above; the last ones stay 0: lanes without a claim swap there     |
-| keys        | int64 | [slots, 4]       | the word, filled up with zeros                                        |
+| keys        | int64 | [slots, 4]       | the word, padded with zeros                                           |
 | key_counts  | int32 | [slots]          | number of ids                                                         |
 | key_ids     | int32 | [slots, 32]      |                                                                       |
 | missed      | int32 | [m]              | the numbers of the words to look up                                   |
@@ -26,9 +26,9 @@ order.
 | lists       | int32 | 4 times [<= m]   | words to merge, of up to 16, 32, 64 and more bytes, in any order      |
 | list_counts | int32 | [5]              | how many; and how many slots were claimed; 0 before                   |
 
-How many words are missed, and how many chosen, may be known on the device only (see `grids`). Each list needs room for
-all missed words of its lengths: of n bytes of text, n // 2, n // 17, n // 33 and n // 65 words at most where every word
-of one byte is an entry.
+Only the device may know how many words are missed, and how many chosen (see `common.grids`). Each list must be large
+enough for all missed words of its lengths: for n bytes of text, at most n // 2, n // 17, n // 33 and n // 65 words if
+every word of one byte is an entry.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ import torch
 import triton
 import triton.language as tl
 
-from ..device_words import load_word, mix
-from ..grids import counted, grid_of
-from ..variant import Variant
+from ..common.device_words import load_word, mix
+from ..common.grids import counted, grid_of
+from ..common.variant import Variant
+from ..common.word_ids import FIRST_SLOT
 from .cache import KEY_BYTES, TILE, WordCache
 
 PROBES = 8
-FIRST_SLOT = -3
-# One word a lane: with two, sm_80 spills. More lanes than words would swap twice for a word, and before Triton 3.4 only
-# one of them learns what was there.
+# One word a lane: with two, sm_80 spills. With more lanes than words, a word would swap twice, and before Triton 3.4
+# only one of the lanes gets the old value.
 WARPS = 8
 # Words whose ids one program of `keep` copies.
 KEEP_TILE = 32
@@ -97,7 +97,7 @@ def _claim_kernel(
                 state = tl.load(states + slot, mask=searching, other=1)
                 free = searching & (state == 0)
                 if tl.max(free.to(tl.int32), 0) > 0:
-                    # Lanes that want nothing compare with a value that is never there.
+                    # Lanes that want no slot compare with a value that is never there.
                     before = tl.atomic_cas(
                         states + tl.where(free, slot, last_slot + 1 + lane),
                         tl.where(free, 0, 1),
@@ -178,8 +178,8 @@ def claim(
 ) -> None:
     """Fills word_ids, lists and list_counts, and claims slots; the tensors are those of the module's docstring.
 
-    Every claim must be followed by `keep` with the merged ids, or by `clear`. missed_count: int32 [1]; None where all
-    of `missed` are. tile: at most the cache's most_tile.
+    Every claim must be followed by `keep` with the merged ids, or by `clear`. missed_count: int32 [1]; None if all of
+    `missed` are. tile: at most the cache's most_tile.
     """
     if tile > len(cache.states) - cache.slots:
         raise ValueError(f"a tile of {tile} words; the cache has room for {len(cache.states) - cache.slots}")
@@ -219,7 +219,7 @@ def keep(
 ) -> None:
     """Writes the ids of those of the words `chosen` that have claimed a slot; merged, counts: as in `merge.kernel`.
 
-    chosen_count: int32 [1]; None where all of `chosen` are.
+    chosen_count: int32 [1]; None if all of `chosen` are.
     """
     if len(chosen):
         _keep_kernel[grid_of(len(chosen), tile)](

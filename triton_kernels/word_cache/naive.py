@@ -1,4 +1,4 @@
-"""What `claim` must have done, whatever the order in which its programs ran."""
+"""What `claim` must have done, in whatever order its programs ran."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def violations(
     merging: Sequence[int],
     held: Mapping[int, bytes],
 ) -> list[str]:
-    """Rules that are broken, in words; none if all is well.
+    """The rules that are broken, in words; none if all is well.
 
     words: the missed words; slots: the slot that each got, or None; merging: the numbers of those to be merged;
     held: what each slot held before.

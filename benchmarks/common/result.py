@@ -1,0 +1,184 @@
+"""What an engine took, and several engines measured over the same passes, with the ids of every pass compared first."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from benchmarks.common.data import mean_megabytes
+from lopt_plugin.cli.benchmarking.engines import engine_class
+from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses
+from lopt_plugin.cli.benchmarking.prompts import random_words
+from lopt_plugin.cli.benchmarking.worker import Measurement
+
+REFERENCE = "hf"
+WARM_UP_CHARS = 10_000
+T = TypeVar("T")
+
+
+@dataclass
+class Result:
+    """One engine, or one method, on one case.
+
+    case      what the case is: tokenizer, corpus, threads, ...
+    samples   by figure, one number for each repetition or text; empty where `problem` is not
+    is_error  whether ids differ, or our own engine fails: the script then ends with status 1
+    """
+
+    engine: str
+    case: dict[str, Any] = field(default_factory=dict)
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    problem: str = ""
+    is_error: bool = False
+    note: str = ""
+
+    def accepts(self, measured: Measurement, expected: Sequence[Sequence[str]]) -> bool:
+        """Whether a repetition has these digests; otherwise `problem` says why not, and no sample is left."""
+        self.note = measured.note or self.note
+        if measured.refused:
+            self.problem = f"does not load: {measured.refused}"
+        elif measured.failed:
+            self.problem = f"failed: {measured.failed}"
+            self.is_error = not engine_class(self.engine).is_peer
+        elif list(map(tuple, measured.digests)) != list(map(tuple, expected)):
+            self.problem, self.is_error = "ids differ", True
+        if self.problem:
+            self.samples.clear()
+        return not self.problem
+
+    def add(self, figures: Mapping[str, float]) -> None:
+        """One sample of each figure."""
+        for name, value in figures.items():
+            self.samples.setdefault(name, []).append(value)
+
+    def median(self, figure: str) -> float | None:
+        """Over the samples; None where there are none."""
+        return statistics.median(self.samples[figure]) if self.samples.get(figure) else None
+
+    def medians(self, figures: Iterable[Any]) -> dict[Any, float]:
+        """The medians of those figures that have one; figures are looked up by their `str`."""
+        return {figure: value for figure in figures if (value := self.median(str(figure))) is not None}
+
+    @property
+    def remark(self) -> str:
+        """What the reader of a table has to know of it: "" or a line."""
+        return f"{self.engine}: {self.problem or self.note}" if self.problem or self.note else ""
+
+
+def remarks(results: Iterable[Result]) -> list[str]:
+    """The remarks of results, each once."""
+    return list(dict.fromkeys(result.remark for result in results if result.remark))
+
+
+def errors(results: Iterable[Result]) -> bool:
+    """Whether any of them is an error."""
+    return any(result.is_error for result in results)
+
+
+def medians_by(results: Iterable[Result], key: str, figure: str = "seconds") -> dict[str, dict[Any, float]]:
+    """By engine, then by what the case has under `key`; nothing where there is no figure."""
+    found: dict[str, dict[Any, float]] = {}
+    for result in results:
+        own = found.setdefault(result.engine, {})
+        if (median := result.median(figure)) is not None:
+            own[result.case[key]] = median
+    return found
+
+
+def batch_speeds(
+    found: Mapping[str, Result], groups: Mapping[int, Sequence[Sequence[str]]]
+) -> dict[str, dict[int, float]]:
+    """MB/s by engine and by the number of texts in a call; the samples are seconds, by that number."""
+    sizes = {count: mean_megabytes(group) for count, group in groups.items()}
+    return {
+        name: {count: sizes[count] / taken for count, taken in result.medians(sizes).items()}
+        for name, result in found.items()
+    }
+
+
+class Race:
+    """HF over the passes, once, for the ids; then any engines, which alternate.
+
+    warm_up: whether each process encodes a short prompt first. Raises RuntimeError if HF fails.
+    """
+
+    def __init__(
+        self,
+        processes: FreshProcesses,
+        tokenizer: Path,
+        passes: Mapping[str, Path],
+        cpus: Sequence[int],
+        warm_up: bool = True,
+    ) -> None:
+        self.processes = processes
+        self.tokenizer = tokenizer
+        self.cpus = cpus
+        self.names = ["warm-up", *passes] if warm_up else list(passes)
+        first = [processes.store_prompts([random_words(WARM_UP_CHARS, seed=0)])] if warm_up else []
+        self.files = [*first, *passes.values()]
+        progress(f"{REFERENCE}: {', '.join(passes)}")
+        self.reference = reference(processes, tokenizer, self.files, cpus)
+
+    def run(
+        self,
+        engines: Sequence[str],
+        repeat: int,
+        cpus: Sequence[int] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> dict[str, Result]:
+        """Results by engine: seconds by pass, for each repetition the median of its prompts.
+
+        Those of HF are of its one run, whatever `cpus` and `environment` say.
+        """
+        results = {engine: Result(engine) for engine in engines}
+        if REFERENCE in results:
+            self._add(results[REFERENCE], self.reference)
+        others = [engine for engine in engines if engine != REFERENCE]
+        for repetition in range(repeat):
+            for result in (results[engine] for engine in turned(others, repetition)):
+                progress(f"repetition {repetition + 1} of {repeat}: {result.engine}")
+                self._add(result, self.measure(result, cpus, environment))
+        return results
+
+    def measure(
+        self, result: Result, cpus: Sequence[int] | None = None, environment: Mapping[str, str] | None = None
+    ) -> Measurement | None:
+        """A repetition; None where the result has a problem, before or after it."""
+        if result.problem:
+            return None
+        measured = self.processes.measure(result.engine, self.tokenizer, self.files, cpus or self.cpus, environment)
+        return measured if result.accepts(measured, self.reference.digests) else None
+
+    def _add(self, result: Result, measured: Measurement | None) -> None:
+        if measured is not None:
+            result.add(dict(zip(self.names, map(statistics.median, measured.seconds), strict=True)))
+
+
+def with_case(found: Mapping[Any, Result], key: str, value: Any) -> list[Result]:
+    """The results, with something more in their case."""
+    for result in found.values():
+        result.case[key] = value
+    return list(found.values())
+
+
+def reference(processes: FreshProcesses, tokenizer: Path, files: Sequence[Path], cpus: Sequence[int]) -> Measurement:
+    """HF over the passes. Raises RuntimeError where it fails."""
+    found = processes.measure(REFERENCE, tokenizer, files, cpus)
+    if found.refused or found.failed:
+        raise RuntimeError(f"no reference ids: {found.refused}{found.failed}")
+    return found
+
+
+def turned(engines: Sequence[T], repetition: int) -> list[T]:
+    """Each engine comes first, second, ... in turn, so that none always follows the same other one."""
+    shift = repetition % max(1, len(engines))
+    return [*engines[shift:], *engines[:shift]]
+
+
+def progress(line: str) -> None:
+    """To stderr."""
+    print(line, file=sys.stderr, flush=True)

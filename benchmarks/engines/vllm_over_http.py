@@ -1,0 +1,113 @@
+"""Milliseconds from sending a long prompt over HTTP until vLLM's engine has it: with lopt, without, and for free.
+
+    python benchmarks/engines/vllm_over_http.py
+
+Run where vLLM is installed. The real servers run at once, and each document goes to each of them, in alternating order,
+after a warm-up on other documents. "free" is vLLM's own renderer over a tokenizer that has stored the ids of that
+prompt, "free_lopt" lopt's renderer over such a tokenizer; the other servers see no document twice. The time ends when
+the scheduler of the engine's process gets the request, which it then drops: nothing is computed. The ids that it gets
+are compared with the Hugging Face tokenizer's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.engines import documents
+from benchmarks.engines.vllm_arrivals import FREE_VARIABLE, SOCKET_VARIABLE, digest
+from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
+from lopt_plugin.cli.serving.vllm_server import VllmServer
+
+WARM_UP = 2
+# Environment of each.
+SERVERS = {
+    "hf": {"LOPT_ACCELERATE": "0"},
+    "free": {"LOPT_RENDERER": "0", FREE_VARIABLE: "1"},
+    "free_lopt": {FREE_VARIABLE: "1"},
+    "lopt": {},
+}
+
+
+def main(folder: Path) -> None:
+    from transformers import AutoTokenizer
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chars", type=int, default=450_000, help="of a prompt")
+    parser.add_argument("--repetitions", type=int, default=6)
+    parser.add_argument("--servers", nargs="+", choices=SERVERS, default=list(SERVERS))
+    parser.add_argument("--corpus", default=documents.CORPUS)
+    arguments = parser.parse_args()
+    model = documents.build_model(folder)
+    oracle = AutoTokenizer.from_pretrained(model)
+    texts = documents.long_prompts(arguments.corpus, arguments.repetitions + WARM_UP, arguments.chars)
+    times: dict[str, list[float]] = {name: [] for name in arguments.servers}
+    with contextlib.ExitStack() as stack:
+        arrivals = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        arrivals.bind(str(folder / "arrivals"))
+        arrivals.settimeout(120)
+        servers = {name: stack.enter_context(server(name, model, folder)) for name in arguments.servers}
+        for turn, document in enumerate(texts):
+            expected = digest(oracle(document)["input_ids"])
+            for name in sorted(servers, reverse=turn % 2 == 1):
+                # "free" tokenizes at the first request, and looks up at the second.
+                seconds = [
+                    send(servers[name], document, expected, arrivals) for _ in range(1 + name.startswith("free"))
+                ]
+                if turn >= WARM_UP:
+                    times[name].append(seconds[-1])
+    for name, seconds in times.items():
+        row = f"  {name:9} median {1000 * statistics.median(seconds):7.1f} ms, least {1000 * min(seconds):7.1f} ms"
+        for other in (free for free in ("free", "free_lopt") if free in times):
+            ratio = statistics.median(seconds) / statistics.median(times[other])
+            row += f"   {ratio:5.2f} (least {min(seconds) / min(times[other]):5.2f}) times {other}"
+        print(row)
+
+
+def server(name: str, model: Path, folder: Path) -> VllmServer:
+    """A server that is not started yet."""
+    path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH"))))
+    environment = {SOCKET_VARIABLE: str(folder / "arrivals"), "PYTHONPATH": path} | SERVERS[name]
+    return VllmServer(
+        model,
+        folder / f"{name}.log",
+        tokenizer_mode="hf" if name == "hf" else "lopt",
+        max_model_len=MAX_MODEL_LEN,
+        arguments=(
+            "--scheduler-cls", "vllm_arrivals.Arrivals", "--no-async-scheduling",
+            "--middleware", "vllm_arrivals.Nothing",
+        ),
+        environment=environment,
+    )  # fmt: skip
+
+
+def send(server: VllmServer, document: str, expected: str, arrivals: socket.socket) -> float:
+    """Seconds until the engine has the document. Raises SystemExit where it got other ids."""
+    body = json.dumps({"model": "tiny", "prompt": document, "max_tokens": 1}).encode()
+    head = "POST /v1/completions HTTP/1.1\r\nHost: local\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        start = time.monotonic()
+        connection.sendall(head.encode() + body)
+        arrival: dict[str, Any] = json.loads(arrivals.recv(1000))
+    if arrival["digest"] != expected:
+        raise SystemExit("other ids than Hugging Face's")
+    # Time for the server to notice that nobody is waiting any more.
+    time.sleep(0.1)
+    return float(arrival["seconds"]) - start
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        main(Path(temporary))

@@ -1,0 +1,160 @@
+"""Milliseconds until vLLM's engine has its prompts: with lopt, without, and with tokenization for free.
+
+    python benchmarks/engines/vllm_to_engine.py
+
+Run where vLLM is installed. The engine runs in this process and is not stepped: timed is what `LLM.generate` does until
+its last prompt is in the scheduler (rendering, tokenizing, checks, the detokenizer's start, block hashes). "free" is
+vLLM's renderer over ids that Hugging Face made before, "free, lopt's renderer" ours over lists that lopt made before.
+"Tokenization": the share of the time that is beyond each of these. "Waits for ids": what vLLM's thread spends on asking
+for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's. The garbage collector runs before
+each measurement; otherwise it would be chance which of them it slows down.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ |= {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.engines import documents
+from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
+
+FREE = "free"
+FREE_OURS = "free, lopt's renderer"
+
+
+def main(folder: Path) -> None:
+    from transformers import AutoTokenizer
+    from vllm import LLM, SamplingParams
+
+    arguments = documents.parser(__doc__, many=2_000, repetitions=5).parse_args()
+    model = documents.build_model(folder)
+    llm = LLM(str(model), tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, enforce_eager=True)
+    oracle = AutoTokenizer.from_pretrained(model)
+    params = SamplingParams(max_tokens=1, temperature=0)
+    count = arguments.repetitions + 2
+    cases = {
+        "one long prompt": [[text] for text in documents.long_prompts(documents.CORPUS, count, arguments.long)],
+        f"{arguments.many} short prompts": documents.short_lists(count, arguments.many, arguments.short),
+    }
+    for name, lists in cases.items():
+        print(f"\n{name}: {len(lists[0][0]):,} characters each")
+        measure(llm, model, oracle, params, lists)
+
+
+def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[str]]) -> None:
+    """Each variant gets each list once, in alternating order; the first two lists warm it up."""
+    waits: list[float] = []
+    memory: dict[str, list[int]] = {}
+    made: dict[str, list[int]] = {}
+    renderers = variants(llm, model, memory, made, waits)
+    times: dict[str, list[float]] = {name: [] for name in renderers}
+    shares: dict[str, list[float]] = {name: [] for name in renderers}
+    for turn, texts in enumerate(lists):
+        expected = [oracle(text)["input_ids"] for text in texts]
+        memory |= dict(zip(texts, expected, strict=True))
+        for name in sorted(renderers, reverse=turn % 2 == 1):
+            use(llm, renderers[name])
+            # New strings for each: what a string has cached must not help the next variant.
+            own = ["".join((text[:1], text[1:])) for text in texts]
+            if name == FREE_OURS:
+                made |= {text: renderers[name].tokenizer.encode(text) for text in texts}
+            gc.collect()
+            waits.clear()
+            seconds, ids = timed(llm, own, params)
+            if ids != expected:
+                raise SystemExit(f"{name}: other ids than Hugging Face's")
+            made.clear()
+            if turn >= 2:
+                times[name].append(seconds)
+                shares[name].append(sum(waits) / seconds)
+        memory.clear()
+    middle = {name: statistics.median(seconds) for name, seconds in times.items()}
+    for name, seconds in middle.items():
+        row = f"  {name:22} {1000 * seconds:8.1f} ms (least {1000 * min(times[name]):8.1f})"
+        for other in (FREE, FREE_OURS):
+            row += f"   {seconds / middle[other]:5.2f} times {other}, tokenization {1 - middle[other] / seconds:6.1%}"
+        print(f"{row}   waits for ids {statistics.median(shares[name]):6.1%}")
+    fallbacks = renderers["lopt"].tokenizer.lopt.explain()["hf_calls"]
+    if fallbacks:
+        raise SystemExit(f"fell back: {fallbacks}")
+
+
+def variants(
+    llm: Any, model: Path, memory: dict[str, list[int]], made: dict[str, list[int]], waits: list[float]
+) -> dict[str, Any]:
+    """Renderers by name. memory: ids as Hugging Face makes them, by text; made: as lopt does."""
+    from vllm.renderers.hf import HfRenderer
+    from vllm.tokenizers import get_tokenizer
+
+    lopt_renderer: Any = type(llm.llm_engine.renderer)
+
+    class Remembering(lopt_renderer):  # type: ignore[misc]
+        def _tokenize_prompt(self, prompt: Any, params: Any) -> Any:
+            kept = {key: value for key, value in prompt.items() if not key.startswith("_lopt")}
+            return {"prompt_token_ids": made[prompt["prompt"]], **kept}
+
+    config = llm.llm_engine.vllm_config
+    accelerated = get_tokenizer(model, tokenizer_mode="lopt")
+    hugging_face = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
+    free = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
+    documents.look_up(free.tokenizer, memory)
+    renderers = {
+        "hf": hugging_face,
+        FREE: free,
+        FREE_OURS: Remembering(config, get_tokenizer(model, tokenizer_mode="lopt")),
+        "lopt, vLLM's renderer": HfRenderer(config, accelerated),
+        "lopt": lopt_renderer(config, accelerated),
+    }
+    for renderer in renderers.values():
+        renderer._tokenize_prompt = waited_for(renderer._tokenize_prompt, waits)
+    return renderers
+
+
+def waited_for(tokenize: Callable[..., Any], waits: list[float]) -> Callable[..., Any]:
+    """The renderer's method, which notes how long it takes."""
+
+    def timed_call(*arguments: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return tokenize(*arguments)
+        finally:
+            waits.append(time.perf_counter() - start)
+
+    return timed_call
+
+
+def use(llm: Any, renderer: Any) -> None:
+    llm.renderer = llm.llm_engine.renderer = llm.llm_engine.input_processor.renderer = renderer
+
+
+def timed(llm: Any, texts: list[str], params: Any) -> tuple[float, list[list[int]]]:
+    """Seconds until all are in the scheduler, and their ids; they are taken out again."""
+    scheduler = llm.llm_engine.engine_core.engine_core.scheduler
+    add: Callable[..., Any] = llm._add_completion_requests
+    start = time.perf_counter()
+    add(texts, params, use_tqdm=False)
+    seconds = time.perf_counter() - start
+    requests = list(scheduler.requests.values())
+    ids = [list(request.prompt_token_ids) for request in requests]
+    llm.llm_engine.abort_request([request.request_id for request in requests], internal=True)
+    return seconds, ids
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        main(Path(temporary))

@@ -1,0 +1,174 @@
+"""One tokenizer's methods from texts to ids, compared with HF's before any of them is timed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from benchmarks.common.data import tokenizer_json, whole_text
+from lopt_plugin.cli.benchmarking.engines import engine_class
+from lopt_plugin.pipeline import Unsupported, read_pipeline
+from lopt_plugin.routes.gpu.device import interpreted
+from lopt_plugin.routes.gpu.route import GpuRoute
+from lopt_plugin.routes.hf import HfRoute
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.settings import Settings
+
+MIXED = "mixed"
+_DOCUMENT_CHARS = 20_000
+
+
+class WrongIdsError(Exception):
+    """Ids are not HF's: no figure is worth showing."""
+
+
+class Routes:
+    """gpu, native, hf, and other engines for batches by name; native and the other engines have all CPUs."""
+
+    def __init__(self, name: str, peers: Sequence[str]) -> None:
+        text = tokenizer_json(name)
+        tokenizer = Tokenizer.from_str(text)
+        pipeline = read_pipeline(tokenizer)
+        if isinstance(pipeline, Unsupported):
+            raise SystemExit(f"{name}: {pipeline.reason}")
+        self.name = name
+        self.pipeline = pipeline
+        self.hf = HfRoute(tokenizer)
+        # No prefix cache: the same texts come again and again here.
+        self.native = NativeRoute(pipeline, Settings.read(prefix_cache_mb=0))
+        self.threads = self.native.settings.threads
+        self.gpu = GpuRoute(pipeline, self.native, check=False)
+        self.peers: dict[str, Any] = {}
+        self.problems: dict[str, str] = {}
+        for peer in peers:
+            try:
+                self.peers[peer] = engine_class(peer)(text, self.threads)
+            except Exception as error:
+                self.problems[peer] = f"{type(error).__name__}: {error}"
+
+    def methods(self, texts: Sequence[str]) -> dict[str, Callable[[], Any]]:
+        """Calls that make ids of strings, by the route and what comes of it; those of peers by their names."""
+        strings = list(texts)
+        return {
+            "gpu: on the device": lambda: synchronized(self.gpu.encode_on_device(texts, False, False)),
+            "gpu: array": lambda: self.gpu.encode_batch(texts, False, False),
+            "gpu: lists": lambda: self.gpu.encode_lists(texts, False),
+            "native: array": lambda: self.native.encode_batch(texts, False, False),
+            "native: lists": lambda: self.native.encode_lists(texts, False),
+            "hf: array": lambda: self.hf.encode_batch(texts, False, False),
+            **{name: lambda peer=peer: peer.encode_batch(strings) for name, peer in self.peers.items()},
+        }
+
+    def compare(self, texts: Sequence[str]) -> None:
+        """Raises WrongIdsError for our own routes; a peer with other ids gets no figures."""
+        expected = self.hf.encode_batch(texts, False, False)
+        found = {
+            "gpu": self.gpu.encode_batch(texts, False, False),
+            "gpu, ids on the device": _on_host(self.gpu.encode_on_device(texts, False, False)),
+            "native": self.native.encode_batch(texts, False, False),
+        }
+        for route, ids in found.items():
+            self._check(route, ids, expected)
+        if self.gpu.failure is not None:
+            raise WrongIdsError(f"{self.name}: the GPU route failed: {self.gpu.failure}")
+        for peer in list(self.peers):
+            try:
+                problem = "" if _same(self.peers[peer], texts, expected) else "other ids than HF"
+            except Exception as error:
+                problem = f"{type(error).__name__}: {error}"
+            if problem:
+                del self.peers[peer]
+                self.problems[peer] = problem
+
+    @contextmanager
+    def resident(self, texts: Sequence[str]) -> Iterator[Callable[[], None]]:
+        """A call that makes ids of texts that are on the device, leaves them there, and waits for them.
+
+        Raises WrongIdsError where they are not HF's, which is checked before.
+        """
+        batch = self.gpu._batch
+        self._check(
+            "gpu, all on the device", _on_host(batch.encode(list(texts))), self.hf.encode_batch(texts, False, False)
+        )
+        with batch.entered():
+            sent = batch.send(list(texts))
+            try:
+
+                def work() -> None:
+                    batch.launch(sent, on_host=False)
+                    batch._streams.wait(sent.lane)
+
+                yield work
+            finally:
+                batch.discard()
+
+    def _check(self, route: str, ids: tuple[Any, Any], expected: tuple[Any, Any]) -> None:
+        if not (np.array_equal(ids[0], expected[0]) and np.array_equal(ids[1], expected[1])):
+            raise WrongIdsError(f"{self.name}: the {route} route gives other ids than HF: no figure is worth showing")
+
+
+def _on_host(parts: Sequence[Any]) -> tuple[Any, Any]:
+    ids, offsets = (part.cpu().numpy() for part in parts)
+    return ids, offsets
+
+
+def _same(engine: Any, texts: Sequence[str], expected: tuple[Any, Any]) -> bool:
+    rows = engine.batch_ids(engine.encode_batch(list(texts)))
+    ids, offsets = expected
+    if isinstance(rows, tuple):
+        found, begins = (np.asarray(part) for part in rows)
+        return np.array_equal(found, ids) and np.array_equal(np.diff(begins), np.diff(offsets))
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    flat = np.concatenate([np.asarray(row, dtype=np.int64) for row in rows]) if len(rows) else np.zeros(0, np.int64)
+    return np.array_equal(lengths, np.diff(offsets)) and np.array_equal(flat, ids)
+
+
+def texts_of(corpus: str, corpora: Sequence[str], chars: int) -> list[str]:
+    """Documents of about `chars` characters together; "mixed": of all corpora in turn. Small corpora are repeated."""
+    sources = [name for name in corpora if name != MIXED] if corpus == MIXED else [corpus]
+    texts: list[list[str]] = []
+    for source in sources:
+        text, _ = whole_text(source)
+        share = -(-chars // len(sources))
+        text = (text * -(-share // len(text)))[:share]
+        texts.append([text[begin : begin + _DOCUMENT_CHARS] for begin in range(0, share, _DOCUMENT_CHARS)])
+    return [text for together in zip(*texts, strict=True) for text in together]
+
+
+def different_prompts(corpus: str, size: int, count: int) -> list[str]:
+    """`count` texts of `size` characters; they overlap where the corpus is small."""
+    text, _ = whole_text(corpus)
+    whole = text * -(-(size * count) // len(text))
+    step = max(1, (len(whole) - size) // count)
+    return [whole[k * step : k * step + size] for k in range(count)]
+
+
+def utf8_bytes(texts: Sequence[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
+
+
+def seconds(work: Callable[[], Any], repeats: int) -> float:
+    """The median of `repeats` runs, after two that do not count: the second one makes a recording."""
+    for _ in range(2):
+        work()
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times)
+
+
+def synchronized(result: Any) -> Any:
+    """The same, once the device has done all that the current stream waits for."""
+    if not interpreted():
+        import torch
+
+        torch.cuda.current_stream().synchronize()
+    return result

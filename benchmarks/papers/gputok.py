@@ -1,0 +1,64 @@
+"""One long text at a time, in the form of GPUTOK's table 1: milliseconds by the number of tokens.
+
+python benchmarks/papers/gputok.py --tokenizer gpt2 --tokens 1024,131072
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.common.data import known_tokenizer, tokenizer_json
+from benchmarks.common.report import scaled, with_commas
+from benchmarks.common.result import Result, medians_by, remarks
+from benchmarks.common.script import Bench, add_inputs, numbers, parse, parser, run
+from lopt_plugin.cli.benchmarking.prompts import spread
+
+ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "lopt", "lopt_gpu")
+SAMPLE_CHARS = 100_000
+ABOUT = """\
+One text to its ids, {threads} threads, {tokenizer}, {corpus}; each text is seen once. GPUTOK's own ids are
+those of a greedy merge, not the tokenizer's: it would have no number here. `lopt_gpu` is measured where there
+is a GPU."""
+
+
+def measure(bench: Bench) -> list[Result]:
+    """Milliseconds of a text by the number of its tokens."""
+    given, text = bench.given, bench.text
+    sample = text[:SAMPLE_CHARS]
+    tokenizer = Tokenizer.from_str(tokenizer_json(given.tokenizer))
+    chars_a_token = len(sample) / len(tokenizer.encode(sample, add_special_tokens=False).ids)
+    groups = {}
+    for tokens in given.tokens:
+        chars = min(round(tokens * chars_a_token), len(text))
+        groups[tokens] = spread(text, max(1, min(given.texts, len(text) // chars)), chars)
+    results = bench.races(groups, "tokens")
+    bench.report.add_lines(
+        {name: scaled(by, 1e3) for name, by in medians_by(results, "tokens").items()},
+        with_commas(groups),
+        f"One text, ms, at about {chars_a_token:.2f} characters a token",
+        "tokens",
+        "ms",
+        ("gputok", f"One unseen text, {given.tokenizer}, {given.threads} threads"),
+        place="a text of {:,} tokens",
+        remarks=remarks(results),
+    )
+    return results
+
+
+def main() -> int:
+    made = parser(__doc__, repeat=2)
+    add_inputs(made, known_tokenizer("gpt2"), "leval_en", ENGINES)
+    made.add_argument("--tokens", type=numbers, default=[1024, 4096, 16384, 65536, 131072], help="of a text, about")
+    made.add_argument("--texts", type=int, default=10, help="of each length (default %(default)s)")
+    quick = {"tokenizer": "tiny_cl100k", "corpus": "books_en", "engines": ["hf", "lopt", "lopt_gpu"]}
+    given = parse(made, {**quick, "tokens": [256, 4096], "texts": 2})
+    return run(given, "gputok", "GPUTOK: one text by its tokens", ABOUT, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

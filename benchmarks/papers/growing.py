@@ -1,0 +1,235 @@
+"""Texts that grow, counts and intervals: the benchmarks of GitHub's `bpe`, and its worst case, beside tiktoken.
+
+    python benchmarks/papers/growing.py --tokenizer gpt4o --corpus leval_en --megabytes 4
+
+Ids and counts are compared with those of the text, or the part, by itself before any number is shown; tiktoken is left
+out where its ids differ.
+
+--quick: 20,000 characters, 5 calls for a number; seconds.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import string
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+import lopt_plugin
+from benchmarks.common.data import tokenizer_json, whole_text
+from benchmarks.common.report import Table
+from benchmarks.common.result import Result
+from benchmarks.common.script import Bench, parse, plain_parser, run
+from lopt_plugin.cli.benchmarking.engine import Engine
+from lopt_plugin.cli.benchmarking.engines import engine_class
+
+LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
+APPENDED = 256
+TURNS = 200
+TURNS_CHARS = 1_000_000
+SAMPLE_CHARS = 20_000
+ABOUT = """
+Counting, stopping after 1,000 ids, appending, and counts of any interval of a text that was read once, in microseconds
+(medians, one process and thread), as in the README of GitHub's `bpe`; tiktoken encodes the same text from its
+beginning. Counts and ids were compared with those of the text by itself. The worst case is random lower-case letters, a
+text without boundaries."""
+# From the README and the announcement of `bpe`: on random texts, against tiktoken, and on a worst case.
+PUBLISHED = (
+    "published of `bpe`: encoding about 4 times as fast as tiktoken, counts of intervals in about constant time, "
+    "appending slower than encoding at once by a constant factor, tiktoken quadratic in the worst case"
+)
+
+
+def microseconds(calls: Iterable[Callable[[], Any]]) -> float:
+    """The median time of the calls."""
+    taken = []
+    for call in calls:
+        start = time.perf_counter()
+        result = call()
+        taken.append(time.perf_counter() - start)
+        del result
+    return 1e6 * statistics.median(taken)
+
+
+def each(call: Callable[[Any], Any], values: Iterable[Any]) -> float:
+    """The median time of the call, microseconds, over the values."""
+    return microseconds([lambda value=value: call(value) for value in values])
+
+
+class Benchmark:
+    """One tokenizer on one text; the methods give rows of a table."""
+
+    def __init__(self, encoder: Any, tiktoken: Engine | None, text: str, repeat: int) -> None:
+        self.encoder = encoder
+        self.tiktoken = tiktoken
+        self.text = text
+        self.repeat = repeat
+        self.random = random.Random(1)
+        self.lengths = [length for length in LENGTHS if 2 * length <= len(text)]
+
+    def places(self, length: int, count: int) -> list[int]:
+        return [self.random.randrange(len(self.text) - length + 1) for _ in range(count)]
+
+    def parts(self, length: int) -> list[str]:
+        """Parts of the text at random places."""
+        count = max(3, min(self.repeat, 3_000_000 // length))
+        return [self.text[place : place + length] for place in self.places(length, count)]
+
+    def encode(self, text: str) -> list[int]:
+        return self.encoder.encode_list(text, add_special_tokens=False)
+
+    def count(self, text: str) -> int:
+        return self.encoder.count(text, add_special_tokens=False)
+
+    def count_until(self, text: str) -> int | None:
+        return self.encoder.count_until(text, 1000, add_special_tokens=False)
+
+    def by_tiktoken(self, parts: list[str]) -> float | None:
+        if self.tiktoken is not None and self.tiktoken.encode(parts[0]) != self.encode(parts[0]):
+            self.tiktoken = None
+        return None if self.tiktoken is None else each(self.tiktoken.encode, parts)
+
+    def by_length(self) -> list[list[str]]:
+        """Encoding, counting, and counting up to 1000, by the length of the text."""
+        rows = []
+        for length in self.lengths:
+            for part in self.parts(length)[:5]:
+                ids = self.encode(part)
+                check(self.count(part), len(ids))
+                check(self.count_until(part), len(ids) if len(ids) <= 1000 else None)
+            # In turns, so that what slows the machine down slows all three; each text once, as its words are cached.
+            calls = (self.encode, self.count, self.count_until)
+            turns = zip(*(self.parts(length) for _ in calls), strict=True)
+            taken = [[each(call, [part]) for call, part in zip(calls, turn, strict=True)] for turn in turns]
+            medians = (statistics.median(column) for column in zip(*taken, strict=True))
+            rows.append([f"{length:,}", *numbers(*medians, self.by_tiktoken(self.parts(length)))])
+        return rows
+
+    def appending(self) -> list[list[str]]:
+        """Appending 256 characters to texts of several lengths, beside encoding the whole again."""
+        rows = []
+        for length in (*self.lengths, len(self.text) - APPENDED * self.repeat):
+            if length < 1_000:
+                continue
+            growing = self.encoder.incremental(add_special_tokens=False)
+            growing.append(self.text[:length])
+            ends = range(length, min(len(self.text), length + APPENDED * self.repeat) - APPENDED + 1, APPENDED)
+            pieces = [self.text[end : end + APPENDED] for end in ends]
+            appended = each(growing.append, pieces)
+            counted = each(lambda piece, to=growing: (to.append(piece), to.count), pieces)
+            built = each(lambda of: of.ids, [growing] * 3)
+            check(growing.ids, self.encode(growing.text))
+            again = each(self.encode, [growing.text] * 3)
+            tiktoken = self.by_tiktoken([self.text[:length]] * 3)
+            rows.append([f"{length:,}", *numbers(appended, counted, built, again, tiktoken)])
+        return rows
+
+    def intervals(self) -> list[list[str]]:
+        """Counts of parts of the text by their length."""
+        start = time.perf_counter()
+        intervals = self.encoder.intervals(self.text)
+        seconds = time.perf_counter() - start
+        rows = []
+        for length in self.lengths:
+            places = self.places(length, self.repeat)
+            for place in places[:5]:
+                check(intervals.count(place, place + length), len(self.encode(self.text[place : place + length])))
+            counted = microseconds([lambda a=place, b=place + length: intervals.count(a, b) for place in places])
+            encoded = each(self.count, self.parts(length))
+            rows.append([f"{length:,}", *numbers(counted, encoded, self.by_tiktoken(self.parts(length)))])
+        return [*rows, ["(made once)", f"{1e6 * seconds:,.0f}", "", ""]]
+
+    def session(self) -> list[list[str]]:
+        """A conversation of 200 turns that grows to 1 MB: the time of all turns together, ids built at each."""
+        size = min(len(self.text), TURNS_CHARS) // TURNS
+        turns = [self.text[turn * size : (turn + 1) * size] for turn in range(TURNS)]
+        growing = self.encoder.incremental(add_special_tokens=False)
+        incremental = sum(each(lambda piece: (growing.append(piece), len(growing.ids)), [piece]) for piece in turns)
+        check(growing.ids, self.encode("".join(turns)))
+        rows = [["incremental", *numbers(incremental), "1.0"]]
+        for name, encode, every in (
+            ("lopt", self.encode, 1),
+            ("tiktoken", self.tiktoken and self.tiktoken.encode, 10),
+        ):
+            if encode is not None:
+                wholes = ("".join(turns[: turn + 1]) for turn in range(0, TURNS, every))
+                taken = every * sum(each(encode, [whole]) for whole in wholes)
+                method = f"{name}, the whole text each turn"
+                rows.append([method, *numbers(taken), f"{taken / incremental:.1f}"])
+        return rows
+
+
+def check(found: Any, expected: Any) -> None:
+    if found != expected:
+        raise SystemExit("ids or counts differ from those of the text by itself")
+
+
+def numbers(*values: float | None) -> list[str]:
+    return ["-" if value is None else f"{value:,.1f}" for value in values]
+
+
+def tables(benchmark: Benchmark, name: str) -> list[Table]:
+    """All tables about a text."""
+    lengths = ["characters", "encode", "count", "count_until 1000", "tiktoken"]
+    appending = ["text so far", "append 256", "append, count", "list of ids", "encode all", "tiktoken all"]
+    intervals = ["characters", "interval", "count alone", "tiktoken"]
+    whole = [
+        Table(lengths, benchmark.by_length(), f"{name}: encoding and counting, µs"),
+        Table(appending, benchmark.appending(), f"{name}: appending, µs"),
+        Table(intervals, benchmark.intervals(), f"{name}: counts of intervals, µs"),
+    ]
+    if len(benchmark.text) >= TURNS_CHARS:
+        title = f"{name}: {TURNS} turns up to {TURNS_CHARS:,} characters"
+        whole.append(Table(["method", "µs in all", "times"], benchmark.session(), title, remarks=[PUBLISHED]))
+    return whole
+
+
+def measure(bench: Bench) -> list[Result]:
+    """All tables; the figures are in them alone."""
+    given = bench.given
+    text, remark = whole_text(given.corpus)
+    text = text[: round(given.megabytes * 1e6)]
+    print(f"{given.tokenizer}, {given.corpus}, one thread {remark}\n", flush=True)
+    state = tokenizer_json(given.tokenizer)
+    hf = Tokenizer.from_str(state)
+    encoder = lopt_plugin.accelerate(PreTrainedTokenizerFast(tokenizer_object=hf), threads=1).lopt
+    explained = encoder.explain()
+    if explained["route"] != "native":
+        return [Result("lopt", problem=f"no native route: {explained['reason']}", is_error=True)]
+    try:
+        tiktoken: Engine | None = engine_class("tiktoken")(state, 1)
+    except Exception as error:
+        print(f"without tiktoken: {error}", file=sys.stderr)
+        tiktoken = None
+    sample = text[:SAMPLE_CHARS]
+    check(encoder.encode_list(sample, add_special_tokens=False), hf.encode(sample, add_special_tokens=False).ids)
+    letters = "".join(random.Random(1).choices(string.ascii_lowercase, k=round(given.worst * 1e6)))
+    bench.add(*tables(Benchmark(encoder, tiktoken, text, given.repeat), given.corpus))
+    if letters:
+        # Without tiktoken, which takes quadratic time for a text without spaces.
+        bench.add(*tables(Benchmark(encoder, None, letters, min(given.repeat, 20)), "worst case"))
+    return []
+
+
+def main() -> int:
+    made = plain_parser(__doc__)
+    made.add_argument("--tokenizer", default="gpt4o", help="name or path (default %(default)s)")
+    made.add_argument("--corpus", default="leval_en", help="name or path (default %(default)s)")
+    made.add_argument("--megabytes", type=float, default=4.2, help="of the corpus, in 10^6 characters (default 4.2)")
+    made.add_argument("--worst", type=float, default=0.1, help="length of the worst case, likewise; 0: none")
+    made.add_argument("--repeat", type=int, default=200, help="calls for a number, at most (default %(default)s)")
+    given = parse(made, {"tokenizer": "tiny_o200k", "megabytes": 0.02, "worst": 0.004, "repeat": 5})
+    return run(given, "growing", f"Growing texts, counts and intervals: {given.tokenizer}", ABOUT, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""Latency and accuracy of parallel tokenization of one long prompt, in the form of LoPT's Table 1.
+
+    python benchmarks/papers/lopt_table.py --tokenizers qwen3,llama3 --corpora leval_en,zh --workers 2,4
+
+Methods take turns on a prompt. An accuracy under 1 is an error in a row that is not marked as lossy: its figures are
+left out, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tokenizers import Tokenizer, processors
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.common.data import prompts, tokenizer_json
+from benchmarks.common.report import Table
+from benchmarks.common.result import Result, turned
+from benchmarks.common.script import Bench, add_several, numbers, parse, plain_parser, run
+from benchmarks.papers.lossy_rivals import delimiter_based, longest_common, on_threads, paper_lopt
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.hf import HfRoute
+from lopt_plugin.routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.native_core import NativeUnavailableError
+from lopt_plugin.settings import Settings
+
+TOKENIZERS = ("qwen3", "deepseek_v3", "llama3", "gpt_oss", "bert_base_cased", "bert_base_uncased")
+CORPORA = ("leval_en", "zh")
+DELIMITERS = {"space": " ", "comma": ",", "period": "."}
+OVERLAP_CHARS = 256
+CHUNKS_A_WORKER = 4
+ABOUT = """\
+Milliseconds of a prompt, the median of {prompts} different ones of at most {prompt_chars:,} characters, and
+accuracy: the share of prompts whose ids are all those of the HF tokenizer. The lossy methods are what others
+publish, LoPT as in the paper among them; `hf_chunks` and `native` are ours."""
+Encode = Callable[[str], list[int]]
+
+
+class Method:
+    """A method with a number of workers; its samples are `seconds`, and `equal`: 1 where all ids are HF's."""
+
+    def __init__(self, name: str, workers: int, encode: Encode, lossy: bool = False) -> None:
+        self.encode = encode
+        self.result = Result(name, {"workers": workers, "lossy": lossy})
+
+    def measure(self, text: str, expected: list[int] | None) -> list[int]:
+        """One prompt; `expected` is None for the reference itself."""
+        start = time.perf_counter()
+        ids = self.encode(text)
+        taken = time.perf_counter() - start
+        equal = expected is None or ids == expected
+        self.result.add({"seconds": taken, "equal": equal})
+        self.result.is_error |= not (equal or self.result.case["lossy"])
+        return ids
+
+
+def lossy_methods(tokenizer: Tokenizer, workers: int) -> list[Method]:
+    """What others publish."""
+    bare = Tokenizer.from_str(tokenizer.to_str())
+    # A ByteLevel post-processor would trim spaces off the offsets that methods match.
+    bare.post_processor = processors.Sequence([])
+    tokenize = on_threads(bare, workers)
+
+    def chunk(text: str) -> int:
+        return max(1, len(text) // (CHUNKS_A_WORKER * workers))
+
+    encoders: dict[str, Encode] = {
+        f"cut at {name}": lambda text, d=delimiter: delimiter_based(text, chunk(text), d, tokenize)  # type: ignore[misc]
+        for name, delimiter in DELIMITERS.items()
+    }
+    encoders["longest common ids"] = lambda text: longest_common(text, chunk(text), OVERLAP_CHARS, tokenize)
+    encoders["LoPT as published"] = lambda text: paper_lopt(text, chunk(text), OVERLAP_CHARS, tokenize).ids
+    return [Method(name, workers, encode, lossy=True) for name, encode in encoders.items()]
+
+
+def our_methods(hf: HfRoute, workers: int) -> tuple[list[Method], list[str]]:
+    """Ours, and why some cannot do this tokenizer."""
+    settings = Settings.read({}, threads=workers, parallel_min_chars=1, overlap_chars=OVERLAP_CHARS)
+    encoders: dict[str, Encode] = {}
+    problems = []
+    try:
+        route = HfChunksRoute(hf, settings)
+        encoders["hf_chunks, overlaps only"] = lambda text: route.encode_divided(
+            text, route.lengths(len(text)), use_boundaries=False
+        )
+        encoders["hf_chunks"] = lambda text: route.encode_list(text, False, False)
+    except CannotChunkError as error:
+        problems.append(f"hf_chunks: {error}")
+    pipeline = read_pipeline(hf.backend)
+    try:
+        if not isinstance(pipeline, Pipeline):
+            raise NativeUnavailableError(pipeline.reason)
+        native = NativeRoute(pipeline, settings)
+        encoders["native"] = lambda text: native.encode_list(text, False, False)
+    except NativeUnavailableError as error:
+        problems.append(f"native: {error}")
+    return [Method(name, workers, encode) for name, encode in encoders.items()], problems
+
+
+def take_turns(reference: Method, others: Sequence[Method], texts: Sequence[str]) -> None:
+    """Every prompt by every method; those after the reference take turns in going first."""
+    for method in (reference, *others):
+        method.encode(texts[0][: len(texts[0]) // 4])
+    for turn, text in enumerate(texts):
+        expected = reference.measure(text, None)
+        for method in turned(others, turn):
+            method.measure(text, expected)
+
+
+def cells(result: Result, reference: Result) -> list[str]:
+    """The method, its workers, the median latency, how many times faster, and accuracy."""
+    name = f"{result.engine} (lossy)" if result.case["lossy"] else result.engine
+    start = [name, str(result.case["workers"])]
+    if result.is_error:
+        return [*start, "ids differ", "", ""]
+    ratios = [a / b for a, b in zip(reference.samples["seconds"], result.samples["seconds"], strict=True)]
+    accuracy = statistics.mean(result.samples["equal"])
+    latency = f"{1e3 * statistics.median(result.samples['seconds']):.1f}"
+    return [*start, latency, f"{statistics.median(ratios):.2f}", f"{accuracy:.2f}"]
+
+
+def measure(bench: Bench) -> list[Result]:
+    """All methods on all tokenizers and corpora."""
+    given = bench.given
+    results: list[Result] = []
+    # For each corpus, the rows of cells by tokenizer.
+    overview: dict[str, dict[str, list[list[str]]]] = {corpus: {} for corpus in given.corpora}
+    for name in given.tokenizers:
+        tokenizer = Tokenizer.from_str(tokenizer_json(name))
+        hf = HfRoute(tokenizer)
+        for corpus in given.corpora:
+            texts, remark = prompts(corpus, given.prompts, given.prompt_chars)
+            reference = Method("HF", 1, lambda text, hf=hf: hf.encode_list(text, False, False))
+            others, problems = [], []
+            for workers in given.workers:
+                ours, problems = our_methods(hf, workers)
+                others += [*lossy_methods(tokenizer, workers), *ours]
+            take_turns(reference, others, texts)
+            of_corpus = [method.result for method in (reference, *others)]
+            rows = overview[corpus][name] = [cells(result, reference.result) for result in of_corpus]
+            title = f"{name}, {len(texts)} prompts of {len(texts[0]):,} characters of {corpus}"
+            title = f"{title} ({remark})" if remark else title
+            columns = ("method", "workers", "latency ms", "times HF", "accuracy")
+            bench.show(Table(columns, rows, title, remarks=problems))
+            for result in of_corpus:
+                result.case |= {"tokenizer": name, "corpus": corpus}
+            results += of_corpus
+    bench.report.tables += [_overview(corpus, rows) for corpus, rows in overview.items()]
+    return results
+
+
+def _overview(corpus: str, rows: dict[str, list[list[str]]]) -> Table:
+    """The paper's form: a row for each method, a column for each tokenizer."""
+    methods: dict[tuple[str, str], dict[str, str]] = {}
+    for tokenizer, of_tokenizer in rows.items():
+        for name, workers, latency, _, accuracy in of_tokenizer:
+            shown = f"{latency} ({accuracy})" if accuracy else latency
+            methods.setdefault((name, workers), {})[tokenizer] = shown
+    table = [[*method, *(by.get(one, "-") for one in rows)] for method, by in methods.items()]
+    return Table(["method", "workers", *rows], table, f"{corpus}, ms (accuracy)")
+
+
+def main() -> int:
+    made = plain_parser(__doc__)
+    add_several(made, "tokenizer", TOKENIZERS)
+    add_several(made, "corpus", CORPORA)
+    made.add_argument("--workers", type=numbers, default=[2], help="default 2")
+    made.add_argument("--prompts", type=int, default=5, help="for each tokenizer and corpus (default 5)")
+    made.add_argument("--prompt-chars", type=int, default=700_000, help="at most as many characters (default 700000)")
+    given = parse(made, {"tokenizers": ["tiny_cl100k"], "corpora": ["zh"], "prompts": 2, "prompt_chars": 8_000})
+    return run(given, "lopt_table", "LoPT: Table 1", ABOUT, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""Speed of one prompt at a time, beside the peers, on prompts that all differ.
+
+python benchmarks/speed/speed.py --tokenizers qwen3,llama3 --corpora leval_en,code --repeat 5 --json speed.json
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.common.data import prompts, tokenizer_json
+from benchmarks.common.report import Plot, Table, number
+from benchmarks.common.result import Race, Result, medians_by, progress, remarks, turned
+from benchmarks.common.script import Bench, add_engines, add_several, parse, parser, run
+from lopt_plugin.cli.benchmarking.engines import engine_class
+from lopt_plugin.cli.benchmarking.prompts import random_words
+from lopt_plugin.cli.benchmarking.worker import Measurement
+
+TOKENIZERS = ("qwen3", "llama3")
+CORPORA = ("leval_en", "math", "chat", "code", "zh", "multi")
+ENGINE_NAMES = ("hf", "lopt", "lopt_array", "tiktoken", "fastokens", "gigatoken", "gigatoken_batch", "gigatoken_array")
+CACHE_HOSTILE_PROMPTS = 3
+SPEEDS = ("first", "cold", "warm", "hostile")
+# For each kind of result, the engine whose ratios to its peers are shown.
+OURS = {"list": "lopt", "array": "lopt_array"}
+ABOUT = """\
+{prompts} prompts of {prompt_chars:,} characters spread over each corpus, {threads} thread(s), MB/s, medians of
+{repeat} repetitions in fresh processes. *First* is the first prompt of a process, *cold* the others, each seen
+once, *warm* all of them again, *hostile* words of random letters; `first x` and `cold x` are ratios to the
+fastest peer."""
+Ratios = dict[str, float]
+
+
+class Group:
+    """A tokenizer and a corpus: the engines that are compared with one another, and the digests of the reference ids.
+
+    The samples of a result are speeds in MB/s, 10^6 bytes of UTF-8 a second: `first`, the first prompt of the process;
+    `cold`, the median of the others, each seen once; `warm`, of all when seen a second time; `hostile`, of the
+    cache-hostile prompts; and `load`, `import` in seconds, `rss` in MB.
+    """
+
+    def __init__(self, bench: Bench, tokenizer: str, corpus: str) -> None:
+        """Cuts the prompts, and asks HF for the ids in a process of its own."""
+        given, processes = bench.given, bench.processes
+        texts, self.remark = prompts(corpus, given.prompts, given.prompt_chars)
+        hostile = [random_words(given.hostile_chars, seed) for seed in range(CACHE_HOSTILE_PROMPTS)]
+        self.tokenizer = tokenizer
+        self.corpus = corpus
+        self.results = {name: Result(name, {"tokenizer": tokenizer, "corpus": corpus}) for name in given.engines}
+        once, hostile_once = processes.store_prompts(texts), processes.store_prompts(hostile)
+        self._sizes = [[len(text.encode()) / 1e6 for text in of_pass] for of_pass in (texts, texts, hostile)]
+        passes = {"cold": once, "warm": once, "hostile": hostile_once}
+        tokenizer_file = processes.store_tokenizer(tokenizer_json(tokenizer))
+        self._race = Race(processes, tokenizer_file, passes, bench.cpus, warm_up=False)
+
+    def measure(self, engine: str) -> None:
+        """One repetition of an engine that has not failed so far."""
+        result = self.results[engine]
+        measured = self._race.measure(result)
+        if measured is not None:
+            result.add(self._figures(measured))
+
+    def _figures(self, measured: Measurement) -> dict[str, float]:
+        cold, warm, hostile = (
+            [size / taken for size, taken in zip(sizes, seconds, strict=True)]
+            for sizes, seconds in zip(self._sizes, measured.seconds, strict=True)
+        )
+        peak = measured.peak_rss_bytes
+        return {
+            "first": cold[0],
+            "cold": statistics.median(cold[1:]),
+            "warm": statistics.median(warm),
+            "hostile": statistics.median(hostile),
+            "load": measured.load_seconds,
+            "import": measured.import_seconds,
+            **({} if peak is None else {"rss": peak / 1e6}),
+        }
+
+    def ratios(self) -> dict[str, Ratios]:
+        """By engine: its speeds divided by those of the fastest peer of its kind in the same repetition; medians.
+
+        An engine is not compared with itself, and not with one that has no numbers.
+        """
+        ratios: dict[str, Ratios] = {}
+        with_numbers = {name: result.samples for name, result in self.results.items() if result.samples}
+        for name, own in with_numbers.items():
+            peers = [
+                samples
+                for other, samples in with_numbers.items()
+                if other != name and engine_class(other).is_peer and engine_class(other).kind == engine_class(name).kind
+            ]
+            ratios[name] = {
+                speed: statistics.median(
+                    one / max(others) for one, *others in zip(own[speed], *(p[speed] for p in peers), strict=True)
+                )
+                for speed in (SPEEDS if peers else ())
+            }
+        return ratios
+
+    def table(self) -> Table:
+        """All engines: medians over the repetitions, and the ratios."""
+        ratios = self.ratios()
+        rows = [_cells(result, ratios.get(name, {})) for name, result in self.results.items()]
+        columns = ("engine", *SPEEDS, *(f"{name} x" for name in SPEEDS), "load s", "import s", "RSS MB", "spread")
+        title = f"{self.tokenizer}, {self.corpus}: MB/s" + (f" ({self.remark})" if self.remark else "")
+        return Table(columns, rows, title, remarks=remarks(self.results.values()))
+
+
+def _cells(result: Result, ratios: Ratios) -> list[str]:
+    name = result.engine + (" (numpy array, no list)" if engine_class(result.engine).kind == "array" else "")
+    if result.problem:
+        return [name, result.problem.split(":", 1)[0], *[""] * (2 * len(SPEEDS) + 3)]
+    # Slowest to fastest repetition, as a share of their median.
+    cold = result.samples["cold"]
+    spread = (max(cold) - min(cold)) / statistics.median(cold)
+    peak = result.median("rss")
+    return [
+        name,
+        *(number(result.median(speed)) for speed in SPEEDS),
+        *(f"{ratios[speed]:.2f}" if speed in ratios else "-" for speed in SPEEDS),
+        f"{result.median('load'):.2f}",
+        f"{result.median('import'):.2f}",
+        "-" if peak is None else f"{peak:.0f}",
+        f"{100 * spread:.0f}%",
+    ]
+
+
+def measure(bench: Bench) -> list[Result]:
+    """All engines on all tokenizers and corpora."""
+    given = bench.given
+    groups = [Group(bench, tokenizer, corpus) for tokenizer in given.tokenizers for corpus in given.corpora]
+    for repetition in range(given.repeat):
+        for group in groups:
+            progress(f"repetition {repetition + 1} of {given.repeat}: {group.tokenizer}, {group.corpus}")
+            for engine in turned(given.engines, repetition):
+                group.measure(engine)
+    bench.show(*(group.table() for group in groups))
+    for tokenizer in given.tokenizers:
+        _report(bench, tokenizer, [group for group in groups if group.tokenizer == tokenizer])
+    return [result for group in groups for result in group.results.values()]
+
+
+def _report(bench: Bench, tokenizer: str, groups: Sequence[Group]) -> None:
+    """A table for each kind of result, a plot, and the losses of a tokenizer."""
+    engines_of = {
+        kind: [name for name in bench.given.engines if engine_class(name).kind == kind] for kind in ("list", "array")
+    }
+    for kind, engines in engines_of.items():
+        if not engines:
+            continue
+        in_array = "" if kind == "list" else ", to an array"
+        bench.report.tables.append(_table(tokenizer, kind, engines, groups))
+        for speed in SPEEDS:
+            figures = medians_by((group.results[e] for e in engines for group in groups), "corpus", speed)
+            bench.report.add_losses(figures, f"{tokenizer}, {{}}, {speed}{in_array}", OURS[kind])
+    cold = medians_by((group.results[e] for e in engines_of["list"] for group in groups), "corpus", "cold")
+    corpora = [group.corpus for group in groups]
+    series = {e: [figures.get(corpus, 0.0) for corpus in corpora] for e, figures in cold.items()}
+    title = f"{tokenizer}: prompts that were not seen before, one thread"
+    bench.report.plots.append(Plot(f"speed_{tokenizer}", title, "", "MB/s", series, groups=corpora))
+
+
+def _table(tokenizer: str, kind: str, engines: Sequence[str], groups: Sequence[Group]) -> Table:
+    # The first column of an engine has its name.
+    columns = [f"{name}: {speed}" if speed == SPEEDS[0] else speed for name in engines for speed in SPEEDS]
+    rows = []
+    for group in groups:
+        cells = [number(group.results[name].median(speed)) for name in engines for speed in SPEEDS]
+        ratios = group.ratios().get(OURS[kind], {})
+        rows.append([group.corpus, *cells, *(number(ratios.get(speed)) for speed in ("first", "cold"))])
+    lines = remarks(group.results[name] for group in groups for name in engines)
+    lines += [f"{group.corpus}: {group.remark}" for group in groups if group.remark]
+    title = f"{tokenizer}, MB/s" + ("" if kind == "list" else ", to a NumPy array")
+    return Table(["corpus", *columns, "first x", "cold x"], rows, title, remarks=lines)
+
+
+def main() -> int:
+    made = parser(__doc__, repeat=5, threads=1, timeout=600)
+    add_several(made, "tokenizer", TOKENIZERS)
+    add_several(made, "corpus", CORPORA)
+    add_engines(made, ENGINE_NAMES)
+    made.add_argument("--prompts", type=int, default=10, help="prompts of a corpus (default 10)")
+    made.add_argument("--prompt-chars", type=int, default=200_000, help="characters of a prompt (default 200000)")
+    made.add_argument("--hostile-chars", type=int, default=420_000, help="of a cache-hostile prompt (default 420000)")
+    quick = {"tokenizers": ["tiny_qwen2"], "corpora": ["zh"], "engines": ["hf", "lopt", "lopt_array"], "prompts": 3}
+    given = parse(made, {**quick, "prompt_chars": 3_000, "hostile_chars": 3_000})
+    if given.prompts < 2 or given.repeat < 1:
+        made.error("at least 2 prompts and 1 repetition")
+    return run(given, "speed", f"Speed of one prompt: {', '.join(given.tokenizers)}", ABOUT, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

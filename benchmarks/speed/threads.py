@@ -1,0 +1,77 @@
+"""One long English prompt on one thread and on more: what the second core is worth to a single request.
+
+python benchmarks/speed/threads.py --threads 1,2 --engines lopt,fastokens
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.common.data import whole_text
+from benchmarks.common.report import Table
+from benchmarks.common.result import Race, Result, medians_by, progress
+from benchmarks.common.script import Bench, add_inputs, parse, parser, run
+from lopt_plugin.cli.benchmarking.fresh_process import choose_cpus
+
+WARM_CALLS = 5
+ABOUT = """\
+One prompt, in a process with as many CPUs as threads. Cold is its first call after a short prompt; warm the
+median of further calls with the same text, which flatters every cache. Ratios are to the engine's own first
+row."""
+
+
+def measure(bench: Bench) -> list[Result]:
+    """`cold` and `warm` seconds of one prompt, by engine and number of threads."""
+    given = bench.given
+    text, remark = whole_text(given.corpus)
+    text = text[: given.chars]
+    results = [Result(name, {"threads": threads}) for name in given.engines for threads in given.threads]
+    prompt = bench.processes.store_prompts([text])
+    passes = {"cold": prompt, **{f"warm {call}": prompt for call in range(WARM_CALLS)}}
+    race = Race(bench.processes, bench.tokenizer, passes, choose_cpus(1, given.cpu))
+    for repetition in range(given.repeat):
+        for result in results:
+            threads = result.case["threads"]
+            progress(f"repetition {repetition + 1}: {result.engine}, {threads}")
+            measured = race.measure(result, choose_cpus(threads, given.cpu))
+            if measured is not None:
+                cold, *warm = [seconds[0] for seconds in measured.seconds[1:]]
+                result.add({"cold": cold, "warm": statistics.median(warm)})
+    columns = ("engine", "threads", "cold ms", "cold MB/s", "cold ratio", "warm ms", "warm MB/s", "warm ratio")
+    firsts = {result.engine: result for result in reversed(results)}
+    megabytes = len(text.encode()) / 1e6
+    rows = [_cells(result, megabytes, firsts[result.engine]) for result in results]
+    title = f"{given.tokenizer}, one prompt of {len(text):,} characters of {given.corpus}"
+    bench.report.tables.append(Table(columns, rows, f"{title} ({remark})" if remark else title))
+    for figure in ("cold", "warm"):
+        by_engine = medians_by(results, "threads", figure)
+        bench.report.add_losses(by_engine, f"{{}} threads, {figure}", smaller_is_better=True)
+    return results
+
+
+def _cells(result: Result, megabytes: float, first: Result) -> list[str]:
+    """Medians, and ratios to the engine's first row."""
+    cells = [result.engine, str(result.case["threads"])]
+    if result.problem:
+        return [*cells, result.problem, *[""] * 5]
+    for figure in ("cold", "warm"):
+        median, of_first = result.median(figure), first.median(figure)
+        ratio = "-" if first.problem else f"{of_first / median:.2f}"
+        cells += [f"{1e3 * median:.2f}", f"{megabytes / median:.0f}", ratio]
+    return cells
+
+
+def main() -> int:
+    made = parser(__doc__, repeat=5, threads=[1, 2], timeout=600)
+    add_inputs(made, "qwen3", "books_en", ["lopt", "fastokens", "gigatoken"])
+    made.add_argument("--chars", type=int, default=4_000_000, help="at most that many characters (default %(default)s)")
+    given = parse(made, {"tokenizer": "tiny_qwen2", "chars": 20_000, "engines": ["lopt"], "threads": [1]})
+    return run(given, "threads", "A long prompt by threads", ABOUT, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

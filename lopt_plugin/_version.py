@@ -1,0 +1,14 @@
+"""The version that is installed."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as metadata_version
+
+
+def version() -> str:
+    """The version of the installed package; "0+not.installed" in a checkout that is not installed."""
+    try:
+        return metadata_version("lopt_plugin")
+    except PackageNotFoundError:
+        return "0+not.installed"

@@ -1,1 +1,0 @@
-"""How speed is measured, for `lopt bench` and for the repository's benchmarks: engines, each in a fresh process."""

@@ -1,0 +1,109 @@
+"""Start a worker process for each measurement, on CPUs of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .worker import Measurement
+
+
+class FreshProcesses:
+    """A context manager that holds the files that workers read. An engine has as many threads as CPUs."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self.timeout_seconds = timeout_seconds
+        self._temporary = tempfile.TemporaryDirectory(prefix="lopt_benchmark_")
+        self.folder = Path(self._temporary.name)
+
+    def __enter__(self) -> FreshProcesses:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._temporary.cleanup()
+
+    def store_tokenizer(self, tokenizer_json: str) -> Path:
+        """Writes a tokenizer.json for `measure`; returns its path."""
+        path = self._new_file(".json")
+        path.write_text(tokenizer_json, encoding="utf-8")
+        return path
+
+    def store_prompts(self, texts: Sequence[str] | Sequence[list[str]] | Sequence[bytes]) -> Path:
+        """Writes the prompts or batches of one pass for `measure`; returns the path. The worker decodes bytes."""
+        path = self._new_file(".pickle")
+        path.write_bytes(pickle.dumps(list(texts)))
+        return path
+
+    def measure(
+        self,
+        engine: str,
+        tokenizer: Path,
+        passes: Sequence[Path],
+        cpus: Sequence[int],
+        environment: Mapping[str, str] | None = None,
+    ) -> Measurement:
+        """Runs the engine over the passes in a new process. A process that dies or hangs has `failed`."""
+        job = {"engine_name": engine, "tokenizer": str(tokenizer), "passes": [*map(str, passes)], "cpus": [*cpus]}
+        path, result = self._new_file(".json"), self._new_file(".json")
+        path.write_text(json.dumps(job), encoding="utf-8")
+        try:
+            ended = subprocess.run(
+                [sys.executable, "-m", "lopt_plugin.cli.benchmarking.worker", str(path), str(result)],
+                # `-m` searches the working directory first: in the repository, that has sources without a build.
+                cwd=self.folder,
+                env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": _python_path(), **(environment or {})},
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=self.timeout_seconds,
+            )
+        except subprocess.TimeoutExpired:
+            return Measurement(failed=f"took more than {self.timeout_seconds:g} s")
+        if ended.returncode != 0:
+            last = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            return Measurement(failed=f"exit status {ended.returncode}: {''.join(last)}")
+        found = json.loads(result.read_text(encoding="utf-8"))
+        for name in ("seconds", "digests", "counts"):
+            found[name] = tuple(map(tuple, found[name]))
+        return Measurement(**found)
+
+    def _new_file(self, suffix: str) -> Path:
+        handle, name = tempfile.mkstemp(suffix=suffix, dir=self.folder)
+        os.close(handle)
+        return Path(name)
+
+
+def _python_path() -> str:
+    """Our own search path: engines may be in modules beside a script."""
+    return os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
+
+
+def thread_limits(threads: int) -> dict[str, str]:
+    """Environment variables that limit every engine to that many threads."""
+    return {
+        "RAYON_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
+        "LOPT_THREADS": str(threads),
+        "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
+        "TRANSFORMERS_VERBOSITY": "error",
+    }
+
+
+def choose_cpus(count: int, first: int | None) -> list[int]:
+    """`count` of the CPUs that this process may use: from CPU `first` on, or the last ones if it is None.
+
+    Interrupts tend to go to the first ones. Raises ValueError if there are fewer.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        available = sorted(os.sched_getaffinity(0))
+    else:
+        available = list(range(os.cpu_count() or 1))
+    chosen = available[-count:] if first is None else [cpu for cpu in available if cpu >= first][:count]
+    if len(chosen) < count:
+        raise ValueError(f"{count} threads need {count} CPUs; of {available}, only {chosen} can be used")
+    return chosen

@@ -1,0 +1,185 @@
+"""One engine in a fresh process: loads a tokenizer, encodes prompts, and writes seconds and digests of the ids.
+
+    python -m lopt_plugin.cli.benchmarking.worker ARGUMENTS.json RESULT.json
+
+`fresh_process` starts it. The worker does not know the reference ids: the process that started it compares digests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import importlib
+import json
+import os
+import pickle
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .engine import Engine, UnavailableError
+from .engines import engine_class
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The result of a worker. `seconds`, `digests` and `counts` of ids have a row per pass, an entry per prompt.
+
+    refused         why the engine does not load the tokenizer; then nothing else is set
+    failed          the error after that; then `seconds` and `digests` are not complete
+    peak_rss_bytes  growth of the peak resident memory since before the load; None if the system does not report it
+    """
+
+    refused: str = ""
+    failed: str = ""
+    note: str = ""
+    import_seconds: float = 0.0
+    load_seconds: float = 0.0
+    peak_rss_bytes: int | None = None
+    seconds: tuple[tuple[float, ...], ...] = ()
+    digests: tuple[tuple[str, ...], ...] = ()
+    counts: tuple[tuple[int, ...], ...] = ()
+
+
+def run(engine_name: str, tokenizer: str, passes: Sequence[str], cpus: Sequence[int]) -> Measurement:
+    """Measures an engine in this process, which should have done nothing else before.
+
+    Args:
+        engine_name: As `engine_class` takes it.
+        tokenizer: Path of a tokenizer.json.
+        passes: Paths of pickled lists of prompts, encoded in this order; a path may occur more than once. A prompt that
+            is a list of texts is a batch. One of bytes is UTF-8, decoded right before it is encoded, as a server
+            decodes what it has received.
+        cpus: The CPUs to run on, and as many threads.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cpus)
+    tokenizer_json = Path(tokenizer).read_text(encoding="utf-8")
+    pickled = {name: Path(name).read_bytes() for name in passes}
+    start = time.perf_counter()
+    try:
+        engine_type = engine_class(engine_name)
+        for module in engine_type.modules:
+            importlib.import_module(module)
+    except ImportError as error:
+        return Measurement(refused=_one_line(error))
+    import_seconds = time.perf_counter() - start
+
+    forget_peak()
+    before = memory("VmRSS")
+    start = time.perf_counter()
+    try:
+        engine = engine_type(tokenizer_json, len(cpus))
+    except Exception as error:
+        return Measurement(refused=str(error) if isinstance(error, UnavailableError) else _one_line(error))
+    load_seconds = time.perf_counter() - start
+    del tokenizer_json
+
+    failed = ""
+    rows: list[tuple[Any, ...]] = []
+    gc.collect()
+    gc.disable()
+    try:
+        for name in passes:
+            rows.append(_timed_pass(engine, pickled[name]))
+    except BaseException as error:  # a panic in a Rust library is not an Exception
+        failed = _one_line(error)
+    peak = memory("VmHWM")
+    return Measurement(
+        failed=failed,
+        note=engine.note,
+        import_seconds=import_seconds,
+        load_seconds=load_seconds,
+        peak_rss_bytes=None if before is None or peak is None else peak - before,
+        seconds=tuple(row[0] for row in rows),
+        digests=tuple(row[1] for row in rows),
+        counts=tuple(row[2] for row in rows),
+    )
+
+
+def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tuple[str, ...], tuple[int, ...]]:
+    # Unpickled again for each pass: CPython keeps the UTF-8 form of a string once it was made, and a second call with
+    # the same object would reuse it.
+    prompts = pickle.loads(pickled)
+    seconds, lengths, counts = [], [], []
+    last = len(prompts) - 1
+    # Copies go to a file: in memory, they would take the blocks that the engine has just freed.
+    with tempfile.TemporaryFile() as copies:
+        for number, prompt in enumerate(prompts):
+            if isinstance(prompt, bytes):
+                prompt = prompt.decode()
+            is_batch = isinstance(prompt, list)
+            encode, ids_of = (engine.encode_batch, engine.batch_ids) if is_batch else (engine.encode, engine.ids)
+            start = time.perf_counter()
+            result = encode(prompt)
+            ids = ids_of(result)
+            seconds.append(time.perf_counter() - start)
+            # As little as possible is touched between timed calls, so that the caches stay the engine's: the ids are
+            # copied here and hashed below. Results are not kept: engines would never get their memory back.
+            copy = _copy_batch if is_batch else _copy
+            lengths.append(copies.write(copy(ids, engine.kind, every_type=number == last)))
+            counts.append(_count_of(ids, engine.kind, is_batch))
+            del result, ids
+        copies.seek(0)
+        digests = tuple(hashlib.sha256(copies.read(length)).hexdigest() for length in lengths)
+        return tuple(seconds), digests, tuple(counts)
+
+
+def _count_of(ids: Any, kind: str, is_batch: bool) -> int:
+    if kind == "count":
+        return int(ids)
+    if is_batch and kind == "list":
+        return sum(map(len, ids))
+    return len(ids[0] if is_batch else ids)
+
+
+def _copy(ids: Any, kind: str, every_type: bool) -> bytes | array[int]:
+    if kind == "count":
+        return b""
+    if kind == "array":
+        return bytes(ids.astype("uint32").tobytes())
+    if type(ids) is not list or not set(map(type, ids if every_type else ids[:1])) <= {int}:
+        raise TypeError(f"the engine gives {type(ids)}, not a list[int]")
+    return array("I", ids)
+
+
+def _copy_batch(rows: Any, kind: str, every_type: bool) -> bytes | array[int]:
+    """All ids, then the length of each row."""
+    if kind == "array":
+        ids, offsets = rows
+        return bytes(ids.astype("uint32").tobytes() + (offsets[1:] - offsets[:-1]).astype("uint32").tobytes())
+    copied: array[int] = array("I")
+    for row in rows:
+        copied += array("I", _copy(row, kind, every_type))
+    return copied + array("I", map(len, rows))
+
+
+def _one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def forget_peak() -> None:
+    """Resets VmHWM to the memory that is resident now."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def memory(field: str) -> int | None:
+    """VmRSS (resident now) or VmHWM (its peak) of this process in bytes; None without /proc."""
+    # Not getrusage: a process inherits its peak from the parent.
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(field + ":")), None)
+
+
+if __name__ == "__main__":
+    measured = run(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    Path(sys.argv[2]).write_text(json.dumps(asdict(measured)), encoding="utf-8")

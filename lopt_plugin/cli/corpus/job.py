@@ -1,0 +1,211 @@
+"""Encodes a corpus: one thread reads the next batch, one writes the last shard; resumes an earlier run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...encoder.token_batch import TokenBatch
+from .atomic import TEMPORARY_SUFFIX, only_writer, whole_file
+from .inputs import STDIN, CorpusError
+from .manifest import NAME, Manifest, Origin, ShardEntry
+from .records import Batch, Problem, read_batches
+from .shards import Shard, write_shard
+
+BATCH_BYTES = 8 << 20
+MOST_SHARD_TOKENS = 1 << 29
+
+
+@dataclass
+class Progress:
+    """The progress so far, earlier runs included.
+
+    size     bytes of the records, decompressed; `resumed` of them by earlier runs
+    stored   bytes of the input files as stored
+    """
+
+    documents: int = 0
+    tokens: int = 0
+    size: int = 0
+    resumed: int = 0
+    stored: int = 0
+    skipped: int = 0
+    shards: int = 0
+    already_complete: bool = False
+    first_skipped: list[str] = field(default_factory=list)
+
+
+class BadRecordError(CorpusError):
+    """A record without ids, in a run that stops at such records."""
+
+
+class Job:
+    """One corpus, one folder. `encoder` is an accelerated tokenizer's `lopt`."""
+
+    def __init__(self, encoder: Any, origin: Origin, folder: Path, about: dict[str, Any], skip_errors: bool) -> None:
+        self.encoder = encoder
+        self.origin = origin
+        self.folder = folder
+        self.about = about
+        self.skip_errors = skip_errors
+
+    def run(self, report: Callable[[Progress], None], overwrite: bool = False) -> Progress:
+        """Encodes the rest of the corpus. Raises CorpusError. The shards in the manifest are complete at all times."""
+        with only_writer(self.folder):
+            manifest = self._manifest(overwrite)
+            progress = _done_before(manifest)
+            if manifest.complete:
+                progress.already_complete = True
+                return progress
+            self._remove_leftovers(manifest)
+            report(progress)
+            with ThreadPoolExecutor(1, "lopt-write") as writer:
+                self._encode(manifest, progress, report, writer)
+            return progress
+
+    def _manifest(self, overwrite: bool) -> Manifest:
+        found = Manifest.read(self.folder)
+        if found is not None and overwrite:
+            # The manifest first: without it, no shard counts.
+            (self.folder / NAME).unlink()
+            found = None
+        if found is None:
+            found = Manifest(self.origin, self.about)
+            found.write(self.folder)
+        difference = found.difference(self.origin)
+        if difference is not None:
+            raise CorpusError(f"{self.folder} was started {difference}; use another --out, or --overwrite")
+        return found
+
+    def _remove_leftovers(self, manifest: Manifest) -> None:
+        known = {NAME, *(name for shard in manifest.shards for name in shard.files)}
+        for path in self.folder.iterdir():
+            ours = path.name.startswith(("shard-", "skipped-", NAME))
+            if ours and (path.name.endswith(TEMPORARY_SUFFIX) or path.name not in known):
+                path.unlink()
+
+    def _encode(
+        self,
+        manifest: Manifest,
+        progress: Progress,
+        report: Callable[[Progress], None],
+        writer: ThreadPoolExecutor,
+    ) -> None:
+        """Shards end at places that depend on the origin only: the batch that fills a shard is its last."""
+        writing: Future[None] | None = None
+        shard = Shard(_beginning(manifest))
+        with closing(self._batches(*shard.place)) as batches:
+            for index, batch in batches:
+                given = self.origin.inputs[index]
+                encoded, failed = self._ids(batch)
+                for problem in sorted([*batch.problems, *failed], key=lambda problem: problem.record):
+                    line = f"{given.name}:{problem.record}: {problem.reason}"
+                    if not self.skip_errors:
+                        raise BadRecordError(line)
+                    shard.problems.append((given, problem))
+                    progress.skipped += 1
+                    if len(progress.first_skipped) < 5:
+                        progress.first_skipped.append(line)
+                shard.add(encoded, self.origin.dtype)
+                shard.size += batch.size
+                shard.place = (index, batch.end)
+                progress.documents += len(encoded)
+                progress.tokens += len(encoded.ids)
+                progress.size += batch.size
+                progress.stored = self._stored_before(index) + batch.position
+                if shard.tokens >= self.origin.shard_tokens:
+                    if writing is not None:
+                        writing.result()
+                    writing = writer.submit(self._commit, manifest, shard, complete=False)
+                    progress.shards += 1
+                    shard = Shard(shard.place)
+                report(progress)
+        if writing is not None:
+            writing.result()
+        progress.shards += 1 if shard.documents or shard.problems else 0
+        self._commit(manifest, shard, complete=True)
+
+    def _stored_before(self, index: int) -> int:
+        return sum(one.size or 0 for one in self.origin.inputs[:index])
+
+    def _batches(self, first_input: int, first_record: int) -> Generator[tuple[int, Batch], None, None]:
+        for index in range(first_input, len(self.origin.inputs)):
+            given = self.origin.inputs[index]
+            skip = first_record if index == first_input else 0
+            batches = read_batches(given, self.origin.column, self.origin.sample_by, skip, BATCH_BYTES)
+            # A thread that waits for a terminal cannot be interrupted.
+            for batch in batches if given.name == STDIN else _read_next(batches):
+                yield index, batch
+
+    def _ids(self, batch: Batch) -> tuple[TokenBatch, list[Problem]]:
+        special = self.origin.add_special_tokens
+        try:
+            return self.encoder.encode_batch_ids(batch.texts, special), []
+        except (TypeError, ValueError, UnicodeError):
+            pass
+        # One of the texts cannot be encoded (a lone surrogate): find it.
+        rows, problems = [np.empty(0, np.int32)], []
+        lengths = [0]
+        for record, text in zip(batch.records, batch.texts, strict=True):
+            try:
+                rows.append(self.encoder.encode_ids(text, special))
+                lengths.append(len(rows[-1]))
+            except (TypeError, ValueError, UnicodeError) as error:
+                has_surrogate = any("\ud800" <= character <= "\udfff" for character in text)
+                reason = "a lone surrogate" if has_surrogate else f"{type(error).__name__}: {error}"
+                problems.append(Problem(record, f"cannot be encoded: {reason}"))
+        return TokenBatch(np.concatenate(rows), np.cumsum(lengths, dtype=np.int64)), problems
+
+    def _commit(self, manifest: Manifest, shard: Shard, *, complete: bool) -> None:
+        """Writes the files first, and the manifest that lists them last."""
+        if shard.documents or shard.problems:
+            number = len(manifest.shards)
+            files = write_shard(shard, self.folder, number, self.origin.shard_format, self.origin.dtype)
+            if shard.problems:
+                files.append(f"skipped-{number:05d}.jsonl")
+                with whole_file(self.folder / files[-1]) as file:
+                    for given, problem in shard.problems:
+                        line = {"input": given.name, **asdict(problem)}
+                        file.write((json.dumps(line, ensure_ascii=False) + "\n").encode(errors="replace"))
+            entry = ShardEntry(
+                tuple(files), shard.documents, shard.tokens, shard.size, len(shard.problems), *shard.place
+            )
+            manifest.shards.append(entry)
+        manifest.complete = complete
+        manifest.write(self.folder)
+
+
+def _read_next(batches: Generator[Batch, None, None]) -> Generator[Batch, None, None]:
+    """The same batches; a thread reads the next one while the caller uses the last one."""
+    with closing(batches), ThreadPoolExecutor(1, "lopt-read") as reader:
+        coming = reader.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = reader.submit(next, batches, None)
+            yield batch
+
+
+def _beginning(manifest: Manifest) -> tuple[int, int]:
+    if not manifest.shards:
+        return 0, 0
+    return manifest.shards[-1].next_input, manifest.shards[-1].next_record
+
+
+def _done_before(manifest: Manifest) -> Progress:
+    shards = manifest.shards
+    size = sum(shard.size for shard in shards)
+    return Progress(
+        documents=sum(shard.documents for shard in shards),
+        tokens=sum(shard.tokens for shard in shards),
+        size=size,
+        resumed=size,
+        stored=sum(one.size or 0 for one in manifest.origin.inputs[: _beginning(manifest)[0]]),
+        skipped=sum(shard.skipped for shard in shards),
+        shards=len(shards),
+    )

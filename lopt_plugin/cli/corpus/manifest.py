@@ -1,0 +1,101 @@
+"""manifest.json: the origin of a folder of shards, and its progress. A shard counts once the manifest lists it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .atomic import whole_file
+from .inputs import CorpusError, Input
+
+FORMAT = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Everything that the ids and the division into shards depend on; a run is resumed only if it is the same.
+
+    tokenizer  sha256 of the tokenizer's JSON
+    dtype      of the ids in the files, int32 or uint16
+    """
+
+    tokenizer: str
+    column: str
+    sample_by: str
+    add_special_tokens: bool
+    shard_format: str
+    dtype: str
+    shard_tokens: int
+    inputs: tuple[Input, ...]
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """A finished shard. The next one begins after record `next_record` (from 1) of input `next_input` (from 0).
+
+    size  bytes of the records, decompressed
+    """
+
+    files: tuple[str, ...]
+    documents: int
+    tokens: int
+    size: int
+    skipped: int
+    next_input: int
+    next_record: int
+
+
+@dataclass
+class Manifest:
+    """`about` is for readers: the model's name and versions."""
+
+    origin: Origin
+    about: dict[str, Any]
+    shards: list[ShardEntry] = field(default_factory=list)
+    complete: bool = False
+
+    def write(self, folder: Path) -> None:
+        """Replaces the folder's manifest."""
+        content = {"format": FORMAT, **self.about, **asdict(self)}
+        del content["about"]
+        with whole_file(folder / NAME) as file:
+            file.write((json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+
+    @classmethod
+    def read(cls, folder: Path) -> Manifest | None:
+        """The folder's manifest; None if there is none. Raises CorpusError for one that this version cannot read."""
+        try:
+            content = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise CorpusError(f"{folder / NAME}: {error}") from error
+        try:
+            if content.pop("format") != FORMAT:
+                raise CorpusError(f"{folder / NAME}: written by another version of lopt_plugin; use another --out")
+            origin = content.pop("origin")
+            origin["inputs"] = tuple(Input(**one) for one in origin["inputs"])
+            shards = [ShardEntry(**{**one, "files": tuple(one["files"])}) for one in content.pop("shards")]
+            return cls(Origin(**origin), shards=shards, complete=content.pop("complete"), about=content)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise CorpusError(f"{folder / NAME}: not a manifest of lopt encode: {error!r}") from error
+
+    def difference(self, origin: Origin) -> str | None:
+        """What differs from this origin, in words; None if nothing does."""
+        for name, before in vars(self.origin).items():
+            now = getattr(origin, name)
+            if before == now:
+                continue
+            if name == "tokenizer":
+                return "with another tokenizer"
+            if name != "inputs":
+                return f"with {name} {before!r}, not {now!r}"
+            pairs = zip(before, now, strict=False)
+            changed = next((new.name for old, new in pairs if old != new), None)
+            if [one.name for one in before] == [one.name for one in now]:
+                return f"from the same inputs, but {changed} has changed since"
+            return f"from other inputs ({len(before)}, the first {before[0].name})"
+        return None

@@ -1,0 +1,181 @@
+"""The documents of an input, in batches of bounded size. A record is a line, a row, or a whole text file."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import zlib
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .inputs import CorpusError, Input, Source, opened
+
+LONGEST_TEXT = 1 << 30
+_MOST_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A record without a text; `record` counts from 1."""
+
+    record: int
+    reason: str
+
+
+@dataclass
+class Batch:
+    """Consecutive records of one input.
+
+    texts     of the records that have one; `records` are their numbers, from 1
+    problems  the other records
+    end       number of the last record of the batch; empty lines count
+    size      bytes, decompressed
+    position  bytes of the file as stored that were read so far
+    """
+
+    texts: list[str] = field(default_factory=list)
+    records: list[int] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    end: int = 0
+    size: int = 0
+    position: int = 0
+
+
+def read_batches(
+    given: Input, column: str, sample_by: str, skip: int, batch_bytes: int
+) -> Generator[Batch, None, None]:
+    """All records after the first `skip`, in order, in batches of about `batch_bytes` or of one longer record.
+
+    `column` is the field of a JSON object or the column of a Parquet file; `sample_by` is the record of a text file,
+    "document" or "line". Raises CorpusError where the file cannot be read further.
+    """
+    try:
+        with opened(given) as source:
+            if given.format == "parquet":
+                yield from _parquet(given, source, column, skip, batch_bytes)
+            elif given.format == "text" and sample_by == "document":
+                yield from _whole(given, source, skip)
+            else:
+                yield from _lines(source, column if given.format == "jsonl" else None, skip, batch_bytes)
+    except CorpusError:
+        raise
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+        raise CorpusError(f"{given.name}: {error}") from error
+
+
+def _whole(given: Input, source: Source, skip: int) -> Generator[Batch, None, None]:
+    data = source.stream.read(LONGEST_TEXT + 1)
+    if len(data) > LONGEST_TEXT:
+        raise CorpusError(f"{given.name}: more than 1 GiB, too long for one document; use --sample-by line")
+    if skip:
+        return
+    batch = Batch(end=1, size=len(data), position=source.position)
+    _add_decoded(batch, 1, data)
+    yield batch
+
+
+def _lines(source: Source, column: str | None, skip: int, batch_bytes: int) -> Generator[Batch, None, None]:
+    number = 0
+    while number < skip and source.stream.readline():
+        number += 1
+    while lines := source.stream.readlines(batch_bytes):
+        batch = Batch(end=number + len(lines), size=sum(map(len, lines)), position=source.position)
+        if column is None:
+            for record, line in enumerate(lines, number + 1):
+                _add_decoded(batch, record, line.rstrip(b"\r\n"))
+        else:
+            if number == 0:
+                lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+            _add_json(batch, lines, column, number + 1)
+        yield batch
+        number = batch.end
+
+
+def _add_decoded(batch: Batch, record: int, data: bytes) -> None:
+    try:
+        batch.texts.append(data.decode("utf-8"))
+        batch.records.append(record)
+    except UnicodeDecodeError as error:
+        batch.problems.append(Problem(record, f"not UTF-8: byte 0x{data[error.start]:02x} at {error.start}"))
+
+
+def _add_json(batch: Batch, lines: Sequence[bytes], column: str, first: int) -> None:
+    for record, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            batch.problems.append(Problem(record, f"not UTF-8: byte 0x{line[error.start]:02x} at {error.start}"))
+        except json.JSONDecodeError as error:
+            batch.problems.append(Problem(record, f"not JSON: {error.msg} at column {error.colno}"))
+        except RecursionError:
+            batch.problems.append(Problem(record, "JSON that is nested too deeply"))
+        else:
+            _add_value(batch, record, value, column)
+
+
+def _add_value(batch: Batch, record: int, value: Any, column: str) -> None:
+    if not isinstance(value, dict):
+        batch.problems.append(Problem(record, f"not a JSON object but {_kind(value)}"))
+    elif column not in value:
+        known = ", ".join(map(repr, list(value)[:8])) or "none"
+        batch.problems.append(Problem(record, f"no field {column!r}; there are {known}"))
+    elif not isinstance(value[column], str):
+        batch.problems.append(Problem(record, f"field {column!r} is {_kind(value[column])}, not a string"))
+    else:
+        batch.texts.append(value[column])
+        batch.records.append(record)
+
+
+def _kind(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    for kind, name in ((dict, "an object"), (list, "an array"), (str, "a string")):
+        if isinstance(value, kind):
+            return name
+    return "a number"
+
+
+def _parquet(given: Input, source: Source, column: str, skip: int, batch_bytes: int) -> Generator[Batch, None, None]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise CorpusError(f"{given.name}: needs pyarrow; pip install 'lopt-plugin[corpus]'") from error
+    if not source.stream.seekable():
+        raise CorpusError(f"{given.name}: Parquet cannot be read from a pipe")
+    try:
+        file = parquet.ParquetFile(source.stream)
+        if column not in file.schema_arrow.names:
+            known = ", ".join(file.schema_arrow.names)
+            raise CorpusError(f"{given.name}: no column {column!r}; there are {known} (see --field)")
+        kind = file.schema_arrow.field(column).type
+        kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+        if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+            raise CorpusError(f"{given.name}: column {column!r} is {kind}, not string")
+        number = 0
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if number + rows <= skip:
+                number += rows
+                continue
+            size = max(1, file.metadata.row_group(group).total_byte_size)
+            at_once = min(_MOST_ROWS, max(1, batch_bytes * rows // size))
+            for part in file.iter_batches(batch_size=at_once, row_groups=[group], columns=[column]):
+                batch = Batch(end=number + len(part), size=part.nbytes)
+                batch.position = (given.size or 0) * batch.end // file.metadata.num_rows
+                for record, text in enumerate(part.column(0).to_pylist(), number + 1):
+                    if record <= skip:
+                        continue
+                    if text is None:
+                        batch.problems.append(Problem(record, f"column {column!r} is null"))
+                    else:
+                        batch.texts.append(text)
+                        batch.records.append(record)
+                number = batch.end
+                if batch.end > skip:
+                    yield batch
+    except pyarrow.ArrowException as error:
+        raise CorpusError(f"{given.name}: {error}") from error

@@ -1,0 +1,118 @@
+"""How commands print and how they end: results on stdout; progress, and errors of one line, on stderr."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.filesize import decimal
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from .corpus.inputs import CorpusError
+
+DIFFERENT = 1
+CANNOT_LOAD = 2
+INTERRUPTED = 130
+
+_PIPED_WIDTH = 200
+
+_F = TypeVar("_F", bound=Callable[..., None])
+
+
+def results() -> Console:
+    """The console for results. Lines that go to a file or a pipe are not wrapped at 80 characters."""
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH
+    return Console(highlight=False, width=wide)
+
+
+def errors() -> Console:
+    """The console for everything else."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_line(text: str, console: Console | None = None, style: str | None = None) -> None:
+    """Prints a text as it is, without markup and not wrapped; to stdout by default."""
+    (console or results()).print(text, style=style, markup=False, soft_wrap=True)
+
+
+def print_json(content: Any) -> None:
+    """Prints JSON to stdout, for programs."""
+    sys.stdout.write(json.dumps(content, indent=1, ensure_ascii=True, default=str) + "\n")
+
+
+def progress_bar(shown: bool = True) -> Progress:
+    """A bar on stderr; a task has `total` and `completed` in bytes, and a text in `fields["rate"]`."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=errors(),
+        transient=True,
+        disable=not (shown and sys.stderr.isatty()),
+    )
+
+
+def megabytes(size: float) -> str:
+    """A number of bytes, for reading: "3.2 MB"."""
+    return decimal(int(size))
+
+
+class CommandError(Exception):
+    """Ends the command with the exit status `status`. The message and the hint are for the user."""
+
+    def __init__(self, message: str, status: int = CANNOT_LOAD, hint: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.hint = hint
+
+
+def ends_well(on_error: int) -> Callable[[_F], _F]:
+    """Decorates a command: a user's error becomes one line on stderr and an exit status, without a traceback.
+
+    `on_error` is the exit status if a file cannot be read or written.
+    """
+
+    def decorate(command: _F) -> _F:
+        @functools.wraps(command)
+        def wrapped(*args: object, **kwargs: object) -> None:
+            status = on_error
+            try:
+                command(*args, **kwargs)
+                return
+            except CommandError as error:
+                _print_error(str(error), error.hint)
+                status = error.status
+            except CorpusError as error:
+                _print_error(str(error))
+            except BrokenPipeError:
+                # The reader of our output has gone. Nothing may be written when the interpreter exits either.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            except OSError as error:
+                if error.strerror is None:
+                    raise
+                _print_error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+            except KeyboardInterrupt:
+                _print_error("interrupted")
+                status = INTERRUPTED
+            raise typer.Exit(status)
+
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
+
+
+def _print_error(message: str, hint: str = "") -> None:
+    console = errors()
+    console.print("lopt: error: ", style="bold red", end="")
+    print_line(message, console)
+    if hint:
+        print_line(f"  {hint}", console)

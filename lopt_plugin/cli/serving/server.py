@@ -1,0 +1,181 @@
+"""An engine's server as a child process: started, asked over HTTP, and always stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+STARTED_WITHIN_S = 600.0
+STOPPED_WITHIN_S = 20.0
+
+
+class ServerError(RuntimeError):
+    """The server exited or did not answer in time; the message has the end of its log."""
+
+
+class EngineServer:
+    """A server's `command` as a context manager, at a loopback `port`, with its output in the file `log`.
+
+    `environment` is added to that of this process.
+    """
+
+    def __init__(self, command: list[str], port: int, log: Path, environment: dict[str, str]) -> None:
+        self.command = command
+        self.port = port
+        self.log = log.resolve()
+        self.environment = os.environ | environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._log_file = self.log.open("wb")
+        # In its own session: the engine's processes can be stopped with it, and Ctrl-C reaches this process only.
+        self._process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log_file,
+            stderr=subprocess.STDOUT,
+            env=self.environment,
+            # `python -m` puts its working directory on the path: a source tree there would hide the installed package.
+            cwd=self.log.parent,
+            start_new_session=True,
+        )
+        try:
+            self._wait_until_healthy()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends the server and every process that it started."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(STOPPED_WITHIN_S)
+            finally:  # also if a second Ctrl-C ends the wait
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+                self._process = None
+        if self._log_file is not None:
+            self._log_file.close()
+            self._log_file = None
+
+    def get(self, path: str) -> str:
+        """The body of a GET. Raises OSError if the server does not answer with HTTP 200."""
+        with self._request("GET", path, timeout_s=30) as response:
+            body = response.read().decode()
+            if response.status != 200:
+                raise OSError(f"GET {path}: HTTP {response.status}: {body[:500]}")
+            return body
+
+    def post(self, path: str, body: dict[str, Any] | bytes, timeout_s: float = 600.0) -> tuple[int, Any]:
+        """HTTP status and parsed answer of a POST. A dict is sent as JSON, bytes as they are."""
+        with self._request("POST", path, body, timeout_s) as response:
+            answer = response.read()
+            try:
+                return response.status, json.loads(answer)
+            except ValueError:
+                return response.status, answer.decode(errors="replace")
+
+    def stream(self, path: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """The server-sent events of a POST with "stream": true, until [DONE]. Raises OSError for an HTTP error."""
+        with self._request("POST", path, body) as response:
+            if response.status != 200:
+                raise OSError(f"POST {path}: HTTP {response.status}: {response.read()[:500]!r}")
+            for line in response:
+                event = line.decode().strip().removeprefix("data: ")
+                if event == "[DONE]":
+                    return
+                if event:
+                    yield json.loads(event)
+
+    def ask(self, path: str, body: dict[str, Any]) -> tuple[Any, float]:
+        """The answer to a POST, and its seconds. Raises ServerError for anything but HTTP 200."""
+        start = time.perf_counter()
+        try:
+            status, answer = self.post(path, body)
+        except (OSError, http.client.HTTPException) as error:
+            raise ServerError(f"the server did not answer ({error!r}); its log is {self.log}") from error
+        seconds = time.perf_counter() - start
+        if status != 200:
+            raise ServerError(f"{path}: HTTP {status}: {str(answer)[:500]}; the server's log is {self.log}")
+        return answer, seconds
+
+    def metric(self, name: str) -> float:
+        """The sum of a Prometheus metric's values over its labels; 0 if there is none."""
+        values = re.findall(rf"^{re.escape(name)}(?:{{[^}}]*}})? (\S+)$", self.get("/metrics"), re.MULTILINE)
+        return sum(map(float, values))
+
+    def log_lines(self, containing: str) -> list[str]:
+        """Lines of the log that contain this string."""
+        return [line for line in self.log.read_text(errors="replace").splitlines() if containing in line]
+
+    @contextlib.contextmanager
+    def _request(
+        self, method: str, path: str, body: dict[str, Any] | bytes | None = None, timeout_s: float = 600.0
+    ) -> Iterator[http.client.HTTPResponse]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        try:
+            connection.request(method, path, data, {} if data is None else {"Content-Type": "application/json"})
+            yield connection.getresponse()
+        finally:
+            connection.close()
+
+    def _wait_until_healthy(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + STARTED_WITHIN_S
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise ServerError(f"the server exited with {self._process.returncode}; {self._end_of_log()}")
+            try:
+                self.get("/health")
+                return
+            except OSError:
+                time.sleep(0.5)
+        raise ServerError(f"the server did not answer within {STARTED_WITHIN_S:.0f} s; {self._end_of_log()}")
+
+    def _end_of_log(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-40:]
+        return f"the end of {self.log}:\n" + "\n".join(lines)
+
+
+def free_port() -> int:
+    """A loopback port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextlib.contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise KeyboardInterrupt, so that a terminated process stops its server. Main thread only."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,174 @@
+"""How many ids a text or a part of it has, and how long a prefix fits into a number of ids.
+
+All of it stands on seams: places at which a text may be taken apart whatever comes before and after
+(native/text/seam.hpp has the rule and the reasons). Without a native route nothing is known about seams, and the
+reference encodes the whole text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ..routes.hf import HfRoute
+from ..routes.native import NativeRoute
+from ..routes.request import EncodeRequest, NeedsReference
+from .gpu_policy import GpuUse
+from .operations import Operation
+from .route_choice import Snapshot
+from .runner import Runner
+
+
+class Limited(NamedTuple):
+    """A text and the most ids that it, or a prefix of it, may have."""
+
+    text: str
+    limit: int
+
+
+def _native(snapshot: Snapshot, gpu: GpuUse, text: Any, request: EncodeRequest) -> NativeRoute | None:
+    if not isinstance(text, str):
+        raise NeedsReference("an object that is not a text")
+    native = snapshot.native
+    return native if native is not None and (native.seams_checked or native.takes_apart()) else None
+
+
+def _native_for_all(snapshot: Snapshot, gpu: GpuUse, texts: list[str], request: EncodeRequest) -> NativeRoute | None:
+    for text in texts:
+        _native(snapshot, gpu, text, request)
+    return _native(snapshot, gpu, "", request)
+
+
+def _native_for_limited(snapshot: Snapshot, gpu: GpuUse, given: Limited, request: EncodeRequest) -> NativeRoute | None:
+    return _native(snapshot, gpu, given.text, request)
+
+
+def _count(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> int:
+    if isinstance(route, HfRoute):
+        return len(route.encode_truncated(text, request))
+    return route.count(text, request.add_special_tokens, request.split_special_tokens)
+
+
+def _count_batch(route: NativeRoute | HfRoute, texts: Sequence[str], request: EncodeRequest) -> list[int]:
+    if isinstance(route, HfRoute):
+        _, row_offsets = route.encode_batch(texts, request.add_special_tokens, request.split_special_tokens)
+        lengths: list[int] = (row_offsets[1:] - row_offsets[:-1]).tolist()
+        return lengths
+    return route.count_batch(texts, request.add_special_tokens, request.split_special_tokens)
+
+
+def _count_until(route: NativeRoute | HfRoute, given: Limited, request: EncodeRequest) -> int | None:
+    if isinstance(route, HfRoute):
+        number = len(route.encode_truncated(given.text, request))
+        return number if number <= given.limit else None
+    return route.count_until(*given, request.add_special_tokens, request.split_special_tokens)
+
+
+def _cut(route: NativeRoute | HfRoute, given: Limited, request: EncodeRequest) -> int:
+    text, limit = given
+    if not isinstance(route, HfRoute):
+        return route.cut(text, limit, request.add_special_tokens, request.split_special_tokens)
+    # Nothing is known about how counts rise and fall: every prefix is tried, the longest first.
+    for end in range(len(text), -1, -1):
+        if len(route.encode_truncated(text[:end], request)) <= limit:
+            return end
+    raise ValueError(f"max_tokens={limit}: fewer than an empty text has")
+
+
+def _intervals(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> _Counts:
+    if isinstance(route, HfRoute):
+        return _ReferenceCounts(route, text, request)
+    added = route.post_processing.added if request.add_special_tokens else 0
+    return _NativeCounts(route.intervals(text, request.split_special_tokens), added)
+
+
+class _Counts(Protocol):
+    def count(self, start: int, end: int) -> int: ...
+
+
+class _NativeCounts:
+    def __init__(self, core: Any, added: int) -> None:
+        self._core, self._added = core, added
+
+    def count(self, start: int, end: int) -> int:
+        number: int = self._core.count(start, end)
+        return number + self._added
+
+
+class _ReferenceCounts:
+    def __init__(self, hf: HfRoute, text: str, request: EncodeRequest) -> None:
+        self._hf, self._text, self._request = hf, text, request
+        hf.encode_truncated(text, request)  # raises where there is nothing to count
+
+    def count(self, start: int, end: int) -> int:
+        return len(self._hf.encode_truncated(self._text[start:end], self._request))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+def _not_compared(one: Any, other: Any) -> bool:
+    return True
+
+
+COUNT: Operation[str, int] = Operation(_native, _count, _equal)
+COUNT_BATCH: Operation[list[str], list[int]] = Operation(_native_for_all, _count_batch, _equal, len)
+COUNT_UNTIL: Operation[Limited, int | None] = Operation(_native_for_limited, _count_until, _equal)
+CUT: Operation[Limited, int] = Operation(_native_for_limited, _cut, _equal)
+_INTERVALS: Operation[str, _Counts] = Operation(_native, _intervals, _not_compared)
+
+
+class Intervals:
+    """Counts the ids of any part of a text. Made by `tokenizer.lopt.intervals`.
+
+    It is made in one pass over the text, with 8 bytes for about 64 characters. A count then takes the time of encoding
+    what lies between the range's ends and the next seams inside it, however long the range is. The tokenizer is taken
+    as it was when this was made. Safe to use from several threads.
+
+    Attributes:
+        text: The text.
+
+    Raises:
+        TypeError: As the reference does, for a text that it cannot encode.
+
+    >>> prepared = tokenizer.lopt.intervals("Hello world")
+    >>> prepared.text
+    'Hello world'
+    """
+
+    def __init__(self, runner: Runner, text: str, request: EncodeRequest) -> None:
+        self.text = text
+        self._counts, _ = runner.run("intervals", _INTERVALS, text, request)
+
+    def count(self, start: int, end: int) -> int:
+        """Counts the ids of `text[start:end]` as a text of its own.
+
+        Args:
+            start: The first character.
+            end: The character after the last one.
+
+        Returns:
+            The number of ids.
+
+        Raises:
+            IndexError: Unless 0 <= start <= end <= len(text).
+
+        >>> prepared = tokenizer.lopt.intervals("Hello world, once more")
+        >>> prepared.count(5, 12) == tokenizer.lopt.count(" world,", add_special_tokens=False)
+        True
+        """
+        if not 0 <= start <= end <= len(self.text):
+            raise IndexError(f"intervals: 0 <= start <= end <= {len(self.text)} expected, got {start} and {end}")
+        return self._counts.count(start, end)
+
+
+def check_text(text: Any) -> None:
+    """Raises TypeError, as the reference does, for an object that is not a text that it would encode."""
+    if not isinstance(text, str):
+        raise TypeError(f"a text must be a str, not {type(text).__name__}")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise TypeError(f"the text holds a lone surrogate: {error}") from error

@@ -1,0 +1,328 @@
+"""Encoder: text to ids, by the fastest route that is exact for the tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from ..routes import Ids, Offsets
+from ..routes.request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
+from ..settings import Settings
+from . import counting
+from .call_state import PendingCallState
+from .counting import Intervals, Limited
+from .explain import explanation
+from .gpu_policy import check_device
+from .incremental import IncrementalEncoder
+from .operations import ARRAY, BATCH, COLUMNS, LIST, batch_on, plain
+from .route_choice import Snapshot
+from .runner import Runner
+from .token_batch import TokenBatch
+
+
+class Encoder:
+    """Encodes texts as `backend` would, and notices when `backend` changes (`backend_watch` says what it notices).
+
+    The route is chosen when the encoder is made (at the first use if `lazy`), and again before the first call after a
+    change. A tokenizer that has gone to the reference stays there. Safe to use from several threads and after a fork.
+
+    Every method takes `split_special_tokens`: whether special tokens in a text are tokenized like any other text. None
+    stands for the tokenizer's own setting. For an object that the reference cannot encode (a lone surrogate, a number)
+    every method raises the reference's own TypeError.
+
+    >>> import lopt_plugin
+    >>> tokenizer = lopt_plugin.from_pretrained(example_folder)
+    >>> tokenizer.lopt.encode_list("Hello world") == tokenizer("Hello world")["input_ids"]
+    True
+    """
+
+    def __init__(self, backend: Tokenizer, settings: Settings | None = None, *, lazy: bool = False) -> None:
+        self._runner = Runner(backend, Settings.read() if settings is None else settings)
+        self._backend = backend
+        self._split_special_tokens = False
+        # It stands here, not in the tokenizer, whose pickle (and the hash of it, by datasets) must not depend on calls.
+        self._pending_call_state: PendingCallState | None = None
+        if not lazy:
+            self._runner.state.snapshot()
+
+    def _copy_for(self, backend: Tokenizer) -> Encoder:
+        """An encoder for a copy of the backend; what was built for this one is shared, as far as it is still true."""
+        copied = Encoder(backend, self._runner.settings, lazy=True)
+        copied._runner.observer = self._runner.observer
+        self._runner.state.pass_on(copied._runner.state)
+        copied._runner.gpu = self._runner.gpu.copy_for(backend)
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Nothing that was built or counted: a pickle, and a hash of it (datasets), does not depend on earlier calls.
+        return _restore, (self._backend, self._runner.settings, self._split_special_tokens)
+
+    def _request(self, add_special_tokens: Any, split_special_tokens: bool | None) -> EncodeRequest:
+        split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
+        return PLAIN[1 if add_special_tokens else 0][1 if split else 0]
+
+    def encode_ids(
+        self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> Ids:
+        """Encodes one text to an array.
+
+        Args:
+            text: The text.
+            add_special_tokens: Whether the post-processor adds its ids.
+            split_special_tokens: See the class.
+
+        Returns:
+            The ids, int32 [n].
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.encode_ids("Hello world").dtype
+        dtype('int32')
+        """
+        request = self._request(add_special_tokens, split_special_tokens)
+        return self._runner.run("encode_ids", ARRAY, text if type(text) is str else plain(text), request)[0]
+
+    def encode_list(
+        self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> list[int]:
+        """Encodes one text to a list.
+
+        Args:
+            text: The text.
+            add_special_tokens: Whether the post-processor adds its ids.
+            split_special_tokens: See the class.
+
+        Returns:
+            The ids.
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.encode_list("")
+        []
+        """
+        split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
+        request = PLAIN[1 if add_special_tokens else 0][1 if split else 0]
+        return self._runner.run("encode_list", LIST, text if type(text) is str else plain(text), request)[0]
+
+    def encode_batch_ids(
+        self,
+        texts: Sequence[str],
+        add_special_tokens: bool = True,
+        device: Any = None,
+        *,
+        split_special_tokens: bool | None = None,
+    ) -> TokenBatch:
+        """Encodes several texts, on the host or on a GPU.
+
+        Args:
+            texts: The texts.
+            add_special_tokens: Whether the post-processor adds its ids to each.
+            device: None or "cpu" for NumPy arrays. A CUDA device, such as "cuda", for torch tensors there: the GPU
+                does the work if it can, whatever the batch's size. Where there is no such device, the tensors are on
+                the CPU, and the log says why.
+            split_special_tokens: See the class.
+
+        Returns:
+            The ids, int32 [n], and where each row begins, int64 [rows + 1].
+
+        Raises:
+            ValueError: For a device that is not a CUDA device.
+            TypeError: For an object that the reference cannot encode.
+
+        >>> batch = tokenizer.lopt.encode_batch_ids(["Hello", "Hello world"])
+        >>> len(batch), batch.row(1).tolist() == tokenizer.lopt.encode_list("Hello world")
+        (2, True)
+        """
+        request = self._request(add_special_tokens, split_special_tokens)
+        texts = list(map(plain, texts))
+        if device in (None, "cpu"):
+            return self._runner.run("encode_batch_ids", BATCH, texts, request)[0]
+        cuda = check_device(device)
+        try:
+            return self._runner.run(None, batch_on(cuda), texts, request)[0]
+        except NeedsReference:
+            return self._runner.gpu.moved(self._runner.run("encode_batch_ids", BATCH, texts, request)[0], cuda)
+
+    def encode_with_offsets(
+        self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> tuple[Ids, Offsets]:
+        """Encodes one text, and says which characters each id came from.
+
+        Args:
+            text: The text.
+            add_special_tokens: Whether the post-processor adds its ids; their offsets are (0, 0).
+            split_special_tokens: See the class.
+
+        Returns:
+            The ids, int32 [n], and their offsets, int32 [n, 2]: id i came from `text[offsets[i, 0]:offsets[i, 1]]`.
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> ids, offsets = tokenizer.lopt.encode_with_offsets("Hello world")
+        >>> offsets.shape == (len(ids), 2)
+        True
+        """
+        request = self._request(add_special_tokens, split_special_tokens)._replace(offsets=True, arrays=True)
+        columns, _ = self._runner.run("encode_with_offsets", COLUMNS, (plain(text),), request)
+        return np.array(columns.ids[0], np.int32), np.array(columns.offsets[0], np.int32).reshape(-1, 2)
+
+    def incremental(
+        self, *, add_special_tokens: bool = True, split_special_tokens: bool | None = None
+    ) -> IncrementalEncoder:
+        """Makes an encoder for a text that grows.
+
+        Args:
+            add_special_tokens: Whether the post-processor adds its ids.
+            split_special_tokens: See the class.
+
+        Returns:
+            An IncrementalEncoder without text.
+
+        >>> growing = tokenizer.lopt.incremental()
+        >>> growing.append("Hello"); growing.append(" world")
+        >>> growing.ids == tokenizer.lopt.encode_list("Hello world")
+        True
+        """
+        return IncrementalEncoder(self._runner, self._request(add_special_tokens, split_special_tokens))
+
+    def intervals(
+        self, text: str, *, add_special_tokens: bool = False, split_special_tokens: bool | None = None
+    ) -> Intervals:
+        """Prepares a text so that the ids of any part of it are counted quickly.
+
+        Args:
+            text: The text.
+            add_special_tokens: Whether each count includes those of the post-processor.
+            split_special_tokens: See the class.
+
+        Returns:
+            An Intervals object.
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.intervals("Hello world").count(0, 5) == tokenizer.lopt.count("Hello", False)
+        True
+        """
+        return Intervals(self._runner, plain(text), self._request(add_special_tokens, split_special_tokens))
+
+    def count(self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None) -> int:
+        """Counts the ids of a text.
+
+        Args:
+            text: The text.
+            add_special_tokens: Whether those of the post-processor count.
+            split_special_tokens: See the class.
+
+        Returns:
+            The number of ids.
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.count("Hello world") == len(tokenizer.lopt.encode_list("Hello world"))
+        True
+        """
+        split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
+        request = PLAIN[1 if add_special_tokens else 0][1 if split else 0]
+        return self._runner.run("count", counting.COUNT, text if type(text) is str else plain(text), request)[0]
+
+    def count_batch(
+        self, texts: Sequence[str], add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> list[int]:
+        """Counts the ids of each text, on all threads.
+
+        Args:
+            texts: The texts.
+            add_special_tokens: Whether those of the post-processor count.
+            split_special_tokens: See the class.
+
+        Returns:
+            A number for each text.
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.count_batch(["Hello", ""], add_special_tokens=False)[1]
+        0
+        """
+        request = self._request(add_special_tokens, split_special_tokens)
+        return self._runner.run("count_batch", counting.COUNT_BATCH, list(map(plain, texts)), request)[0]
+
+    def count_until(
+        self, text: str, limit: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> int | None:
+        """Counts the ids of a text, but no further than a limit.
+
+        Args:
+            text: The text. It is not read beyond the limit, not even to find errors.
+            limit: The most ids to count.
+            add_special_tokens: Whether those of the post-processor count.
+            split_special_tokens: See the class.
+
+        Returns:
+            The number of ids; None if it is more than `limit`.
+
+        Raises:
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.count_until("word " * 100_000, 100) is None
+        True
+        """
+        request = self._request(add_special_tokens, split_special_tokens)
+        return self._runner.run("count_until", counting.COUNT_UNTIL, Limited(plain(text), limit), request)[0]
+
+    def cut(
+        self, text: str, max_tokens: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
+    ) -> str:
+        """Finds the longest prefix of a text that fits into a number of ids when it is encoded by itself.
+
+        Args:
+            text: The text.
+            max_tokens: The most ids of the prefix. A longer prefix may have fewer ids than a shorter one.
+            add_special_tokens: Whether those of the post-processor count.
+            split_special_tokens: See the class.
+
+        Returns:
+            The prefix.
+
+        Raises:
+            ValueError: If even an empty text has more ids.
+            TypeError: For an object that the reference cannot encode.
+
+        >>> tokenizer.lopt.count(tokenizer.lopt.cut("word " * 1000, 100)) <= 100
+        True
+        """
+        request = self._request(add_special_tokens, split_special_tokens)
+        return text[: self._runner.run("cut", counting.CUT, Limited(plain(text), max_tokens), request)[0]]
+
+    def explain(self, text: str | Sequence[str] | None = None) -> dict[str, Any]:
+        """Says what is active and why. Nothing is encoded, and no GPU is started.
+
+        Args:
+            text: A text or a batch of texts, to see which route it would take and in how many chunks; None for neither.
+
+        Returns:
+            The route and the reason for it, the tokenizer's pipeline, settings, versions, and how often which route
+            answered.
+
+        >>> tokenizer.lopt.explain()["route"]
+        'native'
+        """
+        return explanation(self._runner, text)
+
+    def _encode(self, rows: Sequence[Row], request: EncodeRequest) -> tuple[Columns, Snapshot]:
+        """The columns of each row, and the state of the backend that they are for. Raises NeedsReference."""
+        return self._runner.run(None, COLUMNS, rows, request)
+
+
+def _restore(backend: Tokenizer, settings: Settings, split_special_tokens: bool) -> Encoder:
+    encoder = Encoder(backend, settings, lazy=True)
+    encoder._split_special_tokens = split_special_tokens
+    return encoder

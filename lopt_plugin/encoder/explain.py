@@ -1,0 +1,71 @@
+"""What is active in an Encoder and why, what it was asked, and the route that a text would take."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import tokenizers
+
+from .._version import version
+from ..unicode_tables.load import character_classes
+from .runner import Runner
+
+
+def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, Any]:
+    """See Encoder.explain."""
+    snapshot = runner.state.snapshot()
+    native, hf_chunks = snapshot.native, snapshot.hf_chunks
+    explained: dict[str, Any] = {
+        "route": (snapshot.longest_route or runner.hf).name,
+        "reason": snapshot.reason,
+        "pipeline": snapshot.description,
+        "threads": runner.settings.threads,
+        "chunk_chars": runner.settings.chunk_chars,
+        "parallel_min_chars": runner.settings.parallel_min_chars,
+        "verify": runner.settings.verify,
+        "versions": _versions(native is not None),
+        "self_check": None if snapshot.checked is None else vars(snapshot.checked).copy(),
+        "calls": {
+            "native": runner.native_calls,
+            "hf_chunks": runner.chunked_calls,
+            "gpu": runner.gpu_calls,
+            "hf": runner.reference_calls.total(),
+            "verified": runner.verification.calls,
+        },
+        "hf_calls": dict(runner.reference_calls),
+        "core": None if native is None else native.info(),
+        "hf_chunks": None if hf_chunks is None else hf_chunks.info(),
+        "gpu": runner.gpu.info(),
+    }
+    if isinstance(text, str):
+        route, gpu = snapshot.route_for(len(text)), runner.gpu.outlook(snapshot, text)
+        explained["text"] = {
+            "characters": len(text),
+            "route": "gpu" if gpu["gpu"] else (route or runner.hf).name,
+            "chunks": 1 if route is None or gpu["gpu"] else route.chunks(len(text)),
+            "gpu": gpu,
+        }
+    elif text is not None:
+        route, gpu = snapshot.route_for(max(map(len, text), default=0)), runner.gpu.outlook(snapshot, text)
+        explained["batch"] = {
+            "texts": len(text),
+            "characters": sum(map(len, text)),
+            "route": "gpu" if gpu["gpu"] else (route or runner.hf).name,
+            "gpu": gpu,
+        }
+    return explained
+
+
+def _versions(with_character_classes: bool) -> dict[str, str | None]:
+
+    transformers = sys.modules.get("transformers")
+    return {
+        "lopt_plugin": version(),
+        "tokenizers": tokenizers.__version__,
+        "transformers": getattr(transformers, "__version__", None),
+        "python": platform.python_version(),
+        "character_classes": character_classes().tokenizers_version if with_character_classes else None,
+    }

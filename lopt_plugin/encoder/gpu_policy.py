@@ -1,0 +1,272 @@
+"""Which of an Encoder's batches and texts go to the GPU. A GPU route is created when it is first needed, and kept."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from ..pipeline import Unsupported, read_pipeline
+from ..routes.gpu.crossover import SIZES, Crossover, crossover_key, stored_crossover
+from ..routes.gpu.device import GpuUnavailableError, device_in_use, find_device, interpreted, numbered
+from ..routes.gpu.route import GpuRoute
+from ..routes.native import NativeRoute
+from ..routes.request import EncodeRequest
+from ..settings import Settings
+from .route_choice import Snapshot
+from .token_batch import TokenBatch
+
+logger = logging.getLogger("lopt_plugin")
+
+# Under route="gpu", single texts go to the GPU from this size if no crossover is stored.
+UNMEASURED_MIN_BYTES = 1 << 20
+# A single shorter text never goes to the GPU: the crossover is not measured below this size.
+LEAST_TEXT_CHARS = SIZES[0]
+_PREFIX_CHARS = 4096
+_MAX_PREFIXES = 1024
+
+
+class GpuUse:
+    """The GPU routes of one backend, one for each device, for as long as its native route is valid.
+
+    Under the route "auto" the GPU gets batches and texts from the setting `gpu_min_bytes` or the stored crossover on,
+    and only if this process already uses CUDA: starting CUDA takes seconds and memory and rules out forking, which a
+    tokenizer must not decide. Without a setting or a stored crossover it gets none. Under "gpu" it gets every batch;
+    there, and when a call names a device, CUDA is started. No request measures anything.
+    """
+
+    def __init__(self, backend: Tokenizer, settings: Settings) -> None:
+        self._backend = backend
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._native: NativeRoute | None = None
+        self._routes: dict[str, GpuRoute | str] = {}
+        self._crossovers: dict[str, Crossover | None] = {}
+        self._prefixes: OrderedDict[int, None] = OrderedDict()
+        self._warned_of_host = False
+        _alive.add(self)
+
+    def copy_for(self, backend: Tokenizer) -> GpuUse:
+        """The same for a copy of the backend; tables and device memory are shared."""
+        copied = GpuUse(backend, self._settings)
+        with self._lock:
+            copied._native, copied._routes = self._native, dict(self._routes)
+            copied._crossovers = dict(self._crossovers)
+        return copied
+
+    def route_for(self, snapshot: Snapshot, texts: Sequence[str], *, lists: bool = False) -> GpuRoute | None:
+        """The GPU route for a batch whose ids are wanted on the host, as lists or an array; None if another is used."""
+        if self._settings.route == "gpu":
+            return self.route_on(snapshot, "cuda") if texts else None
+        return self._route_from(snapshot, sum(map(len, texts)), lists)
+
+    def route_for_text(
+        self, snapshot: Snapshot, text: str, request: EncodeRequest, *, lists: bool = False
+    ) -> GpuRoute | None:
+        """The GPU route for one text, truncated as the request says; None if another route is used.
+
+        None too if the native route need not read the whole text: it is truncated early, or its prefix was seen before
+        and the prefix cache may have it.
+        """
+        native = snapshot.native
+        if len(text) < LEAST_TEXT_CHARS or native is None or not self._size_decides():
+            return None
+        if not request.keeps_end and native.is_over_long(text, native.post_processing.room(request)):
+            return None
+        if self._settings.prefix_cache_mb and self._prefix_seen(text):
+            return None
+        return self._route_from(snapshot, len(text), lists)
+
+    def measure_crossover(self, snapshot: Snapshot) -> Crossover | None:
+        """Measure and store the crossover of the current CUDA device, in seconds; None if there is no GPU route.
+
+        "auto" uses the result from then on, here and in later processes. Starts CUDA.
+        """
+        route = self.route_on(snapshot, "cuda")
+        if route is None or interpreted():
+            return None
+        measured = route.measure_crossover()
+        with self._lock:
+            self._crossovers[numbered("cuda")] = measured
+        return measured
+
+    def _route_from(self, snapshot: Snapshot, size: int, lists: bool) -> GpuRoute | None:
+        """The route if `size` is large enough."""
+        least = self._settings.gpu_min_bytes
+        if size < (SIZES[0] if least is None else least) or snapshot.native is None or not self._size_decides():
+            return None
+        return self.route_on(snapshot, "cuda") if size >= self._min_bytes(snapshot, lists)[0] else None
+
+    def _size_decides(self) -> bool:
+        """Whether the route setting and the state of the process allow the GPU for texts that are large enough."""
+        route = self._settings.route
+        return (route == "gpu" or (route == "auto" and device_in_use())) and not interpreted()
+
+    def _min_bytes(self, snapshot: Snapshot, lists: bool) -> tuple[float, str]:
+        """The size from which the GPU is used, math.inf for never, and where that size comes from."""
+        if self._settings.gpu_min_bytes is not None:
+            return self._settings.gpu_min_bytes, "the setting gpu_min_bytes"
+        crossover = self._crossover(snapshot)
+        if crossover is not None:
+            return crossover.lists if lists else crossover.arrays, f"the {crossover.source} crossover"
+        if self._settings.route == "gpu":
+            return UNMEASURED_MIN_BYTES, "route='gpu' without a stored crossover"
+        return math.inf, "no crossover is stored for this device; set gpu_min_bytes or measure it"
+
+    def _crossover(self, snapshot: Snapshot) -> Crossover | None:
+        """The crossover of the current device, read once from the cache folder; None while CUDA is not in use."""
+        if not device_in_use():
+            return None
+        device = numbered("cuda")
+        with self._lock:
+            self._renew(snapshot)
+            if device not in self._crossovers:
+                self._crossovers[device] = _stored_crossover(snapshot, self._settings.threads)
+            return self._crossovers[device]
+
+    def outlook(self, snapshot: Snapshot, texts: str | Sequence[str]) -> dict[str, Any]:
+        """For `explain`: whether a text or a batch would go to the GPU, and why. Starts and measures nothing.
+
+        gpu: True or False. from_bytes: sizes for arrays and for lists, each None for never; None if size does not
+        matter.
+        """
+        settings, alone = self._settings, isinstance(texts, str)
+        size = len(texts) if isinstance(texts, str) else sum(map(len, texts))
+        from_bytes = None
+        gpu = False
+        known = self._routes.get(numbered("cuda")) if self._native is snapshot.native else None
+        if settings.route not in ("auto", "gpu"):
+            reason = f"the setting route={settings.route!r} excludes the GPU"
+        elif snapshot.native is None:
+            reason = "the GPU needs the native route, which this tokenizer does not have"
+        elif isinstance(known, str):
+            reason = f"the GPU is not available: {known}"
+        elif known is not None and not known.usable:
+            reason = f"the GPU is no longer used: {known.failure or 'the process has forked'}"
+        elif settings.route == "gpu" and not alone:
+            gpu, reason = size > 0, "the setting route='gpu' sends every batch to the GPU"
+        elif not self._size_decides():
+            reason = "this process does not use CUDA"
+        elif alone and size < LEAST_TEXT_CHARS:
+            reason = f"a single text of fewer than {LEAST_TEXT_CHARS:,} characters never goes to the GPU"
+        else:
+            (arrays, source), (lists, _) = self._min_bytes(snapshot, False), self._min_bytes(snapshot, True)
+            from_bytes = {name: None if math.isinf(n) else int(n) for name, n in (("arrays", arrays), ("lists", lists))}
+            gpu = size >= min(arrays, lists)
+            reason = f"size decides: {source}"
+            if gpu and isinstance(texts, str) and settings.prefix_cache_mb and _prefix_hash(texts) in self._prefixes:
+                gpu, reason = False, "a text with this prefix was seen; the native route may have it in its cache"
+        return {"gpu": gpu, "from_bytes": from_bytes, "reason": reason}
+
+    def _prefix_seen(self, text: str) -> bool:
+        """Whether a recent text had the same prefix; remembers this one's."""
+        prefix = _prefix_hash(text)
+        with self._lock:
+            seen = prefix in self._prefixes
+            self._prefixes[prefix] = None
+            self._prefixes.move_to_end(prefix)
+            while len(self._prefixes) > _MAX_PREFIXES:
+                self._prefixes.popitem(last=False)
+        return seen
+
+    def route_on(self, snapshot: Snapshot, device: str) -> GpuRoute | None:
+        """The route on a device; None if it is unavailable or has failed, which is logged once."""
+        if snapshot.native is None:
+            return None
+        device = numbered(device)
+        with self._lock:
+            self._renew(snapshot)
+            found = self._routes.get(device)
+            if found is None:
+                found = self._routes[device] = self._create(snapshot, device)
+        return found if isinstance(found, GpuRoute) and found.usable else None
+
+    def info(self) -> dict[str, Any] | None:
+        """For `explain`: for each device in use, the state of its route, or why there is none."""
+        routes, crossovers = dict(self._routes), dict(self._crossovers)
+        found: dict[str, Any] = {}
+        for device, route in routes.items():
+            crossover = crossovers.get(device)
+            measured = None if crossover is None else crossover.info()
+            found[device] = (
+                {"unavailable": route} if isinstance(route, str) else {**route.info(), "crossover": measured}
+            )
+        return found or None
+
+    def moved(self, batch: TokenBatch, device: str) -> TokenBatch:
+        """The batch as torch tensors on the device; on the CPU if the device fails, which is logged once.
+
+        Raises ImportError without torch.
+        """
+        import torch
+
+        on_host = TokenBatch(torch.as_tensor(batch.ids), torch.as_tensor(batch.row_offsets))
+        try:
+            if interpreted() or not torch.cuda.is_available():
+                raise GpuUnavailableError("there is no such device")
+            return TokenBatch(on_host.ids.to(device), on_host.row_offsets.to(device))
+        except Exception as error:  # no memory, a lost device, a forked process
+            if not self._warned_of_host:
+                self._warned_of_host = True
+                logger.warning("lopt_plugin: Could not move the batch to %s; returning CPU tensors: %s", device, error)
+            return on_host
+
+    def _renew(self, snapshot: Snapshot) -> None:
+        """Drops what belonged to another native route. The caller holds the lock."""
+        if self._native is not snapshot.native:
+            self._native, self._routes, self._crossovers = snapshot.native, {}, {}
+
+    def _create(self, snapshot: Snapshot, device: str) -> GpuRoute | str:
+        assert snapshot.native is not None
+        try:
+            pipeline = read_pipeline(self._backend)
+            if isinstance(pipeline, Unsupported):
+                raise GpuUnavailableError(pipeline.reason)
+            route = GpuRoute(pipeline, snapshot.native, device=device)
+        except GpuUnavailableError as error:
+            logger.warning("lopt_plugin: the GPU is not used: %s; using the native route", error)
+            return str(error)
+        logger.info("lopt_plugin: GPU route on %s", route.device)
+        return route
+
+
+def _stored_crossover(snapshot: Snapshot, threads: int) -> Crossover | None:
+    try:
+        device = find_device()
+    except GpuUnavailableError:
+        return None
+    pattern = (snapshot.description or {}).get("scanner", "")
+    return stored_crossover(crossover_key(device, pattern, threads))
+
+
+def _prefix_hash(text: str) -> int:
+    return hash(text[:_PREFIX_CHARS])
+
+
+_alive: weakref.WeakSet[GpuUse] = weakref.WeakSet()
+
+
+def _renew_locks() -> None:
+    # If another thread held a lock at the fork, nobody in the child would ever release it.
+    for use in list(_alive):
+        use._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+def check_device(device: Any) -> str:
+    """The name of a CUDA device given as a string or a torch.device. Raises ValueError for other devices."""
+    name = str(device)
+    kind, _, index = name.partition(":")
+    if kind != "cuda" or not (index.isdecimal() or name == "cuda"):
+        raise ValueError(f"device={device!r}: must be None, 'cpu' or a CUDA device")
+    return name

@@ -1,0 +1,357 @@
+"""Ids of a text that grows at either end, without encoding again what can no longer change."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..routes.request import EncodeRequest, NeedsReference
+from .counting import check_text
+from .operations import LIST
+from .route_choice import Snapshot
+from .runner import Runner
+from .settled import IncrementalState, Middle, Settled
+
+# From this length on, characters without a seam are kept as one growing word; the core has the same bound.
+_LONG_WORD = 512
+
+
+class _Updated(NamedTuple):
+    """A list of the caller's, as it was left. No append can change the first `stable` ids."""
+
+    ids: list[int]
+    length: int
+    stable: int
+
+
+class IncrementalEncoder:
+    """The ids of a text that grows. Made by `tokenizer.lopt.incremental`.
+
+    `ids` is always what encoding the whole text gives. An append costs as much as encoding the new text and the few
+    characters after the last seam. (In a long run of letters, symbols or spaces, byte-level BPE reads only the new
+    part; other long texts without a seam are encoded again.) Where Hugging Face does the work
+    (`tokenizer.lopt.explain()` says why), the whole text is encoded whenever ids are asked for. If the tokenizer is
+    changed meanwhile, the whole text is encoded again, once.
+
+    Not safe to use from several threads at once.
+
+    >>> chat = tokenizer.lopt.incremental()
+    >>> chat.append("Hello"); chat.append(" world")
+    >>> chat.ids == tokenizer.lopt.encode_list("Hello world")
+    True
+    """
+
+    def __init__(self, runner: Runner, request: EncodeRequest) -> None:
+        self._runner = runner
+        self._request = request
+        self._now = self._nothing(runner.state.snapshot())
+        self._head_ids: list[int] | None = None
+        self._tail_ids: list[int] | None = None
+        self._word: Any = None  # the core's growing word: the end of the text, if it is long and has no seam
+        self._updated: _Updated | None = None
+
+    @property
+    def text(self) -> str:
+        """The text so far.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append("Hello"); chat.append(" world"); chat.text
+        'Hello world'
+        """
+        return self._now.text
+
+    def append(self, text: str) -> None:
+        """Adds text at the end.
+
+        Args:
+            text: The text to add.
+
+        Raises:
+            TypeError: For an object that Hugging Face would not encode; nothing is changed then.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append("Hello"); chat.count == tokenizer.lopt.count("Hello")
+        True
+        """
+        check_text(text)
+        now = self._current()
+        now.pieces.append(text)
+        if now.middle is not None and text:
+            self._settle(now, now.middle, text)
+
+    def prepend(self, text: str) -> None:
+        """Adds text at the beginning.
+
+        Args:
+            text: The text to add.
+
+        Raises:
+            TypeError: For an object that Hugging Face would not encode; nothing is changed then.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append(" world"); chat.prepend("Hello"); chat.text
+        'Hello world'
+        """
+        check_text(text)
+        now = self._current()
+        now.before.append(text)
+        middle = now.middle
+        if middle is None or not text:
+            return
+        head = text + now.head
+        now.head, self._head_ids, self._updated = "", None, None
+        if now.from_start:
+            middle.forget()
+            now.tail, now.from_start = None, False
+            head = now.text
+        if now.tail is None:
+            self._word = self._tail_ids = None
+            self._settle(now, middle, head)
+            return
+        seam = middle.native.core.first_seam(head)
+        if seam is not None:
+            middle.front.append(middle.part(head, seam, len(head)))
+            head = head[:seam]
+        now.head = head
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of the text so far, a new list.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.ids
+        []
+        """
+        return self.ids_from(0)
+
+    def ids_from(self, start: int) -> list[int]:
+        """Gives the last ids, in time proportional to their number.
+
+        Args:
+            start: How many of the first ids to leave out.
+
+        Returns:
+            `ids[start:]`, a new list.
+
+        Raises:
+            ValueError: If `start` is negative.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append("Hello world"); chat.ids_from(1) == chat.ids[1:]
+        True
+        """
+        if start < 0:
+            raise ValueError(f"start={start}: a number of ids, from 0 on, expected")
+        return self._ids_from(self._current(), start)
+
+    def update(self, ids: list[int]) -> None:
+        """Makes a list of the caller's the ids of the text so far.
+
+        If it is the list of the last `update`, with the length it had then, only the ids that an append may have
+        changed are written. Any other list is written as a whole. The encoder keeps the list until the next `update`.
+
+        Args:
+            ids: The list, changed in place.
+
+        Raises:
+            TypeError: If `ids` is not a list.
+
+        >>> chat, mine = tokenizer.lopt.incremental(), []
+        >>> chat.append("Hello"); chat.update(mine)
+        >>> chat.append(" world"); chat.update(mine)
+        >>> mine == chat.ids
+        True
+        """
+        if not isinstance(ids, list):
+            raise TypeError(f"update: a list of ids expected, not {type(ids).__name__}")
+        now, updated = self._current(), self._updated
+        known = updated is not None and updated.ids is ids and updated.length == len(ids)
+        start = updated.stable if updated is not None and known else 0
+        ids[start:] = self._ids_from(now, start)
+        self._updated = None
+        # Ids that are compared with Hugging Face's may turn out to differ from the first one on.
+        if now.middle is not None and not self._runner.settings.verify:
+            self._updated = _Updated(ids, len(ids), self._stable(now, now.middle))
+
+    def _ids_from(self, now: Settled, start: int) -> list[int]:
+        middle = now.middle
+        if middle is None:
+            return self._by_hf(now)[start:]
+        if self._runner.settings.verify:
+            ids = self._by_parts(now, middle, 0)
+            return self._verified(now.text, ids)[start:]
+        return self._by_parts(now, middle, start)
+
+    def _by_parts(self, now: Settled, middle: Middle, start: int) -> list[int]:
+        around = middle.native.post_processing if self._request.add_special_tokens else None
+        prefix, suffix = (around.prefix, around.suffix) if around is not None else ([], [])
+        head, tail = self._edges(now, middle)
+        first: list[int] = []
+        for part in (prefix, head, *reversed(middle.front)):
+            if start < len(part):
+                first += part[start:] if start else part
+            start = max(0, start - len(part))
+        ids: list[int] = middle.ids.list_from(first, start)
+        start = max(0, start - len(middle.ids))
+        for part in (tail, suffix):
+            ids += part[start:] if start else part
+            start = max(0, start - len(part))
+        return ids
+
+    @property
+    def count(self) -> int:
+        """The number of ids, without making a list of them.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append("Hello world"); chat.count == len(chat.ids)
+        True
+        """
+        now = self._current()
+        middle = now.middle
+        if middle is None:
+            return len(self._by_hf(now))
+        settled = len(middle)
+        settled += middle.native.post_processing.added if self._request.add_special_tokens else 0
+        if self._find_word(now, middle):
+            word: int = self._word.count()
+            return settled + word + (0 if now.tail is None else len(self._head(now, middle)))
+        head, tail = self._edges(now, middle)
+        return settled + len(head) + len(tail)
+
+    @property
+    def stable(self) -> int:
+        """How many of the first ids no later append can change (`prepend` can).
+
+        0 where Hugging Face does the work: nothing is known then.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append("Hello world, once more"); stable = chat.ids[:chat.stable]
+        >>> chat.append("!"); chat.ids[:len(stable)] == stable
+        True
+        """
+        now = self._current()
+        return 0 if now.middle is None else self._stable(now, now.middle)
+
+    def _stable(self, now: Settled, middle: Middle) -> int:
+        first = len(middle.native.post_processing.prefix) if self._request.add_special_tokens else 0
+        return first if now.tail is None else first + len(self._head(now, middle)) + len(middle)
+
+    def snapshot(self) -> IncrementalState:
+        """Gives the state as it is now, in time that depends on the number of `prepend` calls only.
+
+        Returns:
+            The state, for `restore`.
+
+        >>> chat = tokenizer.lopt.incremental()
+        >>> chat.append("Hello"); state = chat.snapshot()
+        >>> chat.append(" world"); chat.restore(state); chat.text
+        'Hello'
+        """
+        return self._current().state()
+
+    def restore(self, state: IncrementalState) -> None:
+        """Goes back to an earlier state.
+
+        Args:
+            state: A state of this encoder, or of another one of the same tokenizer with the same options.
+
+        >>> chat, other = tokenizer.lopt.incremental(), tokenizer.lopt.incremental()
+        >>> chat.append("Hello"); other.restore(chat.snapshot())
+        >>> other.append(" world"); other.text, chat.text
+        ('Hello world', 'Hello')
+        """
+        self._go_on_with(Settled.of(state))
+
+    def _go_on_with(self, settled: Settled) -> None:
+        self._now = settled
+        self._head_ids = self._tail_ids = self._word = self._updated = None
+
+    def _nothing(self, snapshot: Snapshot) -> Settled:
+        native = snapshot.native
+        taken_apart = native is not None and native.takes_apart()
+        if native is None or not taken_apart:
+            return Settled(snapshot, None)
+        return Settled(snapshot, Middle(native, self._request.split_special_tokens))
+
+    def _current(self) -> Settled:
+        """What is settled, for the tokenizer as it is now."""
+        now, made_for = self._now, self._runner.state.snapshot()
+        if now.made_for is made_for:
+            return now
+        text = now.text
+        self._go_on_with(empty := self._nothing(made_for))
+        empty.pieces.append(text)
+        if empty.middle is not None and text:
+            self._settle(empty, empty.middle, text)
+        return empty
+
+    def _settle(self, now: Settled, middle: Middle, text: str) -> None:
+        """Takes in text at the end."""
+        before = now.head if now.tail is None else now.tail
+        # Whether there is a seam after the last character depends on the next one, which was not known.
+        known = max(len(before) - 2, 0)
+        rest = before + text
+        self._tail_ids = None
+        core = middle.native.core
+        last = core.last_seam(rest, known)
+        in_groups = last is None and len(rest) >= _LONG_WORD
+        if in_groups:
+            last = core.last_group(rest)
+        if self._word is not None and (last is not None or not self._word.append(text)):
+            self._word = None
+        if in_groups and last is not None and now.tail is None:
+            now.from_start = True
+            middle.settle(rest, 0, last, inside=False)
+            now.head, now.tail, self._head_ids = "", rest[last:], None
+            return
+        if now.tail is None:
+            self._head_ids = None
+            if last is None:
+                now.head = rest
+                return
+            first = core.first_seam(rest, known)
+            now.head = rest[:first]
+            middle.settle(rest, first, last)
+        elif last is not None:
+            middle.settle(rest, 0, last)
+        now.tail = rest if last is None else rest[last:]
+
+    def _edges(self, now: Settled, middle: Middle) -> tuple[list[int], list[int]]:
+        """Ids of the head and of the tail."""
+        head = self._head(now, middle)
+        if self._tail_ids is None:
+            if not now.tail:
+                self._tail_ids = []
+            elif self._find_word(now, middle):
+                self._tail_ids = self._word.ids()
+            else:
+                self._tail_ids = middle.part(now.tail, 0, len(now.tail))
+        return head, self._tail_ids
+
+    def _head(self, now: Settled, middle: Middle) -> list[int]:
+        """Ids of the head."""
+        if self._head_ids is None:
+            if now.tail is None and self._find_word(now, middle):
+                self._head_ids = self._word.ids()
+            else:
+                self._head_ids = middle.part(now.head, 0, len(now.head), inside=False)
+        return self._head_ids
+
+    def _find_word(self, now: Settled, middle: Middle) -> bool:
+        """Whether what has no seam, at the end of the text, is a long word."""
+        last = now.head if now.tail is None else now.tail
+        if self._word is None and len(last) >= _LONG_WORD:
+            self._word = middle.native.core.growing_word(last)
+        return self._word is not None
+
+    def _by_hf(self, now: Settled) -> list[int]:
+        self._runner.count_reference_call("incremental: " + now.made_for.reason)
+        return self._runner.hf.encode_truncated(now.text, self._request)
+
+    def _verified(self, text: str, ids: list[int]) -> list[int]:
+        """The ids, or the reference's where these are compared now and differ."""
+        if self._runner.verification.is_due():
+            try:
+                self._runner.verification.check(LIST, text, self._request, ids)
+            except NeedsReference:
+                return self._runner.hf.encode_truncated(text, self._request)
+        return ids

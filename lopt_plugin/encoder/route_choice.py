@@ -1,0 +1,271 @@
+"""Which route a tokenizer takes, and why: the native one where it is exact and proves it on hard texts, else HF.
+
+Long texts that the native route cannot have are divided into chunks for HF where that is proven.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from ..pipeline import Unsupported, describe, read_pipeline
+from ..pipeline.normalizers import replaced_texts
+from ..routes import AcceleratedRoute, Route
+from ..routes.hard_texts import hard_texts
+from ..routes.hf import HfRoute
+from ..routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from ..routes.native import NativeRoute
+from ..routes.native_core import NativeUnavailableError
+from ..settings import Settings
+from .backend_watch import ADDED_TOKENS_VERSION, POST_PROCESSOR, BackendWatch, Fingerprint, differ_only_in, same_state
+from .self_check import SelfCheck, chunks_check, self_check
+
+logger = logging.getLogger("lopt_plugin")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was found out about the backend in one state of it. `native` is None where HF does the work, for `reason`.
+
+    `hf_chunks` is not None where HF does it, and long texts are divided.
+
+    `fingerprint` is None where the snapshot stays valid whatever happens to the backend.
+    """
+
+    native: NativeRoute | None
+    reason: str
+    fingerprint: Fingerprint | None = None
+    added_tokens: tuple[Any, ...] = ()
+    description: dict[str, str] | None = None
+    checked: SelfCheck | None = None
+    hf_chunks: HfChunksRoute | None = None
+
+    def route_for(self, chars: int) -> AcceleratedRoute | None:
+        """The route for a text of that length; None where HF encodes it as it is."""
+        if self.native is not None:
+            return self.native
+        return self.hf_chunks if self.hf_chunks is not None and self.hf_chunks.takes(chars) else None
+
+    @property
+    def longest_route(self) -> AcceleratedRoute | None:
+        """The route for a text of any length, were it long enough."""
+        return self.hf_chunks if self.native is None else self.native
+
+
+def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
+    """Reads the backend of `watch` and `hf`, chooses a route, and logs it in one line.
+
+    `watch` is None for a backend that is not a tokenizers.Tokenizer. `before` is what held before the backend changed;
+    what is still true of it is taken over. The caller holds `hf.lock`.
+    """
+    chosen = _choose(watch, hf, settings, before)
+    # Where the native route gave other ids, something about this tokenizer is not what we think: nothing is divided.
+    divides = settings.route in ("auto", "gpu", "hf_chunks") and chosen.checked is None
+    if watch is not None and divides and chosen.native is None:
+        chosen = _with_chunks(chosen, watch, hf, settings)
+    checked = chosen.checked
+    if chosen.native is not None and checked is not None:
+        logger.info(
+            "lopt_plugin: native route, up to %d threads; self-check of %d texts passed in %.0f ms",
+            settings.threads,
+            checked.texts,
+            1000 * checked.seconds,
+        )
+    elif chosen.hf_chunks is not None and checked is not None:
+        level = logging.INFO if settings.route == "hf_chunks" else logging.WARNING
+        logger.log(
+            level,
+            "lopt_plugin: the HF tokenizer does the work: %s; self-check of %d texts passed in %.0f ms",
+            chosen.reason,
+            checked.texts,
+            1000 * checked.seconds,
+        )
+    else:
+        level = logging.INFO if settings.route == "hf" else logging.WARNING
+        logger.log(level, "lopt_plugin: the HF tokenizer does the work: %s", chosen.reason)
+    return chosen
+
+
+def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
+    if settings.route == "hf":
+        return Snapshot(None, "route is set to 'hf'")
+    if settings.route == "hf_chunks":
+        return Snapshot(None, "route is set to 'hf_chunks'")
+    if watch is None:
+        kind = f"{type(hf.backend).__module__}.{type(hf.backend).__qualname__}"
+        return Snapshot(None, f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer")
+    try:
+        fingerprint = watch.fingerprint()
+        added_tokens = watch.added_tokens()
+        pipeline = read_pipeline(watch.backend)
+    except Exception as error:
+        return Snapshot(None, f"the tokenizer cannot be read: {error}")
+    if isinstance(pipeline, Unsupported):
+        return Snapshot(None, pipeline.reason)
+    description = describe(pipeline)
+    try:
+        native = NativeRoute(pipeline, settings, _core_to_keep(before, fingerprint))
+    except NativeUnavailableError as error:
+        return Snapshot(None, str(error), description=description)
+    try:
+        contents = [token.content for token in pipeline.added_tokens]
+        native.seam_texts = functools.partial(hard_texts, contents)
+        checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
+        if checked.mismatch is None and settings.prefix_cache_mb:
+            native.takes_apart()  # the prefix cache keeps nothing until seams are checked
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in the Rust library is not an Exception
+        logger.exception("lopt_plugin: the self-check failed; the HF tokenizer is used")
+        return Snapshot(None, f"the self-check failed: {type(error).__name__}: {error}", description=description)
+    if checked.mismatch is not None:
+        reason = f"the self-check found other ids than HF's in {checked.mismatch}"
+        logger.error("lopt_plugin: %s; the HF tokenizer is used. Please report this tokenizer", reason)
+        return Snapshot(None, reason, description=description, checked=checked)
+    return Snapshot(native, "the whole pipeline is supported", fingerprint, added_tokens, description, checked)
+
+
+def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: Settings) -> Snapshot:
+    """`chosen`, for which HF does the work, with the route that divides long texts, if that is proven and passes."""
+    if settings.threads == 1:
+        return replace(chosen, reason=f"{chosen.reason}; one thread, so long texts are not divided either")
+    try:
+        fingerprint, added_tokens = watch.fingerprint(), watch.added_tokens()
+        route = HfChunksRoute(hf, settings)
+        checked = chunks_check(route, hf, [token[1] for token in added_tokens])
+    except CannotChunkError as error:
+        return replace(chosen, reason=f"{chosen.reason}; long texts are not divided: {error}")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in the Rust library is not an Exception
+        logger.exception("lopt_plugin: the self-check of chunks failed; long texts are not divided")
+        return replace(
+            chosen, reason=f"{chosen.reason}; the self-check of chunks failed: {type(error).__name__}: {error}"
+        )
+    if checked.mismatch is not None:
+        reason = f"{chosen.reason}; the self-check of chunks found other ids than HF's in {checked.mismatch}"
+        logger.error("lopt_plugin: %s; long texts are not divided. Please report this tokenizer", reason)
+        return replace(chosen, reason=reason)
+    return replace(
+        chosen,
+        reason=f"{chosen.reason}; texts from {settings.parallel_min_chars:,} characters on are divided into chunks",
+        fingerprint=fingerprint,
+        added_tokens=added_tokens,
+        checked=checked,
+        hf_chunks=route,
+    )
+
+
+def _core_to_keep(before: Snapshot | None, fingerprint: Fingerprint) -> Any:
+    if before is None or before.native is None or before.fingerprint is None:
+        return None
+    return before.native.core if differ_only_in(POST_PROCESSOR, fingerprint, before.fingerprint) else None
+
+
+class BackendState:
+    """The snapshot of the backend of `hf`. Once the reference took over, it stays. Safe under threads."""
+
+    def __init__(self, hf: HfRoute, settings: Settings) -> None:
+        self._hf = hf
+        self._settings = settings
+        self._snapshot: Snapshot | None = None
+        self._forced_to_hf: str | None = None
+        self._watch = BackendWatch.of(hf.backend) if isinstance(hf.backend, Tokenizer) else None
+
+    def snapshot(self) -> Snapshot:
+        """What holds for the backend as it is now. Built again after a change."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            return self._renew()
+        known = snapshot.fingerprint
+        if known is None or self._watch is None:
+            return snapshot
+        try:
+            if self._watch.fingerprint() == known:
+                return snapshot
+        except Exception:  # a component that can no longer be serialized: `_renew` says so
+            pass
+        return self._renew()
+
+    def stayed(self) -> bool:
+        """Whether the backend is what it was when `snapshot` was last called."""
+        return self._snapshot is self.snapshot()
+
+    def pass_on(self, copied: BackendState) -> None:
+        """To the state of a copy of the backend: what was built for this one, as far as it is true of that one."""
+        copied._forced_to_hf = self._forced_to_hf
+        snapshot = self._snapshot
+        if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
+            return
+        if snapshot.fingerprint is not None and copied._watch is not None:
+            fingerprint = copied._watch.fingerprint()
+            # A copy is made through JSON, and a backend in an odd state does not come back as it was.
+            same = same_state(fingerprint, snapshot.fingerprint)
+            if not same or copied._watch.added_tokens() != snapshot.added_tokens:
+                return
+            snapshot = replace(snapshot, fingerprint=fingerprint)
+            if snapshot.hf_chunks is not None:
+                # Its tokenizers share the components of this backend, which may change without the copy's notice.
+                snapshot = replace(snapshot, hf_chunks=snapshot.hf_chunks.over(copied._hf))
+        copied._snapshot = snapshot
+
+    def failed(self, route: Route, error: Exception) -> None:
+        """Gives the tokenizer to the reference after an error that no text explains."""
+        logger.error(
+            "lopt_plugin: the %s route failed; the HF tokenizer is used from now on", route.name, exc_info=error
+        )
+        self.force_to_hf(f"the {route.name} route failed: {type(error).__name__}: {error}")
+
+    def force_to_hf(self, reason: str) -> None:
+        with self._hf.lock:
+            self._forced_to_hf = reason
+            before = self._snapshot
+            self._snapshot = Snapshot(
+                None,
+                reason,
+                description=None if before is None else before.description,
+                checked=None if before is None else before.checked,
+            )
+
+    def _stale(self, snapshot: Snapshot) -> bool:
+        if self._watch is None:
+            return False
+        try:
+            return self._watch.fingerprint() != snapshot.fingerprint
+        except Exception:
+            return True
+
+    def _renew(self) -> Snapshot:
+        with self._hf.lock:
+            snapshot = self._snapshot
+            if snapshot is not None:
+                if snapshot.fingerprint is None or not self._stale(snapshot):
+                    return snapshot
+                same = self._same_added_tokens(snapshot)
+                if same is not None:
+                    self._snapshot = same
+                    return same
+            if self._forced_to_hf is not None:
+                renewed = Snapshot(None, self._forced_to_hf)
+            else:
+                renewed = choose_route(self._watch, self._hf, self._settings, snapshot)
+            self._snapshot = renewed
+            return renewed
+
+    def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
+        """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""
+        if self._watch is None or snapshot.fingerprint is None:
+            return None
+        try:
+            fingerprint = self._watch.fingerprint()
+        except Exception:
+            return None
+        if not differ_only_in(ADDED_TOKENS_VERSION, fingerprint, snapshot.fingerprint):
+            return None
+        if self._watch.added_tokens() != snapshot.added_tokens:
+            return None
+        return replace(snapshot, fingerprint=fingerprint)

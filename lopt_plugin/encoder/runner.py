@@ -1,0 +1,135 @@
+"""Runs every call: chooses its route, times, counts and verifies it, and has the reference answer where it must."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter
+from typing import TypeVar
+
+from tokenizers import Encoding, Tokenizer
+
+from ..routes import Route
+from ..routes.hf import HfRoute
+from ..routes.native import NativeRoute
+from ..routes.request import EncodeRequest, NeedsReference, Row
+from ..settings import Settings
+from .gpu_policy import GpuUse
+from .metrics import Observer
+from .operations import Operation
+from .route_choice import BackendState, Snapshot
+from .verification import Verification
+
+_T = TypeVar("_T")
+_Given = TypeVar("_Given")
+
+
+class Runner:
+    """Answers calls for one backend by the route that is exact for it as it is now."""
+
+    def __init__(self, backend: Tokenizer, settings: Settings) -> None:
+        self.settings = settings
+        self.hf = HfRoute(backend)
+        self.gpu = GpuUse(backend, settings)
+        self.state = BackendState(self.hf, settings)
+        self.verification = Verification(self.hf, self.state, settings.verify)
+        self.observer: Observer | None = None
+        self._verifies = settings.verify > 0
+        self.native_calls = 0
+        self.chunked_calls = 0
+        self.gpu_calls = 0
+        self.reference_calls: Counter[str] = Counter()
+
+    def run(
+        self, call: str | None, operation: Operation[_Given, _T], given: _Given, request: EncodeRequest
+    ) -> tuple[_T, Snapshot]:
+        """Answers a call by an accelerated route, or else by the reference, with whatever it raises.
+
+        Args:
+            call: The name that the reference's answers are counted under, with the reason. With None, the reference is
+                not asked.
+            operation: The kind of call.
+            given: The text, texts or rows.
+            request: What is asked for.
+
+        Returns:
+            The answer, and the state of the backend that it is for.
+
+        Raises:
+            NeedsReference: Without `call`, where the reference has to answer.
+        """
+        snapshot, observer = self.state.snapshot(), self.observer
+        start = 0.0 if observer is None else perf_counter()
+        route: Route = self.hf
+        try:
+            found = operation.route(snapshot, self.gpu, given, request)
+            if found is None:
+                raise NeedsReference(snapshot.reason)
+            route = found
+            answer = operation.encode(route, given, request)
+            if self._verifies and self.verification.is_due():
+                self.verification.check(operation, given, request, answer)
+        except NeedsReference as needed:
+            reason = needed
+        except Exception as error:
+            self.state.failed(route, error)
+            reason = NeedsReference(f"the {route.name} route failed")
+        else:
+            if observer is not None:
+                self._tell(observer, route, perf_counter() - start)
+            self.count(route, 1 if operation.texts is None else operation.texts(given))
+            return answer, snapshot
+        if call is None:
+            raise reason
+        self.count_reference_call(f"{call}: {reason}")
+        return self.timed_reference(lambda: operation.encode(self.hf, given, request)), snapshot
+
+    def count(self, route: Route, texts: int = 1) -> None:
+        """Counts a call that `route` has answered, for `explain`."""
+        if route.name == "native":
+            self.native_calls += texts
+        elif route.name == "gpu":
+            self.gpu_calls += 1
+        else:
+            self.chunked_calls += texts
+
+    def count_timed(self, route: Route, seconds: float, texts: int) -> None:
+        """The same, and tells the observer, for texts that were encoded ahead."""
+        if self.observer is not None:
+            self._tell(self.observer, route, seconds)
+        self.count(route, texts)
+
+    def _tell(self, observer: Observer, route: Route, seconds: float) -> None:
+        observer.encoded(route.name, seconds)
+        if isinstance(route, NativeRoute):
+            observer.remembered(route.new_prefix_counts())
+
+    def count_reference_call(self, reason: str) -> None:
+        """Counts a call that the reference answers, for `explain`, and tells the observer."""
+        self.reference_calls[reason] += 1
+        if self.observer is not None:
+            self.observer.fell_back(reason)
+
+    def timed_reference(self, call: Callable[[], _T]) -> _T:
+        """`call()`, which the reference answers; the observer gets the time."""
+        start = perf_counter()
+        answer = call()
+        if self.observer is not None:
+            self.observer.encoded(self.hf.name, perf_counter() - start)
+        return answer
+
+    def encodings(self, made_for: Snapshot, rows: list[Row], request: EncodeRequest) -> list[Encoding]:
+        """The reference's Encodings for rows whose ids were made in the state `made_for`.
+
+        Raises RuntimeError if the tokenizer has changed since then in a way that changes these ids.
+        """
+        encodings = self.hf.encodings(rows, request)
+        made_by = made_for.longest_route
+        if self.state.snapshot() is not made_for and made_by is not None:
+            given = made_by.encode_columns(rows, request._replace(offsets=False, arrays=False)).ids
+            if given != [encoding.ids for encoding in encodings]:
+                raise RuntimeError(
+                    "the tokenizer was changed after it made this BatchEncoding, and its encodings were not asked for "
+                    "before; ask for them first or tokenize again"
+                )
+        return encodings

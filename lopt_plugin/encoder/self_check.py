@@ -1,0 +1,59 @@
+"""Compares a route with the reference on hard texts when a tokenizer is loaded.
+
+It guards against what tests on other machines cannot see: another version of `tokenizers`, a tokenizer.json that
+differs from those tested. It is meant to take a few tens of milliseconds, the reference's share included.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..routes import Route
+from ..routes.hard_texts import hard_texts
+from ..routes.hf_chunks.division import Lengths
+from ..routes.hf_chunks.route import HfChunksRoute
+
+# Most added tokens of the text that is divided.
+_ADDED_TOKENS = 40
+_CHECKED_LENGTHS = Lengths(chunk=307, overlap=64)
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """`mismatch` is None, or says for which text the ids differed: its number, length and hash."""
+
+    texts: int
+    seconds: float
+    mismatch: str | None
+
+
+def self_check(route: Route, reference: Route, added_tokens: Sequence[str]) -> SelfCheck:
+    """Every hard text through both, half of them with the post-processor, some with special tokens split."""
+    start = time.perf_counter()
+    texts = hard_texts(added_tokens)
+    mismatch = None
+    for number, text in enumerate(texts):
+        add_special_tokens = number % 2 == 0
+        split_special_tokens = number % 16 == 15
+        found = route.encode_list(text, add_special_tokens, split_special_tokens)
+        if found != reference.encode_list(text, add_special_tokens, split_special_tokens):
+            digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+            mismatch = f"hard text {number} ({len(text)} characters, sha256 {digest})"
+            break
+    return SelfCheck(len(texts), time.perf_counter() - start, mismatch)
+
+
+def chunks_check(route: HfChunksRoute, reference: Route, added_tokens: Sequence[str]) -> SelfCheck:
+    """The hard texts joined into one, divided in two ways. Starts no threads, as the program may still want to fork."""
+    start = time.perf_counter()
+    text = " word, ".join(hard_texts(added_tokens[:_ADDED_TOKENS]))
+    expected = reference.encode_list(text, False, False)
+    mismatch = None
+    for use_boundaries in (True, False):
+        if route.encode_divided(text, _CHECKED_LENGTHS, use_boundaries=use_boundaries, alone=True) != expected:
+            mismatch = f"the hard texts in a row, {'with' if use_boundaries else 'without'} boundaries"
+            break
+    return SelfCheck(2, time.perf_counter() - start, mismatch)

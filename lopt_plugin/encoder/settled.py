@@ -1,0 +1,104 @@
+"""The parts of a growing text that no later append can change, and their ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from ..routes.native import NativeRoute
+from .route_choice import Snapshot
+
+if TYPE_CHECKING:
+    from ..native._core import SettledIds
+
+
+@dataclass(frozen=True)
+class IncrementalState:
+    """A text and its ids at one moment, for `IncrementalEncoder.restore`. Shares memory with the encoder and others.
+
+    Its attributes are not for users.
+    """
+
+    settled: Settled
+    ids: int  # how many of the middle's ids belong to it; there may be more by now
+    pieces: int
+
+
+class Middle:
+    """The ids of what lies between the first seam and the last one: `front`, its last list first, and then `ids`.
+
+    `ids` only ever grow: states share them.
+    """
+
+    def __init__(self, native: NativeRoute, split_special_tokens: bool) -> None:
+        self.native = native
+        self.front: list[list[int]] = []
+        self.ids: SettledIds = native.core.settled_ids()
+        self._split = split_special_tokens
+
+    def __len__(self) -> int:
+        return len(self.ids) + sum(map(len, self.front))
+
+    def settle(self, text: str, begin: int, end: int, inside: bool = True) -> None:
+        """Adds the ids of characters [begin, end) of a text after the others. `inside`: they follow a seam."""
+        threads = self.native.threads_for(end - begin)
+        self.native.core.settle_part(self.ids, text, begin, end, inside, self._split, threads)
+
+    def part(self, text: str, begin: int, end: int, inside: bool = True) -> list[int]:
+        """The ids of characters [begin, end) of a text by themselves."""
+        threads = self.native.threads_for(end - begin)
+        ids: list[int] = self.native.core.encode_part(text, begin, end, inside, self._split, threads)
+        return ids
+
+    def forget(self) -> None:
+        """Leaves nothing in the middle; states keep what they have."""
+        self.front = []
+        self.ids = self.native.core.settled_ids()
+
+    def shared(self) -> Middle:
+        """The same for a state: prepending to either leaves the other as it is, appending does not."""
+        return self._with(self.ids)
+
+    def first(self, count: int) -> Middle:
+        """A copy, with that many of `ids`."""
+        return self._with(self.native.core.settled_ids(self.ids, count))
+
+    def _with(self, ids: SettledIds) -> Middle:
+        copy = object.__new__(Middle)
+        copy.native, copy._split, copy.front, copy.ids = self.native, self._split, self.front.copy(), ids
+        return copy
+
+
+@dataclass
+class Settled:
+    """head | middle | tail, with a seam between them; without a seam in the text, all of it is the head.
+
+    `pieces` only ever grows: states share it. Where the reference answers, there is no middle, only the text.
+    """
+
+    made_for: Snapshot
+    middle: Middle | None
+    head: str = ""
+    tail: str | None = None
+    from_start: bool = False  # the middle begins at a place that is not a seam once text is prepended
+    before: list[str] = field(default_factory=list)  # what was prepended
+    pieces: list[str] = field(default_factory=list)  # what was appended
+
+    @property
+    def text(self) -> str:
+        return "".join([*reversed(self.before), *self.pieces])
+
+    def state(self) -> IncrementalState:
+        """The state as it is now."""
+        kept = replace(self, before=self.before.copy())
+        if self.middle is None:
+            return IncrementalState(kept, 0, len(self.pieces))
+        kept.middle = self.middle.shared()
+        return IncrementalState(kept, len(self.middle.ids), len(self.pieces))
+
+    @classmethod
+    def of(cls, state: IncrementalState) -> Settled:
+        """What a state held, to go on from."""
+        settled = state.settled
+        middle = None if settled.middle is None else settled.middle.first(state.ids)
+        return replace(settled, middle=middle, before=settled.before.copy(), pieces=settled.pieces[: state.pieces])

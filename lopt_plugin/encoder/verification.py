@@ -1,0 +1,64 @@
+"""Compares a share of all calls with HF; after a difference HF does them all."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from typing import TypeVar
+
+from ..routes.hf import HfRoute
+from ..routes.request import EncodeRequest, NeedsReference
+from .operations import Operation
+from .route_choice import BackendState
+
+_T = TypeVar("_T")
+_Given = TypeVar("_Given")
+logger = logging.getLogger("lopt_plugin")
+
+
+class Verification:
+    """share: of the calls that are compared, 0 to 1. calls: how many were.
+
+    A difference counts only where HF gives it on a private copy too: somebody may have changed the shared backend's
+    truncation without our lock.
+    """
+
+    def __init__(self, hf: HfRoute, state: BackendState, share: float) -> None:
+        self.calls = 0
+        self._hf = hf
+        self._state = state
+        self._share = share
+        self._due = 0.0
+
+    def is_due(self) -> bool:
+        """Whether this call is one that is compared; to be asked once a call."""
+        self._due += self._share
+        if self._due < 1.0:
+            return False
+        self._due -= 1.0
+        return True
+
+    def check(self, operation: Operation[_Given, _T], given: _Given, request: EncodeRequest, answer: _T) -> None:
+        """Raises NeedsReference where the reference answers otherwise."""
+        self.calls += 1
+        if operation.equal(answer, operation.encode(self._hf, given, request)):
+            return
+        if not operation.equal(answer, operation.encode(self._hf.on_private_copy(), given, request)):
+            self._differs(f"other values than HF's for {_described(given)}")
+            raise NeedsReference("verification found other values than HF's")
+
+    def _differs(self, how: str) -> None:
+        # If the tokenizer has changed since, the difference means nothing.
+        if not self._state.stayed():
+            return
+        reason = f"verification found {how}"
+        logger.error(
+            "lopt_plugin: %s. The Hugging Face tokenizer answers, now and from now on. Please report this", reason
+        )
+        self._state.force_to_hf(reason)
+
+
+def _described(given: object) -> str:
+    digest = hashlib.sha256(repr(given).encode(errors="replace")).hexdigest()[:16]
+    size = f"a text of {len(given)} characters" if isinstance(given, str) else "a batch"
+    return f"{size}, sha256 {digest}"

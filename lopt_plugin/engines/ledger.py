@@ -1,0 +1,48 @@
+"""The form of an engine's ledger: every name of the engine that this package calls, hooks or overrides.
+
+Each engine has its own in `ledger.py`, and the code looks the names up there, so that no entry can go stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from typing import Any, NamedTuple
+
+
+class TouchedName(NamedTuple):
+    """One name of an engine.
+
+    name        "module:attribute", in the form that `pkgutil.resolve_name` reads
+    why         what the plugin uses it for
+    since       the oldest release in which it was found as described here
+    without     what happens where it is missing or different
+    until       what has to happen before it can go
+    parameters  of a hooked or overridden function; a last "..." stands for any others
+    """
+
+    name: str
+    why: str
+    since: str
+    without: str
+    until: str
+    parameters: tuple[str, ...] = ()
+
+    def resolve(self) -> Any:
+        """The object itself.
+
+        Raises ImportError or AttributeError if it is missing, TypeError if it has other parameters.
+        """
+        found = pkgutil.resolve_name(self.name)
+        if self.parameters:
+            actual = tuple(inspect.signature(found).parameters)
+            known = self.parameters
+            if known[-1] == "...":
+                known = known[:-1]
+                actual = actual[: len(known)]
+            if actual != known:
+                raise TypeError(f"{self.name} has the parameters {actual}, not {known}")
+        return found
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,113 @@
+"""Tokenize the texts of a list before the engine asks for each of them: engines ask for one prompt after the other.
+
+Native threads do the work; they need the interpreter lock only to make a list of ids. A Python thread would wait for
+that lock nearly as long as the engine's own thread is busy, and would slow the engine down by the time it takes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .acceleration import is_native, settings_of
+
+# A batch is tokenized at a time, and its ids are kept until they are taken.
+BATCH_TEXTS = 512
+BATCH_CHARS = 1 << 21
+
+
+class Batch(NamedTuple):
+    """The texts from index `first` up to `end`; `take` gives the ids of one of them once, or None if it has none."""
+
+    first: int
+    end: int
+    take: Callable[[int], list[int] | None]
+
+
+class TextPrefetcher:
+    """Texts that are tokenized together: batch by batch while they are taken, or all at once by `tokenize_all`."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._batch = Batch(0, 0, _nothing)
+        self._next: Batch | None = None
+        self._kwargs: dict[str, Any] | None = None
+        self._lock = threading.Lock()
+
+    def take(self, index: int, text: str, tokenizer: Any, kwargs: dict[str, Any]) -> list[int] | None:
+        """Ids of the text at that index, once; None if the caller has to tokenize it."""
+        # The engine may have shortened the text or changed it to lower case.
+        if self._texts[index] is not text:
+            return None
+        with self._lock:
+            if index >= self._batch.end:
+                started, self._next = self._next, None
+                if started is None or kwargs != self._kwargs or not started.first <= index < started.end:
+                    started = self._start(index, tokenizer, kwargs)
+                self._batch = started
+                self._kwargs = kwargs
+                if started.end < len(self._texts):
+                    self._next = self._start(started.end, tokenizer, kwargs)
+            return self._batch.take(index) if kwargs == self._kwargs else None
+
+    def tokenize_all(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
+        """Tokenizes all texts in the calling thread."""
+        with self._lock:
+            if self._batch.end == 0:
+                ids: dict[int, list[int]] = {}
+                end = 0
+                while end < len(self._texts):
+                    indices, end = self._select(end, tokenizer)
+                    ids |= self._tokenize(indices, tokenizer, kwargs)
+                self._batch = Batch(0, end, _once(ids))
+                self._kwargs = kwargs
+
+    def _start(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> Batch:
+        indices, end = self._select(first, tokenizer)
+        if not indices:
+            return Batch(first, end, _nothing)
+        rows = tokenizer._lopt_prefetch([self._texts[index] for index in indices], **kwargs)
+        if rows is None:
+            return Batch(first, end, _once(self._tokenize(indices, tokenizer, kwargs)))
+        row_of = {index: row for row, index in enumerate(indices)}
+
+        def take(index: int) -> list[int] | None:
+            row = row_of.pop(index, None)
+            return None if row is None else rows.take(row)
+
+        return Batch(first, end, take)
+
+    def _select(self, first: int, tokenizer: Any) -> tuple[list[int], int]:
+        """Indices of the texts of a batch that are tokenized together, and the end of the batch."""
+        # A longer text takes all threads by itself, and one that is too long for the model must not be tokenized.
+        longest = settings_of(tokenizer).parallel_min_chars
+        indices: list[int] = []
+        chars = 0
+        end = first
+        while end < len(self._texts) and len(indices) < BATCH_TEXTS and chars < BATCH_CHARS:
+            length = len(self._texts[end])
+            if length < longest:
+                indices.append(end)
+                chars += length
+            end += 1
+        return (indices if len(indices) > 1 and is_native(tokenizer) else []), end
+
+    def _tokenize(self, indices: Sequence[int], tokenizer: Any, kwargs: dict[str, Any]) -> dict[int, list[int]]:
+        if not indices:
+            return {}
+        texts = [self._texts[index] for index in indices]
+        try:
+            rows = tokenizer(texts, return_attention_mask=False, return_token_type_ids=False, **kwargs)["input_ids"]
+        except Exception:
+            # One of the texts is at fault. The error is raised when the engine asks for that text.
+            return {}
+        return dict(zip(indices, rows, strict=True))
+
+
+def _nothing(index: int) -> list[int] | None:
+    return None
+
+
+def _once(ids: dict[int, list[int]]) -> Callable[[int], list[int] | None]:
+    return lambda index: ids.pop(index, None)

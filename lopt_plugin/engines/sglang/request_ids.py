@@ -1,0 +1,80 @@
+"""The ids of a request on their way to SGLang's scheduler: SGLang makes `array("q", ids)`, element by element.
+
+The hooks give SGLang such an array, which it copies as memory: from a list, whoever made it, in one native pass; from
+the texts that it asks the tokenizer for, without a list in between. They act only where SGLang itself asks for the ids
+of a request. The scheduler receives the same as before, and so does everyone else who calls the tokenizer.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from . import ledger
+from .prefetch import prefetched_ids
+
+try:
+    from ...native._core import copy_ids
+except ImportError:
+    copy_ids = None  # type: ignore[assignment]
+
+_ZERO = array("q", [0])
+_wants_arrays = ContextVar("lopt_sglang_wants_arrays", default=False)
+
+
+def requests_have_arrays() -> bool:
+    """Whether this process sends requests to a scheduler, with their ids in arrays."""
+    if ledger.MANAGER not in sys.modules or copy_ids is None:
+        return False
+    return "array" in str(ledger.REQUEST.resolve().__annotations__["input_ids"])
+
+
+def create_tokenized_with_array(
+    create: Callable[..., Any], manager: Any, obj: Any, input_text: Any, input_ids: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Hook around `_create_tokenized_object`."""
+    return create(manager, obj, input_text, array_of(input_ids), *args, **kwargs)
+
+
+async def tokenize_texts_to_arrays(tokenize: Callable[..., Any], manager: Any, *args: Any, **kwargs: Any) -> Any:
+    """Hook around `_tokenize_texts`."""
+    # The processor of a multimodal model reads the ids, and expects a list.
+    before = _wants_arrays.set(getattr(manager, "mm_processor", None) is None)
+    try:
+        return await tokenize(manager, *args, **kwargs)
+    finally:
+        _wants_arrays.reset(before)
+
+
+def answer_with_arrays(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
+    """What SGLang reads of `tokenizer(texts)`; None if the tokenizer has to be called."""
+    if not _wants_arrays.get() or type(texts) is not list or not texts or any(type(text) is not str for text in texts):
+        return None
+    if len(texts) == 1:
+        ready = prefetched_ids(texts[0], tokenizer)
+        if ready is not None:
+            return {"input_ids": [array_of(ready)]}
+        alone = tokenizer._lopt_array(texts[0])
+        return None if alone is None else {"input_ids": [_copied(alone)]}
+    batch = tokenizer._lopt_batch(texts)
+    if batch is None:
+        return None
+    ids, ends = _copied(batch.ids), batch.row_offsets.tolist()
+    return {"input_ids": list(map(ids.__getitem__, map(slice, ends[:-1], ends[1:])))}
+
+
+def array_of(ids: Any) -> Any:
+    """`array("q", ids)` of a list of ints; the argument itself if it is anything else, so that SGLang reports it."""
+    if type(ids) is not list:
+        return ids
+    made = _ZERO * len(ids)
+    return made if copy_ids(ids, made) else ids
+
+
+def _copied(ids: Any) -> array[int]:
+    made = _ZERO * len(ids)
+    copy_ids(ids, made)
+    return made

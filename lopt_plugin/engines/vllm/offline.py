@@ -1,0 +1,53 @@
+"""vLLM's `LLM.generate` over many prompts, tokenized as one batch: on the GPU if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def generate(llm: Any, prompts: Sequence[str], sampling_params: Any = None, **arguments: Any) -> Any:
+    """Call `llm.generate` with prompts that are tokenized as one batch, to the ids that vLLM would make of them.
+
+    vLLM tokenizes one prompt after the other. Here the GPU route tokenizes the batch if the tokenizer has one and vLLM
+    has left enough memory on the device, else all cores do.
+
+    Args:
+        llm: A `vllm.LLM`. Its tokenizer is accelerated for this call if it is not yet.
+        prompts: The prompts, all strings.
+        sampling_params: As in `LLM.generate`.
+        **arguments: Any others of `LLM.generate`.
+
+    Returns:
+        What `LLM.generate` returns: a list of `RequestOutput`, one per prompt, in their order.
+
+    Raises:
+        TypeError: A prompt is not a string, or the tokenizer does not run on the tokenizers library.
+
+    Example:
+        from vllm import LLM, SamplingParams
+        from lopt_plugin.engines.vllm import generate
+
+        llm = LLM("Qwen/Qwen3-8B", tokenizer_mode="lopt")
+        outputs = generate(llm, documents, SamplingParams(max_tokens=64))
+    """
+    from ...tokenizer.accelerated import LoptMixin, accelerate
+
+    if isinstance(prompts, str) or not all(isinstance(prompt, str) for prompt in prompts):
+        raise TypeError("prompts must be a list of strings; pass other prompts to LLM.generate itself")
+    tokenizer = llm.get_tokenizer()
+    if not isinstance(tokenizer, LoptMixin):
+        tokenizer = accelerate(tokenizer)
+    batch = tokenizer.lopt.encode_batch_ids(prompts, device=_device())
+    ids, offsets = batch.ids.tolist(), batch.row_offsets.tolist()
+    tokenized = [
+        {"prompt": prompt, "prompt_token_ids": ids[offsets[row] : offsets[row + 1]]}
+        for row, prompt in enumerate(prompts)
+    ]
+    return llm.generate(tokenized, sampling_params, **arguments)
+
+
+def _device() -> str | None:
+    import torch  # a dependency of vLLM
+
+    return "cuda" if torch.cuda.is_available() else None

@@ -1,0 +1,183 @@
+"""vLLM: `--tokenizer-mode lopt`, and LOPT_ACCELERATE=1 for the tokenizer of any other mode.
+
+vLLM calls `register` (entry-point group vllm.general_plugins) in the API server, the engine core and every worker.
+`ledger.py` lists every name of vLLM that is touched, and what happens where it is missing.
+
+The mode `lopt` is what vLLM's own `auto` chooses for the model, accelerated if that is a Hugging Face fast tokenizer.
+vLLM treats its `hf` mode and some architectures differently (Mistral files, wrong tokenizer classes on the hub, models
+with a prompt format of their own), and this changes from release to release. So vLLM itself decides:
+  - vLLM's get_tokenizer loads the tokenizer under `auto`;
+  - ModelConfig sees `auto` while it looks for a mode that belongs to the architecture;
+  - the renderer is the one that `auto` has for that tokenizer.
+
+An error in here is logged, and vLLM continues with the tokenizer that it would have had.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import pkgutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .. import metrics
+from ..acceleration import join_engine_log, observe
+from ..ledger import TouchedName
+from . import ledger
+from .tokenizer import LoptTokenizer, accelerated, acceleration, freeze_calls, why_left_alone
+
+MODE = "lopt"
+ACCELERATE_VARIABLE = "LOPT_ACCELERATE"
+RENDERER_VARIABLE = "LOPT_RENDERER"
+# The renderer mode of LoptRenderer. It is not for users.
+RENDERER_MODE = "lopt_renderer"
+
+logger = logging.getLogger("vllm.lopt_plugin")
+
+
+def register() -> None:
+    """Makes the mode known to this process. May be called any number of times; never raises."""
+    for step in (_register_mode, _hook_model_config, _hook_renderers, _join_engine_log):
+        try:
+            step()
+        except Exception:
+            logger.exception(
+                "lopt_plugin: %s failed with vLLM %s; vLLM continues without it",
+                step.__name__.strip("_"),
+                acceleration.engine_version(),
+            )
+
+
+def _register_mode() -> None:
+    tokenizers, renderers = ledger.TOKENIZER_REGISTRY.resolve(), ledger.RENDERER_REGISTRY.resolve()
+    if MODE not in tokenizers.tokenizers:
+        tokenizers.register(MODE, LoptTokenizer.__module__, LoptTokenizer.__name__)
+    if MODE not in renderers.renderers:
+        renderers.register(MODE, "vllm.renderers.hf", "HfRenderer")
+    if RENDERER_MODE not in renderers.renderers:
+        renderers.register(RENDERER_MODE, "lopt_plugin.engines.vllm.renderer", "LoptRenderer")
+
+
+def _hook_model_config() -> None:
+    _hook(ledger.MODEL_CONFIG, _let_auto_choose)
+
+
+def _hook_renderers() -> None:
+    _hook(ledger.LOAD_RENDERER, _give_accelerated_tokenizer)
+
+
+def _join_engine_log() -> None:
+    join_engine_log("vllm")
+
+
+def _hook(touched: TouchedName, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    method = touched.resolve()
+    if not hasattr(method, "_lopt_wrapped"):
+        wrapped = functools.wraps(method)(wrapper(method))
+        wrapped._lopt_wrapped = method  # type: ignore[attr-defined]
+        owner, _, name = touched.name.rpartition(".")
+        setattr(pkgutil.resolve_name(owner), name, wrapped)
+
+
+def _let_auto_choose(post_init: Callable[..., None]) -> Callable[..., None]:
+    def post_init_under_auto(self: Any, *args: Any, **kwargs: Any) -> None:
+        if self.tokenizer_mode != MODE:
+            return post_init(self, *args, **kwargs)
+        self.tokenizer_mode = "auto"
+        post_init(self, *args, **kwargs)
+        if self.tokenizer_mode == "auto":
+            self.tokenizer_mode = MODE
+        else:
+            # Processes that start from here on inherit it.
+            os.environ[ACCELERATE_VARIABLE] = "1"
+            logger.warning(
+                "lopt_plugin: vLLM has its own tokenizer mode for %s and uses %r instead of %r; the Hugging Face "
+                "tokenizer in that mode is accelerated, as with %s=1",
+                ", ".join(getattr(self, "architectures", None) or ["this model"]),
+                self.tokenizer_mode,
+                MODE,
+                ACCELERATE_VARIABLE,
+            )
+        if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
+            logger.warning(
+                "lopt_plugin: VLLM_USE_RUST_FRONTEND is set; its server is a separate binary, which tokenizes by "
+                "itself. Unset it to use lopt"
+            )
+        return None
+
+    return post_init_under_auto
+
+
+def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[..., Any]:
+    # A renderer tokenizes every prompt with the tokenizer that it is given here, in every mode.
+    def load_renderer_accelerated(self: Any, renderer_mode: str, config: Any, tokenizer: Any) -> Any:
+        if renderer_mode == MODE or _is_on(ACCELERATE_VARIABLE, ""):
+            # vLLM keeps one tokenizer per model, and loads some models' without the class of their mode.
+            tokenizer = accelerated(tokenizer, shared=True)
+        if renderer_mode == MODE:
+            renderer_mode = _renderer_mode_under_auto(config.model_config)
+        if not hasattr(tokenizer, "lopt"):
+            _count_left_alone(tokenizer)
+            return load_renderer(self, renderer_mode, config, tokenizer)
+        observe(tokenizer, metrics.observer())
+        renderer = None
+        ours_fits = renderer_mode in (MODE, "hf") and RENDERER_MODE in self.renderers
+        if ours_fits and _is_on(RENDERER_VARIABLE, "1"):
+            renderer = _our_renderer(functools.partial(load_renderer, self, RENDERER_MODE, config, tokenizer))
+        if renderer is None:
+            renderer = load_renderer(self, renderer_mode, config, tokenizer)
+        if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
+            freeze_calls(renderer.tokenizer)
+        return renderer
+
+    return load_renderer_accelerated
+
+
+def _count_left_alone(tokenizer: Any) -> None:
+    # Once, when it is loaded: its calls cannot be counted. Without a reason, no metrics are created.
+    reason = why_left_alone(tokenizer)
+    observer = None if reason is None else metrics.observer()
+    if reason is not None and observer is not None:
+        observer.fell_back(reason)
+
+
+def _our_renderer(load: Callable[[], Any]) -> Any:
+    """LoptRenderer; None, with a warning, if this vLLM needs its own renderer."""
+    try:
+        from .renderer import prefetch_prompts
+
+        for touched in ledger.RENDERER_METHODS:
+            touched.resolve()
+        if "vllm.entrypoints.llm" in sys.modules:
+            _hook(ledger.ADD_COMPLETION_REQUESTS, prefetch_prompts)
+        renderer = load()
+        if renderer.tokenizes_as_vllm():
+            return renderer
+        renderer.shutdown()
+        reason = "the two tokenize a prompt differently"
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+    logger.warning("lopt_plugin: using vLLM's own renderer, which tokenizes one prompt at a time: %s", reason)
+    return None
+
+
+def _is_on(variable: str, default: str) -> bool:
+    return os.environ.get(variable, default).strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def _renderer_mode_under_auto(model_config: Any) -> str:
+    try:
+        mode, *_ = ledger.RESOLVE_TOKENIZER_ARGS.resolve()(
+            model_config.tokenizer,
+            runner_type=model_config.runner_type,
+            tokenizer_mode="auto",
+            revision=model_config.tokenizer_revision,
+            trust_remote_code=model_config.trust_remote_code,
+        )
+    except Exception:
+        logger.exception("lopt_plugin: could not find the renderer that vLLM would choose; using the Hugging Face one")
+        return MODE
+    return MODE if mode == "hf" else str(mode)

@@ -1,0 +1,126 @@
+"""The tokenizer of the mode `lopt`: loaded by vLLM, accelerated, and marked as safe for threads.
+
+vLLM tokenizes in several threads. It gives a tokenizer a pool of deep copies, because transformers sets truncation and
+padding in the Rust tokenizer before every call. An accelerated tokenizer touches that state under a lock only, and its
+methods that do not encode only read: one object serves all threads, without a pool.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import logging
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..acceleration import Acceleration
+from ..subclass import Brand, rebrand
+from . import ledger
+
+# The releases that passed the engine tests. README.md has the dates.
+TESTED_VERSIONS = ("0.24.0", "0.32.0")
+
+# The methods that vLLM's TokenizerPool calls on one of its copies.
+POOLED_METHODS = (
+    "__call__",
+    "apply_chat_template",
+    "batch_decode",
+    "batch_encode",
+    "convert_ids_to_tokens",
+    "convert_tokens_to_ids",
+    "convert_tokens_to_string",
+    "decode",
+    "encode",
+)
+# Those that our renderer calls as well.
+RENDERER_METHODS = ("_lopt_prefetch", "_lopt_encode_alone")
+
+# Below "vllm", so that vLLM's handlers, levels and process names apply.
+logger = logging.getLogger("vllm.lopt_plugin")
+
+
+class LoptTokenizer:
+    """The class that the mode `lopt` loads. Never instantiated: vLLM calls `from_pretrained` only."""
+
+    @classmethod
+    def from_pretrained(cls, path_or_repo_id: str | Path, *args: Any, **kwargs: Any) -> Any:
+        """The tokenizer that vLLM's mode `auto` loads with these arguments, accelerated if it can be."""
+        get_tokenizer = ledger.GET_TOKENIZER.resolve()
+        return accelerated(get_tokenizer(path_or_repo_id, *args, tokenizer_mode="auto", **kwargs), shared=False)
+
+
+acceleration = Acceleration("vLLM", "vllm", TESTED_VERSIONS, logger)
+
+# Tokenizers that stay as vLLM made them, and the reason.
+_left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def accelerated(tokenizer: Any, *, shared: bool) -> Any:
+    """The tokenizer, accelerated if it can be. Never raises.
+
+    Args:
+        tokenizer: A tokenizer that vLLM has loaded, or None.
+        shared: Others hold the tokenizer, so that a copy has to be made.
+    """
+    if tokenizer is None or hasattr(tokenizer, "lopt") or tokenizer in _left_alone:
+        return tokenizer
+    outcome = acceleration.run(tokenizer, functools.partial(_accelerate, shared=shared))
+    if isinstance(outcome, str):
+        _left_alone[tokenizer] = outcome
+        return tokenizer
+    return rebrand(outcome, _thread_safe)
+
+
+def why_left_alone(tokenizer: Any) -> str | None:
+    """Why `accelerated` returned the tokenizer as it was; None if it was not asked."""
+    return None if tokenizer is None else _left_alone.get(tokenizer)
+
+
+def freeze_calls(tokenizer: Any) -> None:
+    """Separates the calls of the tokenizer from later changes of its vocabulary; in place.
+
+    A processor of a multimodal model changes the tokenizer that it is given (`add_tokens`, `add_bos_token`) after vLLM
+    has made its pool. The copies in the pool answer the calls, and do not change. Here, one copy answers them.
+    """
+    as_loaded = copy.deepcopy(tokenizer)
+    rebrand(tokenizer, _answered_by_copy).__dict__["_lopt_as_loaded"] = as_loaded
+
+
+def _accelerate(tokenizer: Any, shared: bool) -> Any:
+    from ...settings import Settings
+    from ...tokenizer.accelerated import accelerate, accelerate_in_place
+
+    if shared:
+        return accelerate(tokenizer)
+    # A new object over the same Rust tokenizer: `tokenizer` itself can still be returned if this fails.
+    new: Any = object.__new__(type(tokenizer))
+    new.__dict__.update(tokenizer.__dict__)
+    return accelerate_in_place(new, Settings.read())
+
+
+def _thread_safe(accelerated: Any) -> Brand:
+    marks: tuple[type, ...] = ()
+    try:
+        marks = (ledger.THREAD_SAFE_MIXIN.resolve(),)
+    except Exception:
+        logger.exception("lopt_plugin: could not mark the tokenizer as thread-safe; vLLM makes deep copies of it")
+    return Brand(accelerated.__name__, marks, {})
+
+
+def _answered_by_copy(thread_safe: Any) -> Brand:
+    names = [name for name in (*POOLED_METHODS, *RENDERER_METHODS) if hasattr(thread_safe, name)]
+    attributes: dict[str, Any] = {name: _method_of_copy(name) for name in names}
+    # These methods do nothing but call the copy's, which are ours.
+    attributes["_lopt_is_ours"] = True
+    attributes["lopt"] = property(lambda self: self._lopt_as_loaded.lopt)
+    return Brand(thread_safe.__name__, (), attributes)
+
+
+def _method_of_copy(name: str) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._lopt_as_loaded, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method

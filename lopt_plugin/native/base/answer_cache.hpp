@@ -1,0 +1,45 @@
+// Caches the answers of a function of a text, for short texts.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace lopt {
+
+// Bounded: when it is full, it is emptied. Nobody waits for its lock, which in a forked child may never be released.
+template <class Answer>
+class AnswerCache {
+  public:
+    using Ask = std::function<Answer(std::string_view)>;
+
+    explicit AnswerCache(size_t most = size_t{1} << 12) : most_(most) {}
+
+    // ask(text), which may throw, or what it answered before.
+    Answer operator()(std::string_view text, const Ask& ask) const {
+        if (text.size() > LONGEST) return ask(text);
+        const std::string key(text);
+        {
+            const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+            const auto found = lock ? answers_.find(key) : answers_.end();
+            if (lock && found != answers_.end()) return found->second;
+        }
+        Answer answer = ask(text);
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (lock && answers_.size() >= most_) answers_.clear();
+        if (lock) answers_.emplace(key, answer);
+        return answer;
+    }
+
+  private:
+    static constexpr size_t LONGEST = 64;  // bytes
+
+    size_t most_;
+    mutable std::mutex mutex_;
+    mutable std::unordered_map<std::string, Answer> answers_;
+};
+
+}  // namespace lopt

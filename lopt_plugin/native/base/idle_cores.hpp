@@ -1,0 +1,65 @@
+// How many cores are idle, and so how many threads are worth using.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+#endif
+
+namespace lopt {
+
+// How many of `cores` are idle by a line of /proc/loadavg, whose fourth field is the number of runnable threads, the caller
+// included, "/", and the number of all threads. SIZE_MAX if the line does not say.
+inline size_t idle_cores(std::string_view load, size_t cores) {
+    for (int field = 0; field < 3; field++) {
+        const size_t space = load.find(' ');
+        if (space == load.npos) return SIZE_MAX;
+        load.remove_prefix(space + 1);
+    }
+    size_t running = 0, digits = 0;
+    while (digits < load.size() && digits < 9 && load[digits] >= '0' && load[digits] <= '9') running = running * 10 + static_cast<size_t>(load[digits++] - '0');
+    // The caller runs: a system that says otherwise cannot be relied on.
+    if (running == 0 || digits == load.size() || load[digits] != '/') return SIZE_MAX;
+    return cores > running ? cores - running : 0;
+}
+
+// The same of this system now, which takes some microseconds; SIZE_MAX where it is not known, or where the process may
+// not run on all cores.
+inline size_t idle_cores() {
+#if defined(__linux__)
+    static const size_t cores = [] {
+        const long online = sysconf(_SC_NPROCESSORS_ONLN);
+        cpu_set_t allowed;
+        CPU_ZERO(&allowed);
+        if (online < 1 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return size_t{0};
+        return CPU_COUNT(&allowed) < online ? size_t{0} : static_cast<size_t>(online);
+    }();
+    if (cores == 0) return SIZE_MAX;
+    const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return SIZE_MAX;
+    char line[128];
+    const ssize_t length = read(file, line, sizeof line);
+    close(file);
+    return length > 0 ? idle_cores({line, static_cast<size_t>(length)}, cores) : SIZE_MAX;
+#else
+    return SIZE_MAX;
+#endif
+}
+
+// How many of `threads`, the caller included, should work on a text of so many characters. A second thread that has to share a
+// core gains nothing: it moves tables and caches, and the first one waits for its part. Of many threads, at least half are
+// used: on a large machine a busy core may soon be idle. For a long text there is time to wait for that.
+inline size_t threads_worth(size_t threads, size_t characters) {
+    constexpr size_t LONG = size_t{4} << 20;
+    if (threads < 2 || characters >= LONG) return threads;
+    const size_t idle = idle_cores();
+    return idle < threads ? std::max(idle + 1, threads / 2) : threads;
+}
+
+}  // namespace lopt

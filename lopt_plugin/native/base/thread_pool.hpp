@@ -1,0 +1,211 @@
+// Worker threads for one prompt or batch: started when first needed, shared by all callers, made anew after a fork.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+namespace lopt {
+
+class ThreadPool {
+  public:
+    ThreadPool() = default;
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+    ~ThreadPool() {
+        Crew* crew = crew_.load();
+        if (crew && crew->process == getpid()) delete crew;
+    }
+
+    using Work = std::function<void(size_t)>;
+
+    // Calls work(i) for every i below count, on the caller and at most threads - 1 workers; returns when all are done.
+    // consume(i) is called on the caller, in order, as soon as all up to i are done: what has to be done one after the
+    // other happens while others still work. The first exception is thrown again here; nothing is consumed after it.
+    void run(size_t count, size_t threads, const Work& work, const Work& consume = {}) {
+        if (threads < 2 || count < 2) {
+            for (size_t i = 0; i < count; i++) {
+                work(i);
+                if (consume) consume(i);
+            }
+            return;
+        }
+        const auto job = std::make_shared<Job>(count, &work);
+        crew().offer(job, std::min(threads, count) - 1);
+        size_t consumed = 0;
+        while (job->do_one())
+            while (consume && consumed < count && job->ready(consumed, false)) consume_one(*job, consume, consumed++);
+        while (consumed < count && job->ready(consumed, true)) {
+            if (consume) consume_one(*job, consume, consumed);
+            consumed++;
+        }
+        job->wait();
+        if (job->error) std::rethrow_exception(job->error);
+    }
+
+    class Background;
+
+  private:
+    struct Job {
+        Job(size_t n, const Work* f) : count(n), work(f), done(n, 0) {}
+
+        // Does the next item that has not been begun; false when there is none.
+        bool do_one() {
+            const size_t i = next.fetch_add(1);
+            if (i >= count) return false;
+            try {
+                (*work)(i);
+            } catch (...) {
+                fail();
+            }
+            // Under the lock, so that the waiting caller cannot miss it.
+            const std::lock_guard<std::mutex> lock(mutex);
+            done[i] = 1;
+            finished++;
+            progress.notify_all();
+            return true;
+        }
+        void fail() {
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (!error) error = std::current_exception();
+        }
+        // Is item i done, and has nothing gone wrong? Waits for it if asked to.
+        bool ready(size_t i, bool waiting) {
+            std::unique_lock<std::mutex> lock(mutex);
+            if (waiting) progress.wait(lock, [&] { return done[i] || error; });
+            return done[i] && !error;
+        }
+        void wait() { wait_for(count); }
+        void wait_for(size_t items) {
+            std::unique_lock<std::mutex> lock(mutex);
+            progress.wait(lock, [&] { return finished == items; });
+        }
+        // Nothing more is begun; how many items were.
+        size_t stop() { return std::min(next.exchange(count), count); }
+
+        const size_t count;
+        const Work* work;  // alive until all items are done; not called after that
+        std::atomic<size_t> next{0};
+        std::mutex mutex;
+        std::condition_variable progress;
+        std::vector<uint8_t> done;
+        size_t finished = 0;
+        std::exception_ptr error;
+    };
+
+    static void consume_one(Job& job, const Work& consume, size_t i) {
+        try {
+            consume(i);
+        } catch (...) {
+            job.fail();
+        }
+    }
+
+    struct Crew {
+        const pid_t process = getpid();
+        std::mutex mutex;
+        std::condition_variable wake;
+        std::deque<std::shared_ptr<Job>> jobs;  // one element for each worker that may still join
+        std::vector<std::thread> workers;
+        size_t idle = 0;
+        bool stopping = false;
+
+        ~Crew() {
+            {
+                const std::lock_guard<std::mutex> lock(mutex);
+                stopping = true;
+            }
+            wake.notify_all();
+            for (auto& worker : workers) worker.join();
+        }
+        void offer(const std::shared_ptr<Job>& job, size_t helpers) {
+            constexpr size_t MOST_WORKERS = 1024;
+            const std::lock_guard<std::mutex> lock(mutex);
+            for (size_t i = 0; i < helpers; i++) jobs.push_back(job);
+            // A system that grants no more threads slows us down, nothing else: the caller does the work itself.
+            try {
+                while (workers.size() < MOST_WORKERS && idle < jobs.size() && workers.size() < helpers) {
+                    workers.emplace_back([this] { serve(); });
+                    idle++;
+                }
+            } catch (const std::system_error&) {
+            }
+            wake.notify_all();
+        }
+        void serve() {
+            std::unique_lock<std::mutex> lock(mutex);
+            for (;;) {
+                wake.wait(lock, [this] { return stopping || !jobs.empty(); });
+                if (stopping) return;
+                const std::shared_ptr<Job> job = std::move(jobs.front());
+                jobs.pop_front();
+                idle--;
+                lock.unlock();
+                while (job->do_one()) {}
+                lock.lock();
+                idle++;
+            }
+        }
+    };
+
+    Crew& crew() {
+        Crew* current = crew_.load();
+        if (current && current->process == getpid()) return *current;
+        // First use, or a child process: the parent's crew has no threads here, and its mutex may never be released, so
+        // it is left alone.
+        auto fresh = std::make_unique<Crew>();
+        if (crew_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
+        return current && current->process == getpid() ? *current : crew();
+    }
+
+    std::atomic<Crew*> crew_{nullptr};
+};
+
+// Calls work(i) for every i below count on workers, until it is destroyed; without workers, the caller of `finish` does it.
+// `work` must not throw. The pool outlives this.
+class ThreadPool::Background {
+  public:
+    Background(ThreadPool& pool, size_t count, size_t workers, Work work)
+        : work_(std::move(work)), job_(std::make_shared<Job>(count, &work_)) {
+        if (const size_t helpers = std::min(workers, count)) pool.crew().offer(job_, helpers);
+    }
+    Background(const Background&) = delete;
+    Background& operator=(const Background&) = delete;
+    ~Background() {
+        if (process_ != getpid()) {
+            // The parent's workers are not here, and may have held the mutex.
+            static_cast<void>(new std::shared_ptr<Job>(std::move(job_)));
+            return;
+        }
+        job_->wait_for(job_->stop());
+    }
+
+    bool is_done(size_t i) { return process_ == getpid() && job_->ready(i, false); }
+    // Returns true when item i is done; the caller does what has not been begun up to there. False in a forked child, where it
+    // may never be done.
+    bool finish(size_t i) {
+        if (process_ != getpid()) return false;
+        while (!job_->ready(i, false)) {
+            if (job_->next.load() > i) return job_->ready(i, true);
+            job_->do_one();
+        }
+        return true;
+    }
+
+  private:
+    const pid_t process_ = getpid();
+    const Work work_;
+    std::shared_ptr<Job> job_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,322 @@
+// A stretch of normalized text to ids by BPE: pre-tokens from the scanner, cut or refined, encoded a window at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bpe/model.hpp"
+#include "bpe/scan_cuts.hpp"
+#include "bpe/three_byte_pieces.hpp"
+#include "bpe/window_filler.hpp"
+#include "bpe/word_buffer.hpp"
+#include "scan/refine.hpp"
+#include "scan/scanner.hpp"
+#include "scan/uniform_runs.hpp"
+#include "text/seam.hpp"
+#include "text/text.hpp"
+
+namespace lopt {
+
+class BytePairEncoder {
+  public:
+    // The working space of one scan; not shared by threads.
+    struct Workspace : PieceSpace {
+        // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
+        void read_later(const void* const* memory) { window.read_later = memory; }
+
+        std::vector<Span> pieces;
+        WordBuffer words;
+        const uint8_t* readable_end = nullptr;  // after the pieces of the window, where stretches are joined
+    };
+
+    BytePairEncoder(const ClassTable& classes, const Model& model, std::string_view scanner, std::vector<Refinement> refinements,
+                   std::array<uint8_t, 256> byte_classes, size_t separate_spaces)
+        : classes_(classes), model_(model), filler_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
+        if (scanner == CutScanner::name || scanner == CutScanner::name_before_spaces) {
+            cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_before_spaces, separate_spaces);
+            if (model.unknown_characters().become_bytes()) three_byte_pieces_.emplace(*cut_scanner_, model);
+            divides_words_ = false;
+            next_ = &BytePairEncoder::next_cut;
+            scan_ = &BytePairEncoder::scan_at_cuts;
+            return;
+        }
+        const bool known = visit_scanner(scanner, [this]<class Scanner>() {
+            next_ = &BytePairEncoder::next_of<Scanner>;
+            if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
+            if (leaves_out<Scanner> || model_.ends_words()) scan_ = &BytePairEncoder::scan_words<Scanner>;
+            else scan_ = refinements_.empty() ? &BytePairEncoder::scan_cut<Scanner> : &BytePairEncoder::scan_refined<Scanner>;
+        });
+        if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
+        divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
+        if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
+        runs_ = {scanner};
+        digits_in_group_ = lopt::digits_in_group(scanner);
+    }
+
+    // Appends the ids of all pre-tokens that start in [from, stop), `from` being the start of one; returns the end of
+    // the last. Reads the text up to its end.
+    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
+    }
+    // Whether stretches may be given to `join`, which resolves many short ones together.
+    bool joins() const { return cut_scanner_.has_value(); }
+    // Is a run of this character of ASCII encoded as if nothing stood beside it, and what stands beside it likewise?
+    bool stands_alone(uint8_t character) const {
+        return cut_scanner_ && character < 0x80 && character != ' ' && model_.cuts().stands_alone(character);
+    }
+    // To be called first: a call that ended in an exception may have left pieces in the window.
+    void begin(Workspace& space) const { space.window.start(nullptr); }
+    // Takes in a whole stretch; its ids, and those of all before, are appended by `finish` at the latest.
+    void join(const Text& stretch, Workspace& space, IdBuffer& out) const {
+        continue_at(stretch, space, out);
+        add_cuts(stretch, stretch.begin, stretch.end, space.window, out);
+    }
+    // The same for a stretch that is one piece.
+    void join_piece(const Text& piece, Workspace& space, IdBuffer& out) const {
+        continue_at(piece, space, out);
+        filler_.make_room(piece, space.window, out);
+        space.window.add(piece.end);
+    }
+    void finish(Workspace& space, IdBuffer& out) const {
+        filler_.flush({nullptr, nullptr, space.readable_end}, space.window, out);
+    }
+    // End of the scanner's pre-token that starts at p.
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return (this->*next_)(p, end); }
+
+    // The first place after p, or the end, that divides the text from p on whatever stands before p.
+    const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
+
+    // Is the place between these neighbours a boundary, whatever stands around them?
+    bool divides(uint32_t left, uint32_t right) const {
+        if (cut_scanner_) return cut_scanner_->between(left, right);
+        if (digits_in_group_ == 1 && (classes_.of(left) & classes_.of(right) & class_bit::number)) return true;
+        return divides_words_ && always_divides(classes_, left, right);
+    }
+    // In runs of which kinds (uniform_runs.hpp) the character may be.
+    unsigned run_kinds(uint32_t c) const { return runs_.kinds(classes_.of(c)); }
+    // How many digits of a run are in a pre-token, counted from the first one on; 0: that is not known, or all of them.
+    size_t digits_in_group() const { return digits_in_group_; }
+
+    // Does every character of a stretch lie in a pre-token?
+    bool keeps_all() const { return !parts_ && !removes(); }
+    // Or every character but white space, of which no pre-token holds any?
+    bool keeps_all_but_white_space() const { return parts_ && !removes(); }
+    size_t bytes() const { return (cut_scanner_ ? sizeof *cut_scanner_ : 0) + (three_byte_pieces_ ? three_byte_pieces_->bytes() : 0); }
+
+    // Appends the pre-tokens of a stretch, refined but not cut.
+    void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
+        while (p < end) {
+            const uint8_t* stop = next(p, end);
+            refine_parts(p, stop, out);
+            p = stop;
+        }
+    }
+
+  private:
+    template <class Scanner>
+    static constexpr bool leaves_out = requires { &Scanner::parts; };
+
+    using ScanFunction = const uint8_t* (BytePairEncoder::*)(const Text&, const uint8_t*, const uint8_t*, Workspace&, IdBuffer&) const;
+
+    template <class Scanner>
+    const uint8_t* next_of(const uint8_t* p, const uint8_t* end) const {
+        return Scanner::next(classes_, p, end);
+    }
+    const uint8_t* next_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_->next(p, end); }
+
+    const uint8_t* scan_at_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        space.window.start(p);
+        p = add_cuts(text, p, stop, space.window, out);
+        filler_.flush(text, space.window, out);
+        return p;
+    }
+    // Adds the pieces that start in [p, stop) to the window, and resolves it where it is full; returns the end of the last.
+    const uint8_t* add_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
+        constexpr ptrdiff_t TRY_AGAIN = 256;
+        const uint8_t* try_three_bytes = p;
+        while (p < stop) {
+            filler_.make_room(text, window, out);
+            if (three_byte_pieces_ && p >= try_three_bytes && *p >= 0xE0) {
+                if (three_byte_pieces_->begins(p, text.end)) {
+                    filler_.flush(text, window, out);
+                    p = add_three_byte_pieces(text, p, stop, window, out);
+                    continue;
+                }
+                try_three_bytes = p + (text.end - p < TRY_AGAIN ? text.end - p : TRY_AGAIN);
+            }
+            if (stop - p >= 64) {
+                const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});
+                if (starts) {
+                    p = WindowFiller::add_starts(window, p, starts);
+                    continue;
+                }
+            } else if (stop == text.end && text.readable_end - p >= 64) {
+                const uint64_t starts = cut_scanner_->starts(p, (uint64_t{1} << (stop - p)) - 1);
+                if (starts) WindowFiller::add_starts(window, p, starts);
+                window.add(stop);
+                return stop;
+            }
+            p = cut_scanner_->next(p, text.end);
+            window.add(p);
+        }
+        return p;
+    }
+    const uint8_t* add_three_byte_pieces(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
+        constexpr size_t AT_ONCE = 1024;
+        uint32_t* const begin = out.reserve(3 * AT_ONCE);
+        uint32_t* end = begin;
+        p = three_byte_pieces_->encode(p, stop, text.end, AT_ONCE, end);
+        out.set_end(end);
+        if (window.read_later)
+            for (const uint32_t* id = begin; id < end; id++) __builtin_prefetch(window.read_later[*id], 1);
+        window.start(p);
+        return p;
+    }
+    void continue_at(const Text& stretch, Workspace& space, IdBuffer& out) const {
+        if (space.window.count == 0 || space.window.end() != stretch.begin) {
+            finish(space, out);
+            space.window.start(stretch.begin);
+        }
+        space.readable_end = stretch.readable_end;
+    }
+
+    template <class Scanner>
+    const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        window.start(p);
+        space.run.start(p);
+        while (p < stop) {
+            filler_.make_room(text, window, out);
+            // A window that begins with characters of three bytes would find little.
+            if (stop - p >= 64 && p[0] < 0xE0 && p[1] < 0xE0) {
+                const uint64_t starts = Scanner::starts(classes_, p);
+                if (starts) {
+                    if (!WindowFiller::holds_three_bytes(p)) {
+                        filler_.flush_run(text, space, out);
+                        p = WindowFiller::add_starts(window, p, starts);
+                        continue;
+                    }
+                    const uint8_t* const at = p;
+                    for (uint64_t left = starts; left; left &= left - 1) {
+                        const uint8_t* end = at + __builtin_ctzll(left);
+                        filler_.add_cut(text, p, end, space, out);
+                        p = end;
+                    }
+                    continue;
+                }
+            }
+            const uint8_t* end = Scanner::next(classes_, p, text.end);
+            filler_.add_cut(text, p, end, space, out);
+            p = end;
+        }
+        filler_.flush_run(text, space, out);
+        filler_.flush(text, window, out);
+        return p;
+    }
+
+    template <class Scanner>
+    const uint8_t* scan_refined(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        window.start(p);
+        while (p < stop) {
+            const uint8_t* end = Scanner::next(classes_, p, text.end);
+            space.pieces.clear();
+            refine_one(p, end, space.pieces);
+            for (const Span& piece : space.pieces) {
+                if (window.full() || piece.begin != window.end()) {
+                    if (window.count) model_.window_encoder().resolve(window, text.readable_end, out);
+                    window.start(piece.begin);
+                }
+                window.add(piece.end);
+            }
+            p = end;
+        }
+        if (window.count) model_.window_encoder().resolve(window, text.readable_end, out);
+        return p;
+    }
+
+    // Where text is left out, or every word is ended, the words are copied together.
+    template <class Scanner>
+    const uint8_t* scan_words(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        constexpr size_t STEP = 64;
+        Window& window = space.window;
+        WordBuffer& words = space.words;
+        const bool end_words = model_.ends_words();
+        const auto make_room = [&](size_t bytes) {
+            if (!window.full() && words.fits(window, bytes)) return;
+            if (window.count) model_.window_encoder().resolve(window, words.readable_end(), out);
+            words.start(window, bytes);
+        };
+        const auto add = [&](const uint8_t* from, size_t length) {
+            const uint8_t* word = words.copy(window, from, length, text.readable_end);
+            // No cut is made before the sign for the word's end.
+            if (WindowFiller::may_be_cut(word, length)) filler_.add_pieces({word, word, words.readable_end()}, word, word + length, window, out);
+            window.add(word + length + end_words);
+        };
+        words.start(window);
+        while (p < stop) {
+            if (refinements_.empty() && stop - p >= static_cast<ptrdiff_t>(STEP) && p[0] < 0xE0 && p[1] < 0xE0) {
+                if (uint64_t starts = Scanner::starts(classes_, p)) {
+                    make_room(2 * STEP);
+                    const uint8_t* const at = p;
+                    for (; starts; starts &= starts - 1) {
+                        const uint8_t* end = at + __builtin_ctzll(starts);
+                        int length;
+                        const bool left_out = leaves_out<Scanner> && (classes_.at(p, end, length) & class_bit::space);
+                        if (!left_out) add(p, static_cast<size_t>(end - p));
+                        p = end;
+                    }
+                    continue;
+                }
+            }
+            const uint8_t* end = Scanner::next(classes_, p, text.end);
+            space.pieces.clear();
+            refine_parts(p, end, space.pieces);
+            for (const Span& piece : space.pieces) {
+                const size_t length = static_cast<size_t>(piece.end - piece.begin);
+                make_room(length + 1);
+                add(piece.begin, length);
+            }
+            p = end;
+        }
+        if (window.count) model_.window_encoder().resolve(window, words.readable_end(), out);
+        return p;
+    }
+
+    bool removes() const {
+        return std::any_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
+    }
+    void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
+        if (refinements_.empty()) out.push_back({p, end});
+        else refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);
+    }
+
+    void refine_parts(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
+        if (parts_ == nullptr) return refine_one(p, end, out);
+        if (refinements_.empty()) return parts_(classes_, p, end, out);
+        std::vector<Span> parts;
+        parts_(classes_, p, end, parts);
+        for (const Span& part : parts) refine_one(part.begin, part.end, out);
+    }
+
+    const ClassTable& classes_;
+    const Model& model_;
+    WindowFiller filler_;
+    std::vector<Refinement> refinements_;
+    std::array<uint8_t, 256> byte_classes_;
+    std::optional<CutScanner> cut_scanner_;
+    void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
+    std::optional<ThreeBytePieces> three_byte_pieces_;
+    bool divides_words_ = false;  // whether `always_divides` holds
+    UniformRuns runs_;
+    size_t digits_in_group_ = 0;
+    const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
+    ScanFunction scan_ = nullptr;
+};
+
+}  // namespace lopt

@@ -1,0 +1,54 @@
+// Models that give the last character of a word a suffix (CLIP: "a" in a word, "a</w>" at its end), as byte-level BPE.
+//
+// The suffix becomes a byte of its own, END_OF_WORD, that stands after every word, and each byte c is joined with it
+// by a merge of lower rank than all others: what makes "c</w>" of the last character. No other pair holds the byte, so
+// these merges come first, one in each word, and what follows is the reference's run. Entries with the suffix then are
+// entries that end in END_OF_WORD, and everything that is true of merges and their tables stays true.
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bpe/vocabulary.hpp"
+
+namespace lopt {
+
+// Adds an item of that suffix alone, under a new id, which no text is given, and the merges with it. `suffix` is not
+// empty and outlives the items. Throws std::invalid_argument where a byte of UTF-8 has no entry with the suffix, and
+// where merges could make the suffix out of the text's own characters.
+inline void end_words(std::string_view suffix, std::vector<VocabularyItem>& items, std::vector<MergeItem>& merges) {
+    const auto ends = [suffix](std::string_view name) { return name.ends_with(suffix); };
+    for (const auto& [left, right] : merges) {
+        const bool whole = ends(right) && right.size() > suffix.size();
+        // The product's last characters are those of `right`, and reach into `left` where it is shorter than the suffix.
+        const bool reaches = right.size() < suffix.size() && suffix.ends_with(right) &&
+                             left.ends_with(suffix.substr(0, suffix.size() - right.size()));
+        if (ends(left) || reaches || (ends(right) && !whole)) throw std::invalid_argument("a merge takes text for the end-of-word suffix");
+    }
+    const ByteAlphabet alphabet;
+    std::string bytes;
+    if (alphabet.decode(suffix, bytes) && bytes.size() == 1) throw std::invalid_argument("the end-of-word suffix is also a byte of text");
+    std::vector<MergeItem> with_suffix;
+    std::vector<bool> ends_with_byte(256, false);
+    uint32_t most = 0;
+    for (auto& item : items) {
+        most = std::max(most, item.id);
+        std::string_view name = item.name;
+        if (name == suffix) name = item.name = {};  // no merge makes it
+        if (!ends(name)) continue;
+        name.remove_suffix(suffix.size());
+        bytes.clear();
+        if (!alphabet.decode(name, bytes) || bytes.size() != 1 || static_cast<uint8_t>(bytes[0]) == END_OF_WORD) continue;
+        ends_with_byte[static_cast<uint8_t>(bytes[0])] = true;
+        with_suffix.push_back({name, suffix});
+    }
+    for (size_t byte = 0; byte < 0xF5; byte++)
+        if (byte != 0xC0 && byte != 0xC1 && !ends_with_byte[byte]) throw std::invalid_argument("the vocabulary lacks a byte with the end-of-word suffix");
+    merges.insert(merges.begin(), with_suffix.begin(), with_suffix.end());
+    items.push_back({suffix, most + 1});
+}
+
+}  // namespace lopt

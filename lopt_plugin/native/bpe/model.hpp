@@ -1,0 +1,178 @@
+// All read-only tables of one BPE model, and the cache that belongs to them.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/parallel_for.hpp"
+#include "bpe/character_runs.hpp"
+#include "bpe/compatibility.hpp"
+#include "bpe/cuts.hpp"
+#include "bpe/matcher.hpp"
+#include "bpe/merges.hpp"
+#include "bpe/trie.hpp"
+#include "bpe/unknown_characters.hpp"
+#include "bpe/vocabulary.hpp"
+#include "bpe/word_cache.hpp"
+#include "bpe/window_encoder.hpp"
+#include "bpe/words.hpp"
+
+namespace lopt {
+
+// Entries that BPE makes of their own bytes, in byte order; and the others.
+struct Reproduction {
+    std::vector<Entry> reproduced, others;
+    bool describable = true;  // false: a reproduced entry is too long for the matcher
+};
+
+class Model {
+  public:
+    // Throws std::invalid_argument with the reason for what it cannot do exactly.
+    Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges, UnknownCharacters unknown = {})
+        : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
+          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
+          cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
+          whole_words_matter_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
+          window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
+        compatibility_.build_edges(merges_);
+        link_shorter();
+        if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
+        merges_.forget_pairs();
+        reproduction_ = {};
+    }
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
+
+    const WindowEncoder& window_encoder() const { return window_encoder_; }
+    const Cuts& cuts() const { return cuts_; }
+    const Compatibility& compatibility() const { return compatibility_; }
+    const Trie& trie() const { return trie_; }
+    // Bytes of the longest entry that stands for whole pre-tokens only.
+    size_t longest_whole() const { return longest_whole_; }
+    const Matcher& matcher() const { return matcher_; }
+    const MergeTable& merges() const { return merges_; }
+    // Null where the vocabulary does not allow it.
+    const CharacterRuns* character_runs() const { return character_runs_ ? &*character_runs_ : nullptr; }
+    bool ends_words() const { return ends_words_; }
+    // Does it make a difference whether a piece is a whole pre-token?
+    bool whole_words_matter() const { return whole_words_matter_; }
+    const UnknownCharacters& unknown_characters() const { return unknown_; }
+    // The id of an entry that BPE makes of the text, short enough to be found as a whole; NONE if it is no such entry.
+    uint32_t word_id(std::string_view text) const {
+        if (text.empty() || !fits_key({text, 0})) return NONE;
+        const WordTable::Item word = item({text, 0});
+        const uint32_t id = words_.find(word.key, word.key.hash());
+        return id < WHOLE_ONLY ? id : NONE;
+    }
+    // Is the byte an entry, or one that is dropped?
+    bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
+    size_t bytes() const {
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes() +
+               (character_runs_ ? character_runs_->bytes() : 0);
+    }
+
+  private:
+    // Enough for the new words of a million characters of many languages; larger ones cost more than they find.
+    static constexpr size_t CACHE_SLOTS = 1 << 17, LONG_CACHE_SLOTS = 1 << 14;
+
+    Reproduction reproduce(const Vocabulary& vocabulary) {
+        const auto& entries = vocabulary.entries();
+        std::vector<uint8_t> same(entries.size(), 0);
+        parallel_for(entries.size(), [&](size_t begin, size_t end) {
+            std::vector<uint32_t> ids, ranks;
+            for (size_t i = begin; i < end; i++) {
+                const size_t n = entries[i].bytes.size();
+                ids.resize(std::max(ids.size(), n));
+                ranks.resize(ids.size());
+                Derivation derivation;
+                const uint8_t* p = reinterpret_cast<const uint8_t*>(entries[i].bytes.data());
+                same[i] = merge_by_scan(merges_, p, n, ids.data(), ranks.data(), &derivation) == 1 && ids[0] == entries[i].id;
+                if (same[i] && n <= Compatibility::MAX_LENGTH) compatibility_.set_token(entries[i].id, n, derivation);
+            }
+        });
+        Reproduction result;
+        for (size_t i = 0; i < entries.size(); i++) {
+            (same[i] ? result.reproduced : result.others).push_back(entries[i]);
+            if (same[i] && entries[i].bytes.size() > Compatibility::MAX_LENGTH) result.describable = false;
+        }
+        std::sort(result.reproduced.begin(), result.reproduced.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        return result;
+    }
+
+    std::vector<Entry> flagged() const {
+        std::vector<Entry> entries = reproduction_.reproduced;
+        for (auto& entry : entries)
+            if (compatibility_.irregular(entry.id)) entry.id |= IRREGULAR;
+        return entries;
+    }
+
+    void link_shorter() {
+        for (const auto& entry : reproduction_.reproduced) {
+            uint32_t base = Trie::ROOT, best = NONE;
+            for (size_t i = 0; i + 1 < entry.bytes.size(); i++) {
+                const Trie::Unit& unit = trie_[base ^ static_cast<uint8_t>(entry.bytes[i])];
+                if (unit.token != NONE) best = unit.token & ~IRREGULAR;
+                base = unit.base();
+            }
+            if (best != NONE) compatibility_.set_shorter(entry.id, best);
+        }
+    }
+
+    void index_character_runs(const Vocabulary& vocabulary) {
+        character_runs_.emplace(
+            vocabulary.entries(), merges_, cuts_, [this](std::string_view text) { return word_id(text); },
+            [this](uint32_t id) { return !compatibility_.irregular(id); });
+    }
+
+    // No text holds the byte that keys are filled up with, so entries that do are not looked for.
+    static bool fits_key(const Entry& entry) {
+        return entry.bytes.size() <= LONGEST_KEY && entry.bytes.find('\xFF') == std::string_view::npos;
+    }
+    // Where words are ended, only parts of words that were cut have no end.
+    static bool is_piece(const Entry& entry) {
+        const auto cut = [](char byte) { return static_cast<uint8_t>(byte) >= 0xE0; };
+        return std::any_of(entry.bytes.begin(), entry.bytes.end(), cut);  // END_OF_WORD included
+    }
+    static WordTable::Item item(const Entry& entry, uint32_t flag = 0) {
+        static const KeyMasks masks;
+        return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};
+    }
+
+    std::vector<WordTable::Item> all_words(bool ignore_merges) const {
+        std::vector<WordTable::Item> items;
+        for (const auto& entry : reproduction_.reproduced)
+            if (fits_key(entry) && !unknown_.is_part(entry.id) && (!ends_words_ || is_piece(entry))) items.push_back(item(entry));
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others)
+                if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));
+        return items;
+    }
+    std::vector<Entry> long_words(bool ignore_merges) const {
+        std::vector<Entry> entries;
+        if (ignore_merges)
+            for (const auto& entry : reproduction_.others)
+                if (!fits_key(entry)) entries.push_back(entry);
+        return entries;
+    }
+
+    UnknownCharacters unknown_;
+    MergeTable merges_;
+    Compatibility compatibility_;
+    Reproduction reproduction_;
+    Trie trie_;
+    Matcher matcher_;
+    Cuts cuts_;
+    bool ends_words_, whole_words_matter_;
+    WordTable words_;
+    LongWordTable long_words_;
+    WordCache cache_;
+    LongWordCache long_cache_;
+    WindowEncoder window_encoder_;
+    std::optional<CharacterRuns> character_runs_;
+    size_t longest_whole_ = 0;
+};
+
+}  // namespace lopt

@@ -1,0 +1,55 @@
+// Runs of spaces that BPE encodes as if nothing followed them.
+//
+// Let a run of n >= 2 spaces begin at a cut and end before another character x. A merge across its end has on its left a
+// token that ends with the last space. If no entry holds two spaces and then another character, that token is a single
+// space. Let the lowest rank of a merge of a single space and something else be r. If the run by itself takes merges of
+// ranks below r only, they all come before any merge across its end; and if they leave more than one space in its last
+// token, there is none. So the end of the run is a boundary.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "bpe/vocabulary.hpp"
+
+namespace lopt {
+
+// The most spaces up to which this holds for every run of two and more; 0 if it does not hold for two.
+inline size_t most_separate_spaces(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges) {
+    constexpr size_t MOST = 60;  // a scan step sees 64 bytes
+    for (const auto& item : items) {
+        const size_t two = item.name.find("  ");
+        if (two != std::string_view::npos && item.name.find_first_not_of(' ', two) != std::string_view::npos) return 0;
+    }
+    std::map<std::pair<size_t, size_t>, size_t> rank_of_lengths;
+    size_t crossing = merges.size();
+    const auto is_spaces = [](std::string_view name) { return name.find_first_not_of(' ') == std::string_view::npos; };
+    for (size_t rank = 0; rank < merges.size(); rank++) {
+        const auto& [left, right] = merges[rank];
+        if (!is_spaces(left)) continue;
+        if (is_spaces(right)) rank_of_lengths[{left.size(), right.size()}] = rank;
+        else if (left.size() == 1 && right[0] != ' ') crossing = std::min(crossing, rank);
+    }
+    for (size_t n = 2; n <= MOST; n++) {
+        std::vector<size_t> tokens(n, 1);
+        for (;;) {
+            size_t best = merges.size(), at = 0;
+            for (size_t i = 0; i + 1 < tokens.size(); i++) {
+                const auto found = rank_of_lengths.find({tokens[i], tokens[i + 1]});
+                if (found == rank_of_lengths.end() || found->second >= best) continue;
+                best = found->second;
+                at = i;
+            }
+            if (best == merges.size()) break;
+            if (best >= crossing) return n - 1 < 2 ? 0 : n - 1;
+            tokens[at] += tokens[at + 1];
+            tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(at) + 1);
+        }
+        if (tokens.back() == 1) return n - 1 < 2 ? 0 : n - 1;
+    }
+    return MOST;
+}
+
+}  // namespace lopt

@@ -1,0 +1,127 @@
+// A double-array trie over the entries that BPE makes of their own bytes.
+#pragma once
+
+#include <vector>
+
+#include "bpe/vocabulary.hpp"
+
+namespace lopt {
+
+inline constexpr uint32_t IRREGULAR = 1u << 31;  // flag on a token id: the word that meets it is merged by rank
+
+class Trie {
+  public:
+    // A child of the node with base b under byte c stands at b ^ c.
+    struct Unit {
+        uint32_t link;   // base << 9 | byte; byte FREE marks an unused unit
+        uint32_t token;  // id, perhaps with IRREGULAR; NONE where no entry ends
+        bool is(uint8_t byte) const { return (link & 0x1FF) == byte; }
+        uint32_t base() const { return link >> 9; }
+    };
+    static constexpr uint32_t ROOT = 0;
+    static constexpr uint32_t NO_CHILDREN = 256;  // base of every leaf: a block that stays free
+
+    // `sorted`: entries in byte order, ids carrying IRREGULAR where it applies.
+    explicit Trie(const std::vector<Entry>& sorted) {
+        std::vector<Unit> units;
+        Builder{units}.build(sorted);
+        if (units.size() > size_t{1} << 23) throw std::invalid_argument("the vocabulary's trie is too large");
+        units_.assign(units.size(), Unit{FREE, NONE});
+        for (size_t i = 0; i < units.size(); i++) units_[i] = units[i];
+    }
+
+    const Unit& operator[](uint32_t i) const { return units_[i]; }
+    size_t bytes() const { return units_.bytes(); }
+
+  private:
+    static constexpr uint32_t FREE = 0x1FF;
+
+    class Bits {
+      public:
+        void grow(size_t bits) { words_.resize(bits / 64, 0); }
+        bool get(uint32_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
+        void set(uint32_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
+        uint64_t free_in(uint32_t word) const { return ~words_[word]; }
+
+      private:
+        std::vector<uint64_t> words_;
+    };
+
+    struct Builder {
+        std::vector<Unit>& units;
+        Bits used{}, base_used{};
+        std::vector<uint32_t> open{};  // blocks in which bases are looked for, the newest last
+
+        struct Range {
+            uint32_t low, high, depth, at;  // entries [low, high) share `depth` bytes; their node is unit `at`
+        };
+        struct Child {
+            uint32_t low, high, deeper;
+            uint8_t byte;
+        };
+
+        uint32_t add_block() {
+            const uint32_t block = static_cast<uint32_t>(units.size() / 256);
+            units.resize(units.size() + 256, Unit{FREE, NONE});
+            used.grow(units.size());
+            base_used.grow(units.size());
+            return block;
+        }
+
+        uint32_t find_base(const std::vector<Child>& children) {
+            constexpr size_t KEEP_OPEN = 8;
+            for (size_t k = open.size(); k-- > 0;)
+                for (uint32_t word = open[k] * 4; word < open[k] * 4 + 4; word++)
+                    for (uint64_t free = used.free_in(word); free; free &= free - 1) {
+                        const uint32_t base = (word * 64 + static_cast<uint32_t>(__builtin_ctzll(free))) ^ children[0].byte;
+                        bool fits = !base_used.get(base);
+                        for (size_t c = 1; fits && c < children.size(); c++) fits = !used.get(base ^ children[c].byte);
+                        if (fits) return base;
+                    }
+            open.push_back(add_block());
+            if (open.size() > KEEP_OPEN) open.erase(open.begin());
+            return open.back() * 256;
+        }
+
+        void build(const std::vector<Entry>& sorted) {
+            add_block();  // the root's children
+            base_used.set(ROOT);
+            add_block();  // NO_CHILDREN
+            base_used.set(NO_CHILDREN);
+            open.push_back(add_block());
+            std::vector<Range> ranges{{0, static_cast<uint32_t>(sorted.size()), 0, NONE}};
+            std::vector<Child> children;
+            while (!ranges.empty()) {
+                const Range range = ranges.back();
+                ranges.pop_back();
+                children.clear();
+                for (uint32_t i = range.low; i < range.high;) {
+                    const uint8_t byte = static_cast<uint8_t>(sorted[i].bytes[range.depth]);
+                    uint32_t high = i + 1;
+                    while (high < range.high && static_cast<uint8_t>(sorted[high].bytes[range.depth]) == byte) high++;
+                    children.push_back({i, high, i + (sorted[i].bytes.size() == range.depth + 1), byte});
+                    i = high;
+                }
+                if (children.empty()) continue;
+                uint32_t base = ROOT;
+                if (range.at != NONE) {
+                    base = find_base(children);
+                    base_used.set(base);
+                    units[range.at].link = base << 9 | (units[range.at].link & 0x1FF);
+                }
+                for (const auto& child : children) {
+                    const uint32_t at = base ^ child.byte;
+                    used.set(at);
+                    units[at] = {NO_CHILDREN << 9 | child.byte, child.deeper > child.low ? sorted[child.low].id : NONE};
+                }
+                for (size_t c = children.size(); c-- > 0;)
+                    if (children[c].deeper < children[c].high)
+                        ranges.push_back({children[c].deeper, children[c].high, range.depth + 1, base ^ children[c].byte});
+            }
+        }
+    };
+
+    Table<Unit> units_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,97 @@
+// Characters that are not in a vocabulary of characters: what BPE leaves of them, and what they become.
+//
+// BPE begins with bytes here. A character of the vocabulary is merged from its bytes before anything else. Any other stays
+// divided into ids of single bytes and of beginnings of characters, which no later merge knows. Where the tokenizer does not
+// give such an id, it is a part, and is replaced once the merges are done.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bpe/vocabulary.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+class UnknownCharacters {
+  public:
+    enum class Become {
+        bytes,          // one id for each byte
+        unknown,        // the unknown token for each character
+        fused_unknown,  // the unknown token for each run of characters
+    };
+    struct Part {
+        bool begins;  // it holds the first byte of a character
+        uint32_t count;
+        std::array<uint32_t, 3> bytes;  // the ids of its bytes, where characters become bytes
+    };
+
+    UnknownCharacters() = default;
+    // `byte_ids`: the tokens of bytes, where characters become bytes. `parts` have the ids from `first_part` on. `known`: the characters that are entries.
+    UnknownCharacters(Become become, const std::array<uint32_t, 256>& byte_ids, uint32_t unknown_id, uint32_t first_part, std::vector<Part> parts, const std::vector<uint32_t>& known)
+        : become_(become), become_bytes_(become == Become::bytes), byte_ids_(byte_ids), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
+        if (become == Become::bytes) return;
+        known_.assign(0x110000 / 64, 0);
+        for (const uint32_t c : known) known_[c >> 6] |= uint64_t{1} << (c & 63);
+    }
+
+    bool become_bytes() const { return become_bytes_; }
+    // Writes the tokens of the bytes if p[0, length) is one character of two to four bytes; null if it is not.
+    uint32_t* bytes_of(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        if (length < 2 || length != static_cast<uint32_t>(character_bytes(p[0]))) return nullptr;
+        for (uint32_t i = 0; i < length; i++) out[i] = byte_ids_[p[i]];
+        return out + length;
+    }
+    // The id of unknown characters; NONE where they become bytes.
+    uint32_t unknown_id() const { return become_bytes_ ? NONE : unknown_id_; }
+    // Bytes of the unknown characters for which one unknown token stands at p < end; 0 if the one there is an entry.
+    size_t unknown_bytes(const uint8_t* p, const uint8_t* end) const {
+        const uint8_t* q = p;
+        for (int length; q < end && !is_known(decode_character(q, length)) && (q == p || fuses());) q += length;
+        return static_cast<size_t>(q - p);
+    }
+    bool is_part(uint32_t id) const { return id >= first_part_; }
+    // May two neighbours, neither of which is an entry, become one token?
+    bool fuses() const { return become_ == Become::fused_unknown; }
+    bool are_fused(uint32_t left, uint32_t right) const { return !is_known(left) && !is_known(right); }
+
+    // Replaces the parts among the ids, which are those of whole characters; returns the new end, no further than one id
+    // for each byte. Fused runs lie within the ids of one call.
+    uint32_t* replace(uint32_t* begin, uint32_t* end) const {
+        if (first_part_ == NONE) return end;
+        uint32_t* const first = std::find_if(begin, end, [this](uint32_t id) { return is_part(id); });
+        return first == end ? end : replace_from(first, end);
+    }
+
+  private:
+    bool is_known(uint32_t c) const { return known_[c >> 6] >> (c & 63) & 1; }
+
+    [[gnu::noinline]] uint32_t* replace_from(uint32_t* out, const uint32_t* end) const {
+        const std::vector<uint32_t> ids(static_cast<const uint32_t*>(out), end);
+        bool in_run = false;
+        for (const uint32_t id : ids) {
+            if (!is_part(id)) {
+                *out++ = id;
+                in_run = false;
+                continue;
+            }
+            const Part& part = parts_[id - first_part_];
+            if (become_ == Become::bytes) out = std::copy_n(part.bytes.data(), part.count, out);
+            else if (become_ == Become::fused_unknown ? !in_run : part.begins) *out++ = unknown_id_;
+            in_run = true;
+        }
+        return out;
+    }
+
+    Become become_ = Become::bytes;
+    bool become_bytes_ = false;
+    std::array<uint32_t, 256> byte_ids_{};
+    uint32_t unknown_id_ = NONE, first_part_ = NONE;
+    std::vector<Part> parts_;
+    std::vector<uint64_t> known_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,164 @@
+// The entries of a BPE vocabulary as bytes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/table.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+inline constexpr uint32_t NONE = ~uint32_t{0};
+// A pair of ids and a rank share one 64-bit slot of the merge table, an id and a length one 32-bit field.
+inline constexpr uint32_t MAX_ID = (1u << 20) - 2;
+inline constexpr size_t MAX_MERGES = (size_t{1} << 24) - 1;
+
+struct VocabularyItem {
+    std::string_view name;  // as in tokenizer.json, UTF-8; or the bytes themselves
+    uint32_t id = 0;
+};
+// What names are made of: the stand-in characters of byte-level BPE, or the bytes that an entry stands for.
+enum class Names { stand_ins, bytes };
+struct MergeItem {
+    std::string_view left, right;
+};
+// Of two names with a space between them.
+inline MergeItem merge_of(std::string_view both) {
+    const size_t space = both.find(' ');
+    if (space == std::string_view::npos) throw std::invalid_argument("a merge is not two names");
+    return {both.substr(0, space), both.substr(space + 1)};
+}
+struct Entry {
+    std::string_view bytes;
+    uint32_t id;
+};
+
+// Ends a word where a model gives its last character a suffix (end_of_word_suffix): a byte that no text holds.
+inline constexpr uint8_t END_OF_WORD = 0xFE;
+
+// GPT-2's byte-level alphabet: every byte has a printable stand-in character below U+0144.
+class ByteAlphabet {
+  public:
+    ByteAlphabet() {
+        to_byte_.fill(-1);
+        size_t next = 256;
+        for (size_t byte = 0; byte < 256; byte++) {
+            const bool printable = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+            to_byte_[printable ? byte : next++] = static_cast<int16_t>(byte);
+        }
+    }
+    // Appends the bytes that `name` stands for; false when it holds a character outside the alphabet.
+    bool decode(std::string_view name, std::string& out) const {
+        for (size_t i = 0; i < name.size(); i++) {
+            uint32_t code_point = static_cast<uint8_t>(name[i]);
+            if (code_point >= 0x80) {
+                if (code_point < 0xC2 || code_point > 0xDF || i + 1 >= name.size()) return false;
+                int length;
+                code_point = decode_character(reinterpret_cast<const uint8_t*>(name.data()) + i++, length);
+            }
+            if (code_point >= to_byte_.size() || to_byte_[code_point] < 0) return false;
+            out.push_back(static_cast<char>(to_byte_[code_point]));
+        }
+        return true;
+    }
+
+  private:
+    std::array<int16_t, 0x144> to_byte_;
+};
+
+// Ids by name. The names are not copied.
+class NameTable {
+  public:
+    explicit NameTable(size_t names) : items_(power_of_two_at_least(2 * names + 2)) {}
+    void set(const VocabularyItem& item) { items_[slot(item.name)] = item; }
+    // NONE where there is no such name.
+    uint32_t id_of(std::string_view name) const {
+        const VocabularyItem& item = items_[slot(name)];
+        return item.name.data() ? item.id : NONE;
+    }
+
+  private:
+    size_t slot(std::string_view name) const {
+        const size_t mask = items_.size() - 1;
+        size_t i = hash_bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size()) & mask;
+        while (items_[i].name.data() && items_[i].name != name) i = (i + 1) & mask;
+        return i;
+    }
+
+    std::vector<VocabularyItem> items_;
+};
+
+class Vocabulary {
+  public:
+    // `dropped_bytes`: the bytes of UTF-8 that may lack an entry. Throws std::invalid_argument for any other that does.
+    // `end_of_word_suffix`, where it is not empty: what stands for END_OF_WORD at the end of a name.
+    explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}, std::string_view end_of_word_suffix = {},
+                        Names form = Names::stand_ins)
+        : names_(items.size()), ends_words_(!end_of_word_suffix.empty()) {
+        const ByteAlphabet alphabet;
+        size_t total = 0;
+        for (const auto& item : items) total += item.name.size() + 1;
+        arena_.reserve(total);  // the entries point into it
+        entries_.reserve(items.size());
+        byte_id_.fill(NONE);
+        for (const auto& item : items) {
+            if (item.id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
+            max_id_ = std::max(max_id_, item.id);
+            names_.set(item);
+            const size_t start = arena_.size();
+            std::string_view name = item.name;
+            const bool ends_word = ends_words_ && name.ends_with(end_of_word_suffix);
+            if (ends_word) name.remove_suffix(end_of_word_suffix.size());
+            if (form == Names::bytes) arena_ += name;
+            else if (item.name.empty() || !alphabet.decode(name, arena_) ||
+                     (ends_words_ && arena_.find(static_cast<char>(END_OF_WORD), start) != std::string::npos)) {
+                arena_.resize(start);  // an added token, say: no pre-token has such characters
+                continue;
+            }
+            if (ends_word) arena_.push_back(static_cast<char>(END_OF_WORD));
+            if (arena_.size() == start) continue;
+            const std::string_view bytes(arena_.data() + start, arena_.size() - start);
+            if (bytes.size() == 1) byte_id_[static_cast<uint8_t>(bytes[0])] = item.id;
+            entries_.push_back({bytes, item.id});
+        }
+        std::vector<bool> taken(max_id_ + 1, false);
+        for (const auto& entry : entries_) {
+            if (taken[entry.id]) throw std::invalid_argument("two vocabulary entries share an id");
+            taken[entry.id] = true;
+        }
+        for (size_t byte = 0; byte < 256; byte++) {
+            const bool in_utf8 = byte != 0xC0 && byte != 0xC1 && byte <= 0xF4;
+            if (!in_utf8 || byte_id_[byte] != NONE) continue;
+            if (dropped_bytes.find(static_cast<char>(byte)) == std::string_view::npos)
+                throw std::invalid_argument("the vocabulary lacks a byte");
+            drops_bytes_ = true;
+        }
+    }
+
+    uint32_t id_of(std::string_view name) const { return names_.id_of(name); }
+    const std::vector<Entry>& entries() const { return entries_; }
+    uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
+    uint32_t max_id() const { return max_id_; }
+    // Without an unknown token, Hugging Face takes bytes that are no entries out of a word before it merges anything.
+    bool drops_bytes() const { return drops_bytes_; }
+    // Every word is followed by END_OF_WORD.
+    bool ends_words() const { return ends_words_; }
+
+  private:
+    std::string arena_;
+    std::vector<Entry> entries_;
+    NameTable names_;
+    std::array<uint32_t, 256> byte_id_{};
+    uint32_t max_id_ = 0;
+    bool drops_bytes_ = false, ends_words_ = false;
+};
+
+}  // namespace lopt

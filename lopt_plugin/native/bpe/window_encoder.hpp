@@ -1,0 +1,247 @@
+// Pre-tokens to ids, a window at a time: one probe for most, the word cache for known ones, BPE for new ones.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/id_buffer.hpp"
+#include "bpe/cuts.hpp"
+#include "bpe/matcher.hpp"
+#include "bpe/short_words.hpp"
+#include "bpe/window.hpp"
+#include "bpe/word_cache.hpp"
+#include "bpe/words.hpp"
+
+namespace lopt {
+
+// Pre-tokens that are looked up together: enough for their cache misses to overlap, few enough for their slots to stay
+// in the L1 cache.
+inline constexpr uint32_t PROBE_BLOCK = 256;
+
+class WindowEncoder {
+  public:
+    WindowEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache,
+                LongWordCache& long_cache)
+        : words_(words), long_words_(long_words), merges_(merges), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
+          no_word_(words.prefetch(WordTable::NO_WORD)) {}
+
+    // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
+    void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
+        const bool near_end = readable_end - window.end() < static_cast<ptrdiff_t>(LONGEST_KEY);
+        const uint32_t missing = near_end ? probe<true>(window) : probe<false>(window);
+        const uint32_t not_cached = probe_cache(window, missing);
+        const uint32_t fresh = window.cache_first ? probe_further(window, not_cached) : not_cached;
+        if (fresh) encode_fresh(window, fresh);
+        const uint32_t cached = missing - not_cached, further = window.further + not_cached - fresh;
+        window.cache_first = cached > further;
+        emit(window, missing, out);
+    }
+
+  private:
+    template <bool NEAR_END>
+    WordKey key_of(const Window& window, uint32_t piece) const {
+        return NEAR_END ? masks_.key_near_end(window.begin(piece), window.length(piece))
+                        : masks_.key(window.begin(piece), window.length(piece));
+    }
+
+    // Looks all pieces up in the first slots of the table; gathers those that are not there and returns their number.
+    template <bool NEAR_END>
+    uint32_t probe(Window& window) const {
+        window.further = 0;
+        window.resolved[window.resolved_count] = {window.count, window.ready_count};
+        uint32_t missing = 0, resolved = 0;
+        for (uint32_t first = 0; first < window.count; first += PROBE_BLOCK)
+            missing = probe_block<NEAR_END>(window, first, std::min(first + PROBE_BLOCK, window.count), missing, resolved);
+        return missing;
+    }
+    // The same for pieces [first, last), with `missing` gathered so far. All slots are asked for before one is read.
+    // `resolved`: the first resolved piece that is not before them.
+    template <bool NEAR_END>
+    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing, uint32_t& resolved) const {
+        WordKey keys[PROBE_BLOCK];
+        for (uint32_t k = first; k < last; k++) {
+            const WordKey key = key_of<NEAR_END>(window, k);
+            keys[k - first] = key;
+            window.ids[k] = words_.prefetch(key);
+        }
+        for (; window.resolved[resolved].piece < last; resolved++) {
+            const uint32_t k = window.resolved[resolved].piece;
+            keys[k - first] = WordTable::NO_WORD;
+            window.ids[k] = no_word_;
+        }
+        uint32_t elsewhere[PROBE_BLOCK + 1], count = 0;
+        for (uint32_t k = first; k < last; k++) {
+            const uint32_t id = words_.find_first(keys[k - first], window.ids[k]);
+            window.ids[k] = id;
+            elsewhere[count] = k;
+            count += id >= WHOLE_ONLY;
+        }
+        const uint32_t before = missing;
+        for (uint32_t m = 0; m < count; m++) {
+            const uint32_t k = elsewhere[m];
+            Window::Miss& miss = window.misses[missing];
+            miss = {keys[k - first], keys[k - first].hash(), k, 0, false};
+            cache_.prefetch(miss.hash);
+            missing += window.cache_first || find_further(window, miss) >= WHOLE_ONLY;
+        }
+        window.further += before + count - missing;
+        return missing;
+    }
+    // The id of a word, if it stands in the line of the table where the search begins.
+    uint32_t find_further(Window& window, Window::Miss& miss) const {
+        return window.ids[miss.piece] = words_.find_in_line(miss.key, miss.hash, miss.more);
+    }
+
+    // Looks the misses up in the cache; gathers those that are not there and returns their number.
+    uint32_t probe_cache(Window& window, uint32_t missing) const {
+        uint32_t count = 0;
+        for (uint32_t m = 0; m < missing; m++) {
+            Window::Miss& miss = window.misses[m];
+            miss.count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, window.found[m]));
+            window.fresh[count] = m;
+            count += miss.count == 0;
+        }
+        return count;
+    }
+    // Looks those up in the table that the cache does not hold; keeps those that are not there and returns their number.
+    uint32_t probe_further(Window& window, uint32_t not_cached) const {
+        uint32_t count = 0;
+        for (uint32_t f = 0; f < not_cached; f++) {
+            const uint32_t m = window.fresh[f];
+            const uint32_t id = find_further(window, window.misses[m]);
+            window.found[m][0] = id;
+            window.misses[m].count = id < WHOLE_ONLY;
+            window.fresh[count] = m;
+            count += id >= WHOLE_ONLY;
+        }
+        return count;
+    }
+
+    // Finds the ids of fresh misses: many short words side by side, the others one by one.
+    void encode_fresh(Window& window, uint32_t fresh) const {
+        size_t count = 0;
+        window.recent.fill(0);
+        for (uint32_t f = 0; f < fresh; f++) {
+            const Window::Miss& miss = window.misses[window.fresh[f]];
+            window.known[f] = nullptr;
+            if (miss.more || !may_merge(window, miss)) continue;
+            uint16_t& recent = window.recent[miss.hash >> 56];
+            if (recent < f && window.known[recent] && window.misses[window.fresh[recent]].key == miss.key) {
+                window.known[f] = window.known[recent];
+                continue;
+            }
+            recent = static_cast<uint16_t>(f);
+            ShortWords::Word& word = window.words[count++];
+            word.p = window.begin(miss.piece);
+            word.length = window.length(miss.piece);
+            window.known[f] = &word;
+        }
+        short_words_.encode(window.words, count);
+        for (uint32_t f = 0; f < fresh; f++) {
+            const uint32_t m = window.fresh[f];
+            window.misses[m].count = encode(window, window.misses[m], window.known[f], window.found[m]);
+        }
+    }
+    // From its bytes a short word takes few merges; of characters of three bytes, matching takes fewer steps.
+    bool may_merge(const Window& window, const Window::Miss& miss) const {
+        const uint8_t* p = window.begin(miss.piece);
+        const uint32_t length = window.length(miss.piece);
+        const bool by_characters = p[0] >= 0xE0 || (length > 1 && p[1] >= 0xE0);
+        return length <= ShortWords::LONGEST && !by_characters && matcher_.knows_all_bytes();
+    }
+
+    // Ids of a fresh miss, written to `found`; returns their number, or UNBOUNDED for a long piece.
+    uint32_t encode(const Window& window, Window::Miss& miss, const ShortWords::Word* known, uint32_t* found) const {
+        const uint8_t* p = window.begin(miss.piece);
+        const uint32_t length = window.length(miss.piece);
+        if (length > LONGEST_KEY) {
+            miss.hash = LongWordKey::hash(p, std::min<size_t>(length, LongWordKey::LONGEST));
+            long_cache_.prefetch(miss.hash);
+            return Window::UNBOUNDED;
+        }
+        const uint32_t first = window.ids[miss.piece];
+        const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
+        if (id < WHOLE_ONLY) return *found = id, 1;
+        if (id != NONE && window.is_whole(miss.piece)) return *found = id & ~WHOLE_ONLY, 1;
+        uint32_t count;
+        if (const uint32_t* const bytes = matcher_.unknown_character(p, length, found)) {
+            count = static_cast<uint32_t>(bytes - found);
+        } else if (known) {
+            std::memcpy(found, known->ids.data(), sizeof known->ids);  // as copy_some does: more than there are
+            count = static_cast<uint32_t>(matcher_.with_unknown(found, found + known->count) - found);
+        } else {
+            count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, found));  // perhaps since this window began
+            if (count) return count;
+            count = static_cast<uint32_t>(matcher_.encode(p, length, found) - found);
+        }
+        // What stands for whole pre-tokens only is never cached: a word in the cache is not in the table.
+        if (id == NONE) cache_.insert(miss.key, miss.hash, found, count);
+        return count;
+    }
+
+    void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
+        uint32_t* const begin = out.reserve(window.bounds[window.count] + Window::COPIED);
+        uint32_t* o = begin;
+        uint32_t piece = 0, m = 0;
+        for (uint32_t s = 0;; s++) {
+            const Window::Resolved& resolved = window.resolved[s];
+            for (;;) {
+                const uint32_t next_miss = m < missing ? window.misses[m].piece : window.count;
+                const uint32_t stop = std::min(next_miss, resolved.piece);
+                copy_all(window.ids + piece, stop - piece, o);
+                o += stop - piece;
+                piece = stop;
+                if (stop == resolved.piece) break;
+                const uint32_t count = window.misses[m++].count;
+                piece++;
+                if (count == Window::UNBOUNDED) {
+                    o = encode_long(window, window.misses[m - 1], o);
+                    continue;
+                }
+                copy_some(window.found[m - 1], o);
+                o += count;
+            }
+            if (s == window.resolved_count) break;
+            const uint32_t count = window.resolved[s + 1].first - resolved.first;
+            copy_all(window.ready + resolved.first, count, o);
+            o += count;
+            piece++;
+        }
+        out.set_end(o);
+        if (window.read_later)
+            for (const uint32_t* id = begin; id < o; id++) __builtin_prefetch(window.read_later[*id], 1);
+    }
+    static_assert(sizeof(ShortWords::Word::ids) <= sizeof(uint32_t[Window::COPIED]));
+    static void copy_some(const uint32_t* from, uint32_t* to) { std::memcpy(to, from, Window::COPIED * sizeof *to); }
+    static void copy_all(const uint32_t* from, uint32_t count, uint32_t* to) {
+        copy_some(from, to);
+        for (uint32_t n = Window::COPIED; n < count; n += Window::COPIED) copy_some(from + n, to + n);
+    }
+
+    // Ids of a piece of more than LONGEST_KEY bytes, written to o, which has room for one a byte; returns their end.
+    uint32_t* encode_long(const Window& window, const Window::Miss& miss, uint32_t* o) const {
+        const uint8_t* p = window.begin(miss.piece);
+        const uint32_t length = window.length(miss.piece);
+        const uint32_t id = window.is_whole(miss.piece) ? long_words_.find(p, length) : NONE;
+        if (id != NONE) return *o = id, o + 1;
+        if (length > LongWordKey::LONGEST) return matcher_.encode(p, length, o);
+        const LongWordKey key(p, length);
+        if (const size_t cached = long_cache_.find(key, miss.hash, o)) return o + cached;
+        uint32_t* const end = matcher_.encode(p, length, o);
+        long_cache_.insert(key, miss.hash, o, static_cast<size_t>(end - o));
+        return end;
+    }
+    static_assert(LongWordCache::MAX_IDS <= Window::COPIED && WordCache::MAX_IDS <= Window::COPIED, "what a look-up overwrites");
+
+    const WordTable& words_;
+    const LongWordTable& long_words_;
+    const MergeTable& merges_;
+    ShortWords short_words_;
+    const Matcher& matcher_;
+    WordCache& cache_;
+    LongWordCache& long_cache_;
+    KeyMasks masks_;
+    uint32_t no_word_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,46 @@
+// Pre-tokens copied one after the other, where the text between them is dropped or each gets a byte after it that the text
+// does not have. A window over the copies is resolved like a window over text.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "bpe/vocabulary.hpp"
+#include "bpe/window.hpp"
+
+namespace lopt {
+
+class WordBuffer {
+  public:
+    // Begins a window at the start of the buffer, with room for as many bytes. What was there is forgotten.
+    void start(Window& window, size_t bytes = 0) {
+        const size_t wanted = bytes + MARGIN;
+        if (memory_.size() < wanted) memory_.resize(wanted > LEAST ? wanted : LEAST);
+        window.start(memory_.data());
+    }
+    // Whether as many bytes, those after words included, fit after those of the window.
+    bool fits(const Window& window, size_t bytes) const { return used(window) + bytes + MARGIN <= memory_.size(); }
+    // Copies a word, which fits, and END_OF_WORD after the window; returns where it is. Text may be read up to
+    // `readable_end`.
+    const uint8_t* copy(const Window& window, const uint8_t* p, size_t length, const uint8_t* readable_end) {
+        uint8_t* to = memory_.data() + used(window);
+        if (length <= SHORT && readable_end - p >= static_cast<ptrdiff_t>(SHORT)) std::memcpy(to, p, SHORT);
+        else std::memcpy(to, p, length);
+        to[length] = END_OF_WORD;
+        return to;
+    }
+    const uint8_t* readable_end() const { return memory_.data() + memory_.size(); }
+    // Frees the memory that one long word needed.
+    void release_above(size_t bytes) {
+        if (memory_.size() > bytes) std::vector<uint8_t>().swap(memory_);
+    }
+
+  private:
+    size_t used(const Window& window) const { return static_cast<size_t>(window.end() - memory_.data()); }
+
+    static constexpr size_t SHORT = 16, MARGIN = 128, LEAST = 32 << 10;
+
+    std::vector<uint8_t> memory_;
+};
+
+}  // namespace lopt

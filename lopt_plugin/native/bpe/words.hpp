@@ -1,0 +1,209 @@
+// Whole words to ids: read-only tables of vocabulary entries.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/table.hpp"
+#include "bpe/vocabulary.hpp"
+
+namespace lopt {
+
+inline constexpr size_t LONGEST_KEY = 16;
+// Flag on an id: the entry stands for a whole pre-token (`ignore_merges`), but is not what BPE makes of its bytes.
+inline constexpr uint32_t WHOLE_ONLY = 1u << 31;
+
+// A word of up to 16 bytes, filled up with 0xFF, a byte that valid UTF-8 never holds: the key alone tells words apart.
+struct WordKey {
+    uint64_t low, high;
+    bool operator==(const WordKey&) const = default;
+    bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
+    bool is_character() const {
+        const unsigned lead = low & 0xFF, bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        return is_short() && (lead < 0x80 || lead >= 0xC0) && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
+    }
+    bool is_ascii_character() const { return is_character() && (low & 0xFF) < 0x80; }
+    uint64_t hash() const { return hash_words(low, high); }
+};
+
+class KeyMasks {
+  public:
+    KeyMasks() {
+        for (size_t n = 0; n <= LONGEST_KEY + 1; n++) {
+            low_[n] = n >= 8 ? 0 : ~uint64_t{0} << (8 * n);
+            high_[n] = n >= 16 ? 0 : n <= 8 ? ~uint64_t{0} : ~uint64_t{0} << (8 * (n - 8));
+        }
+        low_[LONGEST_KEY + 1] = high_[LONGEST_KEY + 1] = ~uint64_t{0};  // a longer word: a key that no word has
+    }
+    // 16 bytes at p are readable.
+    WordKey key(const uint8_t* p, size_t length) const {
+        const size_t n = length <= LONGEST_KEY ? length : LONGEST_KEY + 1;
+        return {load64(p) | low_[n], load64(p + 8) | high_[n]};
+    }
+    WordKey key_near_end(const uint8_t* p, size_t length) const {
+        uint8_t copy[16] = {};
+        std::memcpy(copy, p, length < sizeof copy ? length : sizeof copy);
+        return key(copy, length);
+    }
+
+  private:
+    std::array<uint64_t, LONGEST_KEY + 2> low_, high_;
+};
+
+// Vocabulary entries by key. Slots for words of up to 8 bytes and for longer ones are of different sizes, but begin
+// alike and fill two regions of the same size, so that a first probe needs no branch on the length: past a short slot
+// lies other memory of the table, whose bytes are masked off.
+class WordTable {
+  public:
+    struct Item {
+        WordKey key;
+        uint32_t id;
+    };
+
+    // A key that no text has, and that is always found where it is looked for first, with the id 0.
+    static constexpr WordKey NO_WORD{~uint64_t{0} - 1, ~uint64_t{0}};
+
+    // The frequent words first: the first to come gets a first slot.
+    explicit WordTable(std::vector<Item> items) {
+        sort_by_frequency(items);
+        size_t short_count = 0;
+        for (const auto& item : items) short_count += item.key.is_short();
+        const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
+        region_ = power_of_two_at_least((3 * slots + 2) * sizeof(ShortSlot));
+        shift_ = static_cast<unsigned>(__builtin_clzll(region_)) + 1;
+        memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
+        memory_[first(NO_WORD.hash(), true) / sizeof(ShortSlot)] = {NO_WORD.low, 0, 0};
+        for (const auto& item : items) {
+            const bool short_word = item.key.is_short();
+            const size_t home = first(item.key.hash(), short_word);
+            size_t at = home;
+            for (size_t tries = 1; memory_[at / sizeof(ShortSlot)].id != NONE; tries++) at = place_after(home, tries, short_word);
+            ShortSlot& slot = memory_[at / sizeof(ShortSlot)];
+            slot = {item.key.low, item.id, 0};
+            if (!short_word) memory_[at / sizeof(ShortSlot) + 1] = {item.key.high, NONE, 0};
+        }
+    }
+
+    // Where the search for a word begins, with its memory asked for.
+    uint32_t prefetch(const WordKey& key) const {
+        const size_t place = first(key.hash(), key.is_short()) / sizeof(ShortSlot);
+        __builtin_prefetch(&memory_[place]);
+        return static_cast<uint32_t>(place);
+    }
+    // The id if the first slot holds the word; NONE says nothing. Without a branch, like `find_in_line`: whether a word
+    // is short and where it is found are both hard to predict.
+    uint32_t find_first(const WordKey& key, uint32_t place) const {
+        return id_if_same(&memory_[place], key, long_mask(key.is_short()));
+    }
+    // The id if the line of memory where the search begins holds the word, NONE if not; it may then stand in another if
+    // `more` is set.
+    uint32_t find_in_line(const WordKey& key, uint64_t hash, bool& more) const {
+        const uint64_t is_long = long_mask(key.is_short());
+        const size_t place = first(hash, key.is_short()) / sizeof(ShortSlot);
+        const ShortSlot *slot = &memory_[place], *second = &memory_[place ^ 1], *third = &memory_[place ^ 2], *fourth = &memory_[place ^ 3];
+        // Of a longer word's line, the second and the fourth place are the high halves of its two slots.
+        const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(third, key, is_long) & id_if_short(second, key, is_long) &
+                            id_if_short(fourth, key, is_long);
+        const bool all_taken = (slot->id != NONE) & (third->id != NONE) &
+                               ((is_long != 0) | ((second->id != NONE) & (fourth->id != NONE)));
+        more = (id == NONE) & all_taken;
+        return id;
+    }
+    uint32_t find(const WordKey& key, uint64_t hash) const {
+        const bool short_word = key.is_short();
+        const size_t home = first(hash, short_word);
+        size_t at = home;
+        for (size_t tries = 1;; tries++) {
+            const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
+            if (slot->low == key.low && (short_word || slot[1].low == key.high)) return slot->id;
+            if (slot->id == NONE) return NONE;
+            at = place_after(home, tries, short_word);
+        }
+    }
+    size_t bytes() const { return memory_.bytes(); }
+
+  private:
+    struct ShortSlot {
+        uint64_t low;
+        uint32_t id, padding;
+    };
+    // A longer word takes two of them: the second holds the high half of its key.
+
+    // Low ids are the frequent ones, of merges and of characters among themselves; but SentencePiece numbers characters
+    // last. There the two take turns, after the characters of ASCII.
+    static void sort_by_frequency(std::vector<Item>& items) {
+        const auto id = [](const Item& item) { return item.id & ~WHOLE_ONLY; };
+        std::sort(items.begin(), items.end(), [id](const Item& a, const Item& b) { return id(a) < id(b); });
+        const auto count_ascii = [](auto from, auto to) { return std::count_if(from, to, [](const Item& item) { return item.key.is_ascii_character(); }); };
+        const auto middle = items.begin() + static_cast<ptrdiff_t>(items.size() / 2);
+        if (count_ascii(middle, items.end()) <= count_ascii(items.begin(), middle)) return;
+        std::vector<Item> sorted, characters, others;
+        sorted.reserve(items.size());
+        for (const Item& item : items) (item.key.is_ascii_character() ? sorted : item.key.is_character() ? characters : others).push_back(item);
+        for (size_t k = 0; k < std::max(characters.size(), others.size()); k++) {
+            if (k < others.size()) sorted.push_back(others[k]);
+            if (k < characters.size()) sorted.push_back(characters[k]);
+        }
+        items.swap(sorted);
+    }
+    static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
+        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
+        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
+    }
+    static uint32_t id_if_short(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
+        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(((slot->low ^ key.low) | is_long) != 0));
+    }
+    static uint64_t long_mask(bool short_word) { return static_cast<uint64_t>(short_word) - 1; }
+    // Byte offset of the slot where the search begins.
+    size_t first(uint64_t hash, bool short_word) const {
+        const uint64_t is_long = long_mask(short_word);
+        return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
+    }
+    // The search goes through all slots of a cache line, from any of them, before it goes to the next line.
+    size_t place_after(size_t home, size_t tries, bool short_word) const {
+        constexpr size_t LINE = 64;
+        const size_t size = short_word ? sizeof(ShortSlot) : 2 * sizeof(ShortSlot), in_line = LINE / size;
+        const size_t region = short_word ? 0 : region_, line = (home - region + tries / in_line * LINE) & (region_ - 1);
+        return region + (line ^ (tries % in_line) * size);
+    }
+
+    Table<ShortSlot> memory_;  // one more at the end, for the read past the last
+    size_t region_ = 0;        // bytes of each region, a power of two
+    unsigned shift_ = 0;
+};
+
+// Entries of more than 16 bytes that only stand for whole pre-tokens. All other long entries are found by the matcher.
+class LongWordTable {
+  public:
+    explicit LongWordTable(const std::vector<Entry>& entries)
+        : slots_(power_of_two_at_least(2 * entries.size() + 2)), mask_(slots_.size() - 1) {
+        for (const auto& entry : entries) {
+            size_t i = hash(entry.bytes) & mask_;
+            while (!slots_[i].bytes.empty()) i = (i + 1) & mask_;
+            slots_[i] = {std::string(entry.bytes), entry.id};
+            longest_ = std::max(longest_, entry.bytes.size());
+        }
+    }
+    uint32_t find(const uint8_t* p, size_t length) const {
+        if (length > longest_) return NONE;
+        const std::string_view word(reinterpret_cast<const char*>(p), length);
+        for (size_t i = hash(word) & mask_; !slots_[i].bytes.empty(); i = (i + 1) & mask_)
+            if (slots_[i].bytes == word) return slots_[i].id;
+        return NONE;
+    }
+
+  private:
+    struct Slot {
+        std::string bytes;
+        uint32_t id = NONE;
+    };
+    static size_t hash(std::string_view word) { return hash_bytes(reinterpret_cast<const uint8_t*>(word.data()), word.size()); }
+
+    std::vector<Slot> slots_;
+    size_t mask_, longest_ = 0;
+};
+
+}  // namespace lopt

@@ -1,0 +1,78 @@
+// Places where a text can be divided whatever added tokens it holds.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "core/added_tokens.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+class AddedTokenEdges {
+  public:
+    explicit AddedTokenEdges(const AddedTokens& tokens) {
+        tokens.for_each([this](const AddedToken& token) { note(token); });
+        for (auto* set : {&firsts_, &word_firsts_, &lasts_, &lefts_of_pairs_}) set->finish();
+        std::sort(pairs_.begin(), pairs_.end());
+        pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
+    }
+
+    // True where, whatever the rest of the text is, no token reaches across the place between these neighbours, none ends
+    // there (after it a new stretch would begin), and none looks or takes spaces across it.
+    bool divide(const ClassTable& classes, uint32_t left, uint32_t right) const {
+        if (empty_) return true;
+        if (lasts_.holds(left)) return false;
+        if (lefts_of_pairs_.holds(left) && std::binary_search(pairs_.begin(), pairs_.end(), pair(left, right))) return false;
+        if (classes.of(left) & class_bit::strip_space) {
+            if (any_rstrip_) return false;
+            if (any_lstrip_ && ((classes.of(right) & class_bit::strip_space) || firsts_.holds(right))) return false;
+        }
+        return !((classes.of(left) & class_bit::word) && word_firsts_.holds(right));
+    }
+
+    // May a token begin with this character?
+    bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
+
+  private:
+    class Set {
+      public:
+        void add(uint32_t c) {
+            if (c < 0x80) ascii_[c] = true;
+            else others_.push_back(c);
+        }
+        void finish() { std::sort(others_.begin(), others_.end()); }
+        bool holds(uint32_t c) const { return c < 0x80 ? ascii_[c] : std::binary_search(others_.begin(), others_.end(), c); }
+
+      private:
+        std::array<bool, 0x80> ascii_{};
+        std::vector<uint32_t> others_;
+    };
+    static uint64_t pair(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 32 | right; }
+
+    void note(const AddedToken& token) {
+        empty_ = false;
+        const auto* p = reinterpret_cast<const uint8_t*>(token.content.data());
+        const uint8_t* const end = p + token.content.size();
+        int length;
+        uint32_t left = decode_character(p, length);
+        firsts_.add(left);
+        if (token.single_word) word_firsts_.add(left);
+        for (p += length; p < end; p += length) {
+            const uint32_t right = decode_character(p, length);
+            lefts_of_pairs_.add(left);
+            pairs_.push_back(pair(left, right));
+            left = right;
+        }
+        lasts_.add(left);
+        any_lstrip_ |= token.lstrip;
+        any_rstrip_ |= token.rstrip;
+    }
+
+    Set firsts_, word_firsts_, lasts_, lefts_of_pairs_;
+    std::vector<uint64_t> pairs_;
+    bool empty_ = true, any_lstrip_ = false, any_rstrip_ = false;
+};
+
+}  // namespace lopt

@@ -1,0 +1,180 @@
+// Added tokens found in a text as Hugging Face's AddedVocabulary finds them: leftmost longest, then the flags.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bpe/trie.hpp"
+#include "text/ascii_masks.hpp"
+#include "text/segment.hpp"
+#include "text/unicode.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+struct AddedToken {
+    std::string content;  // UTF-8, not empty
+    uint32_t id;
+    bool single_word, lstrip, rstrip, special;
+};
+
+class AddedTokens {
+  public:
+    // `keeps_spaces`: spaces of the text stand for something else, which no flag strips.
+    explicit AddedTokens(std::vector<AddedToken> tokens, bool keeps_spaces = false)
+        : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0), keeps_spaces_(keeps_spaces) {
+        for (const auto& token : tokens_) {
+            const uint8_t first = static_cast<uint8_t>(token.content[0]);
+            starts_[first] = true;
+            if (token.content.size() == 1) single_byte_[first] = true;
+            else set_pair(first, static_cast<uint8_t>(token.content[1]));
+        }
+        for (unsigned byte = 0; byte < starts_.size(); byte++)
+            if (starts_[byte]) firsts_.push_back(static_cast<uint8_t>(byte));
+    }
+    bool empty() const { return tokens_.empty(); }
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        for (const AddedToken& token : tokens_) visit(token);
+    }
+
+    // From now on `find` leaves a run of one character that is a token in the stretch where it stands, if `may_stay` for
+    // the tokens of that run and all shorter ones: where newlines are tokens, most texts would fall into lines.
+    template <class MayStay>
+    void leave_runs(MayStay&& may_stay) {
+        const auto has_flags = [](const AddedToken& token) { return token.single_word || token.lstrip || token.rstrip; };
+        if (std::any_of(tokens_.begin(), tokens_.end(), has_flags)) return;
+        std::array<std::vector<bool>, 0x80> stays;  // by the length of the run
+        std::array<bool, 0x80> elsewhere{};
+        for (const AddedToken& token : tokens_) {
+            const std::string& content = token.content;
+            const uint8_t first = static_cast<uint8_t>(content[0]);
+            if (content.find_first_not_of(content[0]) != std::string::npos || first >= 0x80) {
+                for (const char c : content)
+                    if (static_cast<uint8_t>(c) < 0x80) elsewhere[static_cast<uint8_t>(c)] = true;
+                continue;
+            }
+            if (stays[first].size() <= content.size()) stays[first].resize(content.size() + 1, false);
+            stays[first][content.size()] = !token.special && may_stay(token);
+        }
+        for (size_t first = 0; first < stays.size(); first++) {
+            if (elsewhere[first] || stays[first].empty()) continue;
+            size_t& longest = left_runs_[first];
+            while (longest + 1 < stays[first].size() && stays[first][longest + 1]) longest++;
+            if (!longest) continue;
+            single_byte_[first] = false;
+            set_pair(static_cast<uint8_t>(first), static_cast<uint8_t>(first));  // of longer runs
+        }
+    }
+
+    // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
+    // special are text like any other (`encode_special_tokens` of the reference library).
+    void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
+        const uint8_t* from = begin;  // end of the last accepted token, spaces that it took included
+        for (const uint8_t* at = begin; (at = candidate(at, end)) != end;) {
+            if (const size_t most = left_runs_[*at]) {
+                const uint8_t* const after = std::find_if(at, end, [at](uint8_t byte) { return byte != *at; });
+                if (static_cast<size_t>(after - at) <= most) {
+                    at = after;
+                    continue;
+                }
+            }
+            const AddedToken* token = longest(at, end);
+            if (!token) {
+                at++;
+                continue;
+            }
+            const uint8_t *start = at, *stop = at + token->content.size();
+            at = stop;  // a token that is refused below is still passed over, as in the reference
+            if (split_special && token->special) continue;
+            if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
+            if (token->lstrip) {
+                while (start > from && is_stripped(classes, character_before(start), start)) start = character_before(start);
+                start = std::max(start, from);
+            }
+            if (token->rstrip) {
+                while (stop < end && is_stripped(classes, stop, end)) stop = classes.skip_at_most(1, class_bit::strip_space, stop, end);
+            }
+            if (start >= stop) continue;  // the token before took all of it
+            if (from < start) out.push_back({from, start, NONE});
+            out.push_back({start, stop, token->id});
+            from = stop;
+        }
+        if (from < end) out.push_back({from, end, NONE});
+    }
+
+  private:
+    std::vector<Entry> entries() const {
+        std::vector<Entry> sorted;
+        for (uint32_t i = 0; i < tokens_.size(); i++) sorted.push_back({tokens_[i].content, i});
+        std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        return sorted;
+    }
+    void set_pair(uint8_t first, uint8_t second) {
+        const size_t bit = static_cast<size_t>(first) << 8 | second;
+        pairs_[bit >> 6] |= uint64_t{1} << (bit & 63);
+    }
+    bool may_begin(const uint8_t* p, const uint8_t* end) const {
+        if (single_byte_[*p]) return true;
+        if (end - p < 2) return false;
+        const size_t bit = static_cast<size_t>(p[0]) << 8 | p[1];
+        return pairs_[bit >> 6] >> (bit & 63) & 1;
+    }
+    // The next place where a token may begin, or `end`. "<" is common in text, "<|" is not: two bytes decide.
+    const uint8_t* candidate(const uint8_t* p, const uint8_t* end) const {
+        constexpr size_t FEW = 8;
+        if (firsts_.size() == 1) {
+            for (; p < end; p++) {
+                p = static_cast<const uint8_t*>(std::memchr(p, firsts_[0], static_cast<size_t>(end - p)));
+                if (!p) return end;
+                if (may_begin(p, end)) return p;
+            }
+            return end;
+        }
+        for (; firsts_.size() <= FEW && end - p >= 64; p += 64)
+            for (uint64_t found = VectorMasks::among(p, firsts_.data(), firsts_.size()); found; found &= found - 1) {
+                const uint8_t* const at = p + __builtin_ctzll(found);
+                if (may_begin(at, end)) return at;
+            }
+        while (p < end && !(starts_[*p] && may_begin(p, end))) p++;
+        return p;
+    }
+    const AddedToken* longest(const uint8_t* p, const uint8_t* end) const {
+        const AddedToken* best = nullptr;
+        for (uint32_t base = Trie::ROOT; p < end; p++) {
+            const Trie::Unit& unit = trie_[base ^ *p];
+            if (!unit.is(*p)) break;
+            if (unit.token != NONE) best = &tokens_[unit.token];
+            base = unit.base();
+        }
+        return best;
+    }
+    bool is_stripped(const ClassTable& classes, const uint8_t* p, const uint8_t* end) const {
+        int length;
+        return (classes.at(p, end, length) & class_bit::strip_space) && !(keeps_spaces_ && *p == ' ');
+    }
+    static uint16_t class_before(const ClassTable& classes, const uint8_t* p) {
+        int length;
+        return classes.at(character_before(p), p, length);
+    }
+    static bool is_word_before(const ClassTable& classes, const uint8_t* begin, const uint8_t* p) {
+        return p > begin && (class_before(classes, p) & class_bit::word);
+    }
+    static bool is_word_at(const ClassTable& classes, const uint8_t* p, const uint8_t* end) {
+        int length;
+        return p < end && (classes.at(p, end, length) & class_bit::word);
+    }
+
+    std::vector<AddedToken> tokens_;
+    Trie trie_;
+    Table<uint64_t> pairs_;
+    std::array<bool, 256> starts_{}, single_byte_{};
+    bool keeps_spaces_;
+    std::array<size_t, 256> left_runs_{};  // by first byte: the longest run that is no token here
+    std::vector<uint8_t> firsts_;  // the first bytes of tokens
+};
+
+}  // namespace lopt

@@ -1,0 +1,79 @@
+// Where a text can be divided, by the characters at the place, and of what kind its undivided parts are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/segmenter.hpp"
+#include "scan/uniform_runs.hpp"
+#include "text/characters.hpp"
+#include "text/seam.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+// Method: see core.hpp.
+template <class Method>
+class Boundaries {
+  public:
+    // Both outlive this.
+    Boundaries(const Method& method, const Segmenter<Method>& segmenter) : method_(method), segmenter_(segmenter) {}
+
+    // Is the place before character `at` a seam of every text that begins, or goes on, with these characters up to `end`?
+    // 0 < at < end. See seam.hpp.
+    bool is_seam(const Characters& text, size_t at, size_t end) const {
+        const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
+        if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
+        return segmenter_.divides(junction);
+    }
+
+    // Is text[begin, end), as a text of its own or after a seam, one word whatever its length, so that its prefixes are to
+    // be had from a GrowingWord over `Method::word_model`? Which kinds of runs (uniform_runs.hpp), of those given, it may be; 0: it
+    // is not. It may begin with a space if `begins`.
+    unsigned word_kinds(const Characters& text, size_t begin, size_t end, bool begins, unsigned kinds) const {
+        if (segmenter_.adds_prefix_space() || !method_.word_model()) return 0;
+        for (size_t i = begin; i < end && kinds; i++) {
+            const uint32_t c = text[i];
+            if (may_begin_token(c)) return 0;
+            if (!(c == ' ' && begins && i == begin)) kinds &= method_.run_kinds(c);
+        }
+        return kinds;
+    }
+    bool is_word(const Characters& text, size_t begin, size_t end) const { return word_kinds(text, begin, end, true, ALL_RUNS); }
+
+    // Is text[begin, end), likewise, white space alone, of which a prefix is one word up to its last newline and one after it?
+    bool is_white_space(const Characters& text, size_t begin, size_t end) const {
+        if (segmenter_.adds_prefix_space() || !method_.word_model()) return false;
+        for (size_t i = begin; i < end; i++)
+            if (may_begin_token(text[i]) || !(method_.run_kinds(text[i]) & (SPACE_RUNS | NEWLINE_RUNS))) return false;
+        return true;
+    }
+    // Of white space.
+    bool is_newline(uint32_t c) const { return method_.run_kinds(c) & NEWLINE_RUNS; }
+
+    // Where the digits of text[begin, end) begin, which is a text of its own or stands after a seam: it has nothing but
+    // spaces before them. There is a boundary after every group of `Method::digits_in_group` of them, then, if a digit
+    // follows. `end` where there are none, or these are not so divided; `stop`: the end of the digits.
+    size_t digits_begin(const Characters& text, size_t begin, size_t end, size_t& stop) const {
+        if (segmenter_.adds_prefix_space() || method_.digits_in_group() == 0) return stop = end;
+        size_t at = begin;
+        while (at < end && (text[at] == ' ' || text[at] == '\n') && !may_begin_token(text[at])) at++;
+        for (stop = at; stop < end && text[stop] >= '0' && text[stop] <= '9' && !may_begin_token(text[stop]);) stop++;
+        return stop > at ? at : stop = end;
+    }
+    // The last of these boundaries in (begin, end); 0: there is none.
+    size_t last_group(const Characters& text, size_t begin, size_t end) const {
+        size_t stop;
+        const size_t first = digits_begin(text, begin, end, stop), group = method_.digits_in_group();
+        return stop - first > group ? first + (stop - first - 1) / group * group : 0;
+    }
+
+  private:
+    // A lone surrogate may be no character at all.
+    bool may_begin_token(uint32_t c) const { return is_surrogate(c) || segmenter_.may_begin_token(c); }
+
+    const Method& method_;
+    const Segmenter<Method>& segmenter_;
+};
+
+}  // namespace lopt

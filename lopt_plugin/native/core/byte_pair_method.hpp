@@ -1,0 +1,105 @@
+// BPE for a core: normalizer steps or a metaspace, a scanner, merges.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bpe/byte_pair_encoder.hpp"
+#include "bpe/model.hpp"
+#include "core/added_token_edges.hpp"
+#include "core/core.hpp"
+#include "normalize/metaspace.hpp"
+#include "normalize/normalizer.hpp"
+#include "offsets/offsets.hpp"
+
+namespace lopt {
+
+struct BytePairConfiguration {
+    std::shared_ptr<const ClassTable> classes;
+    std::vector<std::unique_ptr<NormalizerStep>> normalizer;
+    std::string scanner;
+    std::vector<Refinement> refinements;
+    std::array<uint8_t, 256> byte_classes;
+    std::optional<Metaspace> metaspace = {};  // instead of a normalizer
+    size_t separate_spaces = 0;                  // see separate_spaces.hpp
+};
+
+class BytePairMethod {
+  public:
+    using Encoder = BytePairEncoder;
+
+    BytePairMethod(BytePairConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges,
+             UnknownCharacters unknown = {})
+        : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_),
+          model_(vocabulary, merges, ignore_merges, std::move(unknown)),
+          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
+                   configuration.separate_spaces),
+          normalizer_(std::move(configuration.normalizer)), metaspace_(configuration.metaspace),
+          shapes_(vocabulary, model_.unknown_characters(), !metaspace_) {
+        if (metaspace_) metaspace_page_marks_ = metaspace_page_marks();
+    }
+    BytePairMethod(const BytePairMethod&) = delete;
+    BytePairMethod& operator=(const BytePairMethod&) = delete;
+
+    const Encoder& encoder() const { return encoder_; }
+    const ClassTable& classes() const { return classes_; }
+    const uint8_t* page_marks() const { return metaspace_ ? metaspace_page_marks_.data() : normalizer_.page_marks(); }
+    bool normalizes_ascii() const { return normalizer_.changes_ascii(); }
+    bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
+        return normalizer_.apply(begin, end, marked, out, sources);
+    }
+    // Is this a seam, as far as the normalizer, the tokens that are found after it, and the pre-tokens are concerned?
+    bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
+        if (!metaspace_) return normalizer_.passes(at) && normalized_tokens.divide(classes_, at.left, at.right) && encoder_.divides(at.left, at.right);
+        const auto space_for_metaspace = [&at] {
+            for (uint32_t* c : {&at.left, &at.right})
+                if (*c == METASPACE) *c = ' ';
+        };
+        if (metaspace_->in_normalizer) space_for_metaspace();
+        if (!normalized_tokens.divide(classes_, at.left, at.right)) return false;
+        space_for_metaspace();
+        return encoder_.divides(at.left, at.right);
+    }
+    // The model, where every row of characters that continue a word is what GrowingWord takes; else null.
+    const Model* word_model() const {
+        const bool plain = !metaspace_ && !normalizer_.changes_ascii() && !model_.ends_words();
+        return plain && model_.matcher().usable() && model_.matcher().knows_all_bytes() ? &model_ : nullptr;
+    }
+    unsigned run_kinds(uint32_t c) const { return c < 0x80 || normalizer_.leaves(c) ? encoder_.run_kinds(c) : 0; }
+    size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
+    const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
+    bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
+    bool walks_apart() const { return encoder_.keeps_all() && !shapes_.drops_bytes(); }
+    // Throws OffsetsUnknownError where ids do not tell the offsets.
+    void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
+        if (encoder_.keeps_all() && !shapes_.holds_dropped(segment.begin, segment.end)) return walk.stretch(shapes_, nullptr, segment, origin);
+        const bool tells_ends = model_.unknown_characters().unknown_id() == NONE && !shapes_.drops_bytes();
+        if (encoder_.keeps_all_but_white_space() && tells_ends) return walk.stretch(shapes_, nullptr, segment, origin, &classes_);
+        std::vector<Span> spans;
+        encoder_.pre_tokens(segment.begin, segment.end, spans);
+        // The reference does not count the bytes that it drops: what follows them moves up.
+        if (shapes_.drops_bytes())
+            for (Span& span : spans) span.end = span.begin + shapes_.count_kept(span.begin, span.end);
+        walk.stretch(shapes_, &spans, segment, origin);
+    }
+    const Normalizer& normalizer() const { return normalizer_; }
+    const Model& model() const { return model_; }
+    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }
+
+  private:
+    std::shared_ptr<const ClassTable> shared_classes_;
+    const ClassTable& classes_;
+    Model model_;
+    BytePairEncoder encoder_;
+    Normalizer normalizer_;
+    std::optional<Metaspace> metaspace_;
+    std::vector<uint8_t> metaspace_page_marks_;
+    BytePairShapes shapes_;
+};
+
+using BytePairCore = Core<BytePairMethod>;
+
+}  // namespace lopt

@@ -1,0 +1,348 @@
+// A whole text to ids: transcoding, added tokens, normalizer, pre-tokens, chunks.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/id_buffer.hpp"
+#include "base/idle_cores.hpp"
+#include "base/thread_pool.hpp"
+#include "core/added_tokens.hpp"
+#include "core/boundaries.hpp"
+#include "core/chunks.hpp"
+#include "core/prefix_lookup.hpp"
+#include "core/segmenter.hpp"
+#include "core/workspace.hpp"
+#include "offsets/offsets.hpp"
+#include "text/characters.hpp"
+#include "text/text.hpp"
+#include "text/utf8_text.hpp"
+
+namespace lopt {
+
+// Method: what is done to the text between added tokens. It has
+//   Encoder             stretches of normalized text to ids, as Chunk wants it
+//   encoder()
+//   classes()           the table that added tokens ask
+//   page_marks()        one mark for every 16 code points: zero where none of them makes the normalizer necessary
+//   normalizes_ascii()  whether a text of ASCII may need the normalizer as well
+//   normalize(begin, end, marked, out, sources)   false: [begin, end) stays as it is; else `out` is what it becomes. May
+//                       throw. `marked`: it may hold characters of marked pages. `sources`: null, or what says where the
+//                       characters came from; throws OffsetsUnknownError where that is not known.
+//   walks_apart()       whether the offsets of a part of a stretch between two boundaries are known without the rest
+//   walk(walk, segment, origin)   the offsets of the ids of a stretch
+//   metaspace()         for pipelines that write spaces as U+2581, instead of a normalizer; null for the others
+//   is_word(text, id)   whether a text that is just that has that id alone
+//   bytes()             of its tables
+template <class Method>
+class Core {
+  public:
+    using Encoder = typename Method::Encoder;
+    using Workspace = lopt::Workspace<typename Encoder::Workspace>;
+
+    // See Segmenter.
+    Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
+        : method_(std::move(method)), encoder_(method_->encoder()),
+          segmenter_(*method_, std::move(raw_tokens), std::move(normalized_tokens), add_prefix_space), boundaries_(*method_, segmenter_), prefixes_(boundaries_) {
+        if constexpr (MAY_JOIN) {
+            if (!encoder_.joins()) return;
+            segmenter_.for_each_token([this](const AddedToken& token) { note_piece(token); });
+            segmenter_.leave_runs([this](const AddedToken& token) { return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && is_piece(token.id); });
+        }
+    }
+    Core(const Core&) = delete;
+    Core& operator=(const Core&) = delete;
+
+    // Called with further ids, in order, on the thread that called `encode`.
+    using Sink = std::function<void(const uint32_t* ids, size_t count)>;
+
+    // See PrefixLookup.
+    PrefixLookup<Method>& prefix_lookup() { return prefixes_; }
+    PrefixStore* prefixes() const { return prefixes_.store(); }
+
+    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`; where `recall` is asked for, those of
+    // `space.recalled` come before. Throws LoneSurrogateError, or what the normalizer throws.
+    void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
+        space.recalled.clear();
+        space.divisions.clear();
+        space.known = 0;
+        space.last_piece = 0;
+        if (!options.recall || !prefixes_.applies(text)) return encode_all(text, options, space, sink);
+        prefixes_.recall(text, options, space);
+        EncodeOptions of_rest = options;
+        of_rest.inside |= space.known > 0;
+        encode_all(text.part(space.known, text.length), of_rest, space, sink);
+        prefixes_.remember(text, options, space);
+    }
+
+    // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
+    // Throws OffsetsUnknownError where the reference library has to be asked.
+    void offsets(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
+        if (threads > 1 && !space.marks.empty() && space.origins.empty() && method_->walks_apart()) return offsets_in_parts(space, threads, count, trim, out);
+        OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), 0, count, trim, out);
+        for (size_t i = 0; i < space.segments.size() && !walk.done(); i++) {
+            const Segment& segment = space.segments[i];
+            walk_segment(walk, segment, space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i]);
+        }
+        if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+    }
+
+    // Four chunks a thread: one that is slowed down by others then holds up less.
+    static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
+
+    // A workspace for one call; it goes back to the idle ones by itself.
+    class Borrowed {
+      public:
+        explicit Borrowed(const Core& core) : core_(core), space_(core.idle_.take()) {}
+        ~Borrowed() { core_.idle_.give_back(std::move(space_)); }
+        Borrowed(const Borrowed&) = delete;
+        Borrowed& operator=(const Borrowed&) = delete;
+        Workspace& operator*() { return *space_; }
+        Workspace* operator->() { return space_.get(); }
+
+      private:
+        const Core& core_;
+        std::unique_ptr<Workspace> space_;
+    };
+
+    const Method& method() const { return *method_; }
+    const Segmenter<Method>& segmenter() const { return segmenter_; }
+    const Boundaries<Method>& boundaries() const { return boundaries_; }
+    ThreadPool& pool() const { return pool_; }
+    size_t bytes() const { return method_->bytes(); }
+
+  private:
+    void encode_all(const Characters& text, const EncodeOptions& asked, Workspace& space, const Sink& sink) const {
+        EncodeOptions options = asked;
+        // Whoever gives chunks of a length wants these.
+        if (!asked.chunk_bytes && text.length > LEAST_CHUNK) options.threads = threads_worth(asked.threads, text.length);
+        space.ids.clear();
+        space.owned.clear();
+        space.marks.clear();
+        space.origins.clear();
+        space.alignments.clear();
+        bool marked = false;
+        const Text utf8 = to_utf8(text, method_->page_marks(), options.threads, pool_, space.utf8, marked);
+        space.text = utf8;
+        space.ascii = text.ascii;
+        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
+        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
+        const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
+        locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);
+        segmenter_.find(utf8, options, marked, space);
+        if (!space.divisions.empty()) return encode_pieces(utf8, side_by_side ? options.threads : 1, chunk, space, sink);
+        if (side_by_side) return encode_chunks(utf8, options.threads, chunk, space, sink);
+        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
+        if (sink) sink(space.ids.data(), space.ids.size());
+    }
+
+    // Where the divisions lie in the text's bytes. There are none where a piece would be longer than `most_bytes`: chunks,
+    // which any text can be cut into, then share the work better.
+    static void locate_divisions(const Characters& text, const Text& utf8, size_t most_bytes, Workspace& space) {
+        if (space.divisions.empty()) return;
+        const uint8_t* at = utf8.begin;
+        size_t longest = 0;
+        visit_units(text, [&](const auto* s) {
+            size_t from = 0;
+            for (auto& division : space.divisions) {
+                const size_t to = division.character - space.known;
+                const size_t bytes = text.ascii ? to - from : utf8_length(s + from, to - from);
+                division.at = at += bytes;
+                longest = std::max(longest, bytes);
+                from = to;
+            }
+        });
+        if (std::max(longest, static_cast<size_t>(utf8.end - at)) > most_bytes) space.divisions.clear();
+    }
+
+    // The same as `encode_segments` from division to division, whose number of ids are noted.
+    void encode_pieces(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
+        struct Part {
+            size_t first, last;  // pieces; the last one of all ends with the text
+            IdBuffer ids;
+        };
+        auto& divisions = space.divisions;
+        const size_t pieces = divisions.size() + 1;
+        const auto segments_before = [&](size_t piece) {
+            return space.segments.data() + (piece == 0 ? 0 : piece == pieces ? space.segments.size() : divisions[piece - 1].segment);
+        };
+        const auto encode_part = [&](const Part& part, typename Encoder::Workspace& stretch, IdBuffer& ids) {
+            for (size_t i = part.first; i < part.last; i++) {
+                encode_segments(text, segments_before(i), segments_before(i + 1), stretch, ids);
+                if (i < divisions.size()) divisions[i].ids = ids.size();
+            }
+        };
+        if (threads < 2) {
+            encode_part({0, pieces, {}}, space.stretch, space.ids);
+            if (sink) sink(space.ids.data(), space.ids.size());
+            return;
+        }
+        std::vector<Part> parts;
+        const uint8_t* begin = text.begin;
+        for (size_t i = 0; i < pieces; i++) {
+            if (parts.empty() || static_cast<size_t>(begin - text.begin) >= chunk_bytes * parts.size()) parts.push_back({i, i, {}});
+            parts.back().last = i + 1;
+            if (i < divisions.size()) begin = divisions[i].at;
+        }
+        const auto work = [&](size_t i) {
+            Borrowed own(*this);
+            encode_part(parts[i], own->stretch, parts[i].ids);
+        };
+        const auto join = [&](size_t i) {
+            const size_t before = space.ids.size();
+            for (size_t k = parts[i].first; k < std::min(parts[i].last, divisions.size()); k++) divisions[k].ids += before;
+            space.ids.append(parts[i].ids.data(), parts[i].ids.size());
+            parts[i].ids = {};
+            if (sink) sink(space.ids.data() + before, space.ids.size() - before);
+        };
+        pool_.run(parts.size(), threads, work, join);
+    }
+
+    // Whether the encoder may take in several stretches before it resolves them.
+    static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
+    static constexpr size_t LEAST_CHUNK = 64 << 10;
+
+    // A stretch inside the text's own buffer may be read on after its end; an owned one has READABLE_AFTER bytes there.
+    static Text stretch_text(const Text& text, const Segment& segment) {
+        const bool inside = segment.begin >= text.begin && segment.end <= text.end;
+        return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE_AFTER};
+    }
+
+    void encode_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
+        if constexpr (MAY_JOIN)
+            if (encoder_.joins()) return join_segments(text, segment, last, space, out);
+        for (; segment != last; segment++) {
+            if (segment->token != NONE) out.push(segment->token);
+            else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
+        }
+    }
+
+    // The same; added tokens that are pieces do not interrupt a window. (In Gemma every newline is an added token.)
+    void join_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
+        encoder_.begin(space);
+        for (; segment != last; segment++) {
+            if (segment->token == NONE) {
+                encoder_.join(stretch_text(text, *segment), space, out);
+            } else if (is_piece(segment->token)) {
+                encoder_.join_piece(stretch_text(text, *segment), space, out);
+            } else {
+                encoder_.finish(space, out);
+                out.push(segment->token);
+            }
+        }
+        encoder_.finish(space, out);
+    }
+    bool is_piece(uint32_t token) const { return token < is_piece_.size() && is_piece_[token]; }
+    // An added token is a piece if the model gives its id for its content: both may then be treated alike.
+    void note_piece(const AddedToken& token) {
+        if (token.lstrip || token.rstrip || !method_->is_word(token.content, token.id)) return;
+        if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
+        is_piece_[token.id] = true;
+    }
+
+    void walk_segment(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
+        if (segment.token != NONE) walk.token(method_->classes(), segment, origin);
+        else method_->walk(walk, segment, origin);
+    }
+    // The same from mark to mark side by side, where every segment lies in the text.
+    void offsets_in_parts(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
+        std::vector<typename Workspace::Mark> marks{{0, 0, nullptr}};
+        marks.insert(marks.end(), space.marks.begin(), space.marks.end());
+        const size_t parts = space.marks.size();
+        const auto place = [&](const typename Workspace::Mark& mark) {
+            if (mark.at) return mark.at;
+            return mark.segment < space.segments.size() ? space.segments[mark.segment].begin : space.text.end;
+        };
+        std::vector<size_t> characters(parts + 1, 0);  // before each mark
+        if (!space.ascii) {
+            pool_.run(parts, threads, [&](size_t i) { characters[i + 1] = count_characters(place(marks[i]), place(marks[i + 1])); });
+            for (size_t i = 0; i < parts; i++) characters[i + 1] += characters[i];
+        }
+        pool_.run(parts, threads, [&](size_t i) {
+            const auto &from = marks[i], &to = marks[i + 1];
+            if (from.ids >= count) return;
+            OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), from.ids, std::min(to.ids, count), trim, out);
+            walk.start(place(from), static_cast<int32_t>(characters[i]));
+            for (size_t k = from.segment; k < space.segments.size() && !walk.done(); k++) {
+                Segment segment = space.segments[k];
+                if (k == from.segment && from.at) segment.begin = from.at;
+                if (k == to.segment && to.at) segment.end = to.at;
+                walk_segment(walk, segment, {segment.begin, nullptr, false});
+            }
+            if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+        });
+    }
+
+    // Divides long stretches into chunks, gathers short ones, and encodes all of them side by side.
+    void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
+        struct Part {
+            const Segment *first, *last;            // segments
+            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of the only one; null: all of them
+            IdBuffer ids;
+        };
+        std::vector<Part> parts;
+        const Segment* segment = space.segments.data();
+        const Segment* const end = segment + space.segments.size();
+        size_t gathered = 0;
+        for (; segment != end; segment++) {
+            const size_t bytes = static_cast<size_t>(segment->end - segment->begin);
+            if (segment->token == NONE && bytes > chunk_bytes) {
+                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk<Encoder>> chunk) {
+                    parts.push_back({segment, segment + 1, std::move(chunk), {}});
+                });
+                gathered = 0;
+                continue;
+            }
+            if (gathered == 0 || gathered + bytes > chunk_bytes) {
+                parts.push_back({segment, segment, nullptr, {}});
+                gathered = 0;
+            }
+            parts.back().last = segment + 1;
+            gathered += bytes + 1;
+        }
+        const auto work = [&](size_t i) {
+            Borrowed own(*this);
+            if (parts[i].chunk) parts[i].chunk->encode(encoder_, own->stretch);
+            else encode_segments(text, parts[i].first, parts[i].last, own->stretch, parts[i].ids);
+        };
+        const uint8_t* position = nullptr;
+        const auto join = [&](size_t i) {
+            const size_t before = space.ids.size();
+            const Segment* reached = parts[i].last;
+            if (!parts[i].chunk) {
+                space.ids.append(parts[i].ids.data(), parts[i].ids.size());
+            } else {
+                if (parts[i].chunk->is_first()) position = parts[i].chunk->begin();
+                position = parts[i].chunk->join(encoder_, space.stretch, position, space.ids);
+                if (position < parts[i].first->end) reached = parts[i].first;
+            }
+            const bool inside = reached != parts[i].last;
+            space.marks.push_back({space.ids.size(), static_cast<size_t>(reached - space.segments.data()), inside ? position : nullptr});
+            parts[i] = {};
+            if (sink) sink(space.ids.data() + before, space.ids.size() - before);
+        };
+        pool_.run(parts.size(), threads, work, join);
+    }
+    template <class Add>
+    static void add_chunks(const Text& text, size_t chunk_bytes, Add&& add) {
+        for (const uint8_t* p = text.begin; p < text.end;) {
+            const uint8_t* stop = static_cast<size_t>(text.end - p) > chunk_bytes ? p + chunk_bytes : text.end;
+            while (stop < text.end && is_continuation(*stop)) stop++;
+            add(std::make_unique<Chunk<Encoder>>(text, p, stop));
+            p = stop;
+        }
+    }
+
+    std::unique_ptr<const Method> method_;
+    const Encoder& encoder_;
+    Segmenter<Method> segmenter_;
+    Boundaries<Method> boundaries_;
+    PrefixLookup<Method> prefixes_;
+    std::vector<bool> is_piece_;  // by id of an added token
+    mutable ThreadPool pool_;
+    mutable IdleWorkspaces<Workspace> idle_;
+};
+
+}  // namespace lopt

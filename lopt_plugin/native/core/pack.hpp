@@ -1,0 +1,110 @@
+// Many texts as one array of UTF-8, with bytes 0xFF around each: what the GPU route sends to the device.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.hpp"
+#include "core/core.hpp"
+#include "text/characters.hpp"
+#include "text/transcode.hpp"
+
+namespace lopt {
+
+// The layout is known before anything is written, so that threads may write neighbouring parts of one buffer. Long texts
+// are cut: a character is as good a place as any other.
+class Packing {
+  public:
+    static constexpr uint8_t SEPARATOR = 0xFF;
+
+    static constexpr size_t PART_CHARACTERS = 1 << 16;
+
+    // before, after: bytes 0xFF around each text. The strings after `texts` must outlive this. part_characters: where
+    // texts are cut; changes no result.
+    Packing(const std::vector<Characters>& texts, ThreadPool& pool, size_t threads, size_t part_characters, size_t before, size_t after)
+        : pool_(pool), threads_(std::max<size_t>(threads, 1)), before_(before), after_(after), offsets_(texts.size() + 1, 0) {
+        part_characters = std::max<size_t>(part_characters, 1);
+        for (const Characters& text : texts) {
+            size_t from = 0;
+            do {
+                const size_t to = from + std::min(text.length - from, part_characters);
+                parts_.push_back({text.part(from, to), 0, 0, from == 0, to == text.length});
+                from = to;
+            } while (from < text.length);
+        }
+        share_out(part_characters);
+        in_shares([](Part& part) { part.bytes = utf8_bytes(part.text); });
+        size_t offset = 0, row = 0;
+        for (Part& part : parts_) {
+            if (part.first) offset += before_;
+            part.offset = offset;
+            offset += part.bytes;
+            if (part.last) offset += after_;
+            if (part.last) offsets_[++row] = static_cast<int64_t>(offset);
+        }
+    }
+    Packing(const Packing&) = delete;
+    Packing& operator=(const Packing&) = delete;
+
+    // Where each text begins, with what is before it, and the bytes of all: [texts + 1].
+    const std::vector<int64_t>& offsets() const { return offsets_; }
+    size_t bytes() const { return static_cast<size_t>(offsets_.back()); }
+
+    // Writes bytes() bytes. page_marks: any table for `transcode`. Throws LoneSurrogateError, and leaves `out` undefined.
+    void write(uint8_t* out, size_t room, const uint8_t* page_marks) {
+        if (room < bytes()) throw NeedsReference("the texts are longer than the room for them");
+        in_shares([this, out, page_marks](Part& part) {
+            uint8_t* const begin = out + part.offset;
+            if (part.text.ascii) {
+                std::memcpy(begin, part.text.data, part.bytes);
+            } else {
+                const auto write_units = [&](const auto* units) { return transcode(units, part.text.length, begin, page_marks); };
+                if (visit_units(part.text, write_units).lone_surrogate) throw LoneSurrogateError();
+            }
+            if (part.first) std::fill_n(begin - before_, before_, SEPARATOR);
+            if (part.last) std::fill_n(begin + part.bytes, after_, SEPARATOR);
+        });
+    }
+
+  private:
+    struct Part {
+        Characters text;
+        size_t bytes, offset;  // of UTF-8; in the buffer
+        bool first, last;      // of its text
+    };
+
+    static size_t utf8_bytes(const Characters& text) {
+        if (text.ascii) return text.length;
+        return visit_units(text, [&](const auto* units) { return utf8_length(units, text.length); });
+    }
+    // Neighbouring parts together, so that short texts do not keep the threads busy with each other.
+    void share_out(size_t characters) {
+        size_t begin = 0, filled = 0;
+        for (size_t i = 0; i < parts_.size(); i++) {
+            filled += parts_[i].text.length + 1;
+            if (filled < characters && i + 1 < parts_.size()) continue;
+            shares_.push_back({begin, i + 1});
+            begin = i + 1;
+            filled = 0;
+        }
+    }
+    template <class Work>
+    void in_shares(Work&& work) {
+        pool_.run(shares_.size(), threads_, [&](size_t share) {
+            for (size_t i = shares_[share].first; i < shares_[share].second; i++) work(parts_[i]);
+        });
+    }
+
+    ThreadPool& pool_;
+    const size_t threads_, before_, after_;
+    std::vector<Part> parts_;
+    std::vector<std::pair<size_t, size_t>> shares_;
+    std::vector<int64_t> offsets_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,116 @@
+// Packed texts taken apart at their added tokens: rows as the GPU route sends them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/thread_pool.hpp"
+#include "core/added_tokens.hpp"
+#include "core/pack.hpp"
+
+namespace lopt {
+
+// A byte Packing::SEPARATOR stands for each added token of a text, for each id that goes before or after every text,
+// and for the end of a text without such ids.
+class PackedRows {
+  public:
+    static constexpr int32_t NO_ID = -2;
+
+    struct Separator {
+        int32_t position, id;  // in the buffer; NO_ID where only a text ends
+    };
+
+    // Ids before and after each text.
+    struct Around {
+        std::vector<int32_t> prefix, suffix;
+        size_t before() const { return prefix.size(); }
+        size_t after() const { return std::max<size_t>(suffix.size(), 1); }
+    };
+
+    // out: what `packing`, with as much room around each text as `around` says, has written. find: appends the segments of
+    // a text, from `begin` to `end`, to a vector; called by several threads.
+    template <class Find>
+    PackedRows(uint8_t* out, const Packing& packing, const Around& around, ThreadPool& pool, size_t threads, Find&& find) {
+        if (packing.bytes() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+            throw NeedsReference("the texts are longer than a batch may be");
+        }
+        const std::vector<int64_t>& offsets = packing.offsets();
+        const size_t rows = offsets.size() - 1;
+        const auto text_of = [&](size_t row) {
+            return std::pair{out + offsets[row] + around.before(), out + offsets[row + 1] - around.after()};
+        };
+        std::vector<std::pair<size_t, size_t>> shares;
+        for (size_t begin = 0, row = 0; row < rows; row++) {
+            if (offsets[row + 1] - offsets[static_cast<size_t>(begin)] < SHARE_BYTES && row + 1 < rows) continue;
+            shares.push_back({begin, row + 1});
+            begin = row + 1;
+        }
+        std::vector<std::vector<Found>> found(shares.size());
+        pool.run(shares.size(), threads, [&](size_t share) {
+            std::vector<Segment> segments;
+            for (size_t row = shares[share].first; row < shares[share].second; row++) {
+                const auto [begin, end] = text_of(row);
+                segments.clear();
+                find(begin, end, segments);
+                for (const Segment& segment : segments)
+                    if (segment.token != NONE) found[share].push_back({row, segment});
+            }
+        });
+        separators_.reserve(rows * (around.before() + around.after()));
+        row_ends_.reserve(rows);
+        uint8_t* to = out;  // never beyond what is still to be read
+        for (size_t share = 0; share < shares.size(); share++) {
+            auto token = found[share].begin();
+            for (size_t row = shares[share].first; row < shares[share].second; row++) {
+                const auto [begin, end] = text_of(row);
+                for (const int32_t id : around.prefix) separate(out, to, id);
+                const uint8_t* from = begin;
+                for (; token != found[share].end() && token->row == row; ++token) {
+                    move(from, token->segment.begin, to);
+                    from = token->segment.end;
+                    separate(out, to, static_cast<int32_t>(token->segment.token));
+                }
+                move(from, end, to);
+                if (around.suffix.empty()) separate(out, to, NO_ID);
+                for (const int32_t id : around.suffix) separate(out, to, id);
+                row_ends_.push_back(static_cast<int32_t>(separators_.size()) - 1);
+            }
+        }
+        bytes_ = static_cast<size_t>(to - out);
+    }
+
+    size_t bytes() const { return bytes_; }
+    const std::vector<Separator>& separators() const { return separators_; }
+    // The numbers of those separators after which a row ends.
+    const std::vector<int32_t>& row_ends() const { return row_ends_; }
+
+  private:
+    static constexpr int64_t SHARE_BYTES = 1 << 16;
+
+    struct Found {
+        size_t row;
+        Segment segment;
+    };
+
+    void separate(const uint8_t* out, uint8_t*& to, int32_t id) {
+        separators_.push_back({static_cast<int32_t>(to - out), id});
+        *to++ = Packing::SEPARATOR;
+    }
+    static void move(const uint8_t* from, const uint8_t* end, uint8_t*& to) {
+        const size_t size = static_cast<size_t>(end - from);
+        if (from != to) std::memmove(to, from, size);
+        to += size;
+    }
+
+    std::vector<Separator> separators_;
+    std::vector<int32_t> row_ends_;
+    size_t bytes_ = 0;
+};
+
+}  // namespace lopt

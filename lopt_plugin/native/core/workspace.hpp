@@ -1,0 +1,101 @@
+// The options of one call, and the buffers that it works in.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/id_buffer.hpp"
+#include "core/added_tokens.hpp"
+#include "offsets/offsets.hpp"
+#include "prefix/prefix_store.hpp"
+#include "text/text.hpp"
+
+namespace lopt {
+
+struct EncodeOptions {
+    size_t threads = 1;
+    size_t chunk_bytes = 0;      // 0: chosen by the length of the text
+    bool split_special = false;  // special added tokens are text like any other
+    bool offsets = false;        // `offsets` is going to be called
+    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::recalled
+    bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
+};
+
+// A seam at which a text is divided: what is between two of them is normalized and encoded apart.
+struct Division {
+    size_t character;  // of the text
+    const uint8_t* at;
+    size_t segment, ids;  // segments and ids before it
+};
+
+// Buffers of one call, kept for the next one. Stretch: the encoder's own.
+template <class Stretch>
+struct Workspace {
+    Stretch stretch;
+    IdBuffer ids;
+    std::vector<uint8_t> utf8;
+    std::vector<Segment> segments, raw_segments;
+    std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
+    // How far the ids up to some place reach: to `at` in a segment (null: to its beginning).
+    struct Mark {
+        size_t ids, segment;
+        const uint8_t* at;
+    };
+    std::vector<Mark> marks;  // where texts in chunks were joined
+    // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
+    std::vector<Recalled> recalled;
+    std::vector<Division> divisions;
+    size_t known = 0;  // characters of `recalled`
+    // Of the last piece of the text that is kept: its name, or 0, and how many ids there are up to its end.
+    uint64_t last_piece = 0;
+    size_t last_piece_ids = 0;
+    // For offsets: the text, and where each segment came from if not all lie in it as they are.
+    Text text{};
+    bool ascii = false;
+    std::vector<Origin> origins;
+    std::deque<Alignment> alignments;
+};
+
+// Those that no call uses.
+template <class Workspace>
+class IdleWorkspaces {
+  public:
+    // Nobody waits for the lock: in a forked child it may never be released.
+    std::unique_ptr<Workspace> take() {
+        {
+            const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+            if (lock && !idle_.empty()) {
+                auto space = std::move(idle_.back());
+                idle_.pop_back();
+                return space;
+            }
+        }
+        return std::make_unique<Workspace>();
+    }
+    void give_back(std::unique_ptr<Workspace> space) {
+        constexpr size_t KEPT = 64;
+        space->ids.release_above(KEPT_IDS);
+        space->owned.clear();
+        space->recalled.clear();
+        space->alignments.clear();
+        if (space->origins.capacity() > KEPT_ORIGINS) std::vector<Origin>().swap(space->origins);
+        space->text = {};
+        space->stretch.read_later(nullptr);
+        if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        if (lock && idle_.size() < KEPT) idle_.push_back(std::move(space));
+    }
+
+  private:
+    static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
+    static constexpr size_t KEPT_BYTES = size_t{4} << 20;
+    static constexpr size_t KEPT_ORIGINS = size_t{1} << 16;
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,50 @@
+// Pipelines that write spaces as U+2581, the metaspace, and prepend one to a text. The core does the reverse: a metaspace in
+// the text becomes a space, and nothing else has to change.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace lopt {
+
+inline constexpr uint32_t METASPACE = 0x2581;
+
+enum class PrependScheme { never, first, always };
+
+struct Metaspace {
+    bool in_normalizer;           // before added tokens are looked for in the normalized text
+    bool normalizer_prepends;     // each stretch that is normalized gets a space
+    PrependScheme prepend_scheme;  // after the added tokens: which stretches get a space if they begin with none
+};
+
+// One mark for every 16 code points, set where the metaspace is.
+inline std::vector<uint8_t> metaspace_page_marks() {
+    std::vector<uint8_t> marks(0x110000 >> 4, 0);
+    marks[METASPACE >> 4] = 1;
+    return marks;
+}
+
+// The first metaspace in [p, end), or end.
+inline const uint8_t* find_metaspace(const uint8_t* p, const uint8_t* end) {
+    while (end - p >= 3) {
+        p = static_cast<const uint8_t*>(std::memchr(p, 0xE2, static_cast<size_t>(end - p - 2)));
+        if (!p) return end;
+        if (p[1] == 0x96 && p[2] == 0x81) return p;
+        p++;
+    }
+    return end;
+}
+
+// Appends [p, end) with a space for every metaspace.
+inline void append_with_spaces(const uint8_t* p, const uint8_t* end, std::string& out) {
+    while (p < end) {
+        const uint8_t* const sign = find_metaspace(p, end);
+        out.append(p, sign);
+        if (sign < end) out.push_back(' ');
+        p = sign < end ? sign + 3 : end;
+    }
+}
+
+}  // namespace lopt

@@ -1,0 +1,174 @@
+// NFC, NFD, NFKC and NFKD by the reference library's own normalizer, on just the stretches that it may change.
+//
+// All four decompose, reorder marks and, C forms only, compose. A character is safe where it stays as it is alone and
+// where the first character of its decomposition has no combining class and is the second part of no composing pair:
+// then nothing that stands before it has a part in what becomes of it. Text between safe characters, the one before it
+// included (a mark may compose with it), is normalized independently of all other text.
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/answer_cache.hpp"
+#include "base/hash.hpp"
+#include "base/table.hpp"
+#include "normalize/normalizer.hpp"
+#include "text/alignment.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+struct ComposingPair {
+    uint32_t first, second;
+};
+
+// Bits of the table of the other forms than NFC (character_classes.normalizers derives it).
+namespace form_bit {
+inline constexpr uint16_t nfd_changes = 1u << 0;    // NFD(c) != c
+inline constexpr uint16_t nfd_follows = 1u << 1;    // the first of NFD(c) has a combining class
+inline constexpr uint16_t nfkc_changes = 1u << 2;   // NFKC(c) != c
+inline constexpr uint16_t nfkc_follows = 1u << 3;   // the first of NFKD(c) has a combining class or may compose with what stands before it
+inline constexpr uint16_t nfkd_changes = 1u << 4;   // NFKD(c) != c
+inline constexpr uint16_t nfkd_follows = 1u << 5;   // the first of NFKD(c) has a combining class
+}  // namespace form_bit
+
+// What a form does to a character, as bits of a class table.
+struct FormBits {
+    uint16_t changes;     // alone
+    uint16_t follows;     // may reorder or compose with what stands before it
+    uint16_t decomposes;  // has a decomposition, which a C form may compose again
+    bool composes;
+};
+inline constexpr FormBits NFC_BITS{class_bit::nfc_changes, class_bit::nfc_follows, class_bit::decomposes, true};
+inline constexpr FormBits NFD_BITS{form_bit::nfd_changes, form_bit::nfd_follows, form_bit::nfd_changes, false};
+inline constexpr FormBits NFKC_BITS{form_bit::nfkc_changes, form_bit::nfkc_follows, form_bit::nfkd_changes, true};
+inline constexpr FormBits NFKD_BITS{form_bit::nfkd_changes, form_bit::nfkd_follows, form_bit::nfkd_changes, false};
+
+class NormalizationForm final : public NormalizerStep {
+  public:
+    // `pairs`: all (a, b) that NFC makes one character of. `normalize` is asked about short texts, `align` about where their
+    // characters come from; both may throw.
+    // Throws std::invalid_argument where the form would change ASCII.
+    NormalizationForm(std::shared_ptr<const ClassTable> classes, const FormBits& bits, const std::vector<ComposingPair>& pairs,
+                      ReferenceNormalize normalize, Aligner::Ask align = {})
+        : shared_classes_(std::move(classes)), classes_(*shared_classes_), bits_(bits),
+          involved_(static_cast<uint16_t>(bits.changes | bits.follows)), normalize_(std::move(normalize)), aligner_(std::move(align)), pairs_(PAIR_BITS / 64, 0) {
+        for (uint32_t c = 0; c < 0x80; c++)
+            if (classes_.of(c) & involved_) throw std::invalid_argument("a normalization form that changes ASCII");
+        if (!bits.composes) return;
+        for (const auto& pair : pairs) pairs_[pair_bit(pair.first, pair.second) >> 6] |= uint64_t{1} << (pair_bit(pair.first, pair.second) & 63);
+    }
+
+    bool changes_ascii() const override { return false; }
+    void mark_pages(PageMarks& marks) const override {
+        for (uint32_t c = 0x80; c < 0x110000; c++)
+            if (classes_.of(c) & involved_) marks[c >> 4] = 1;
+    }
+
+    bool leaves(uint32_t c) const override { return !(classes_.of(c) & involved_); }
+    // A character that is not involved divides; it stays as it is where the next one does not follow it.
+    bool passes(Junction& junction) const override {
+        if ((classes_.of(junction.left) | classes_.of(junction.right)) & involved_) return false;
+        if (!junction.has_next || (classes_.of(junction.next) & involved_)) return false;
+        junction.has_next = false;  // what becomes of it is up to those after it
+        return true;
+    }
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        const uint8_t* copied = begin;
+        const uint8_t* p = begin;
+        bool changed = false;
+        while (p < end) {
+            const Stretch stretch = next_stretch(begin, p, end);
+            if (stretch.begin == end) break;
+            if (!changed) out.clear();
+            changed = true;
+            out.append(copied, stretch.begin);
+            out += answer(stretch);
+            p = copied = stretch.end;
+        }
+        if (changed) out.append(copied, end);
+        return changed;
+    }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const uint8_t* kept = begin;
+        for (const uint8_t* p = begin; p < end; p = kept) {
+            const Stretch stretch = next_stretch(begin, p, end);
+            if (stretch.begin == end) break;
+            sources.keep(kept, stretch.begin);
+            const std::string made = answer(stretch);
+            const auto* first = reinterpret_cast<const uint8_t*>(made.data());
+            sources.replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), count_characters(first, first + made.size())));
+            kept = stretch.end;
+        }
+        sources.keep(kept, end);
+    }
+
+  private:
+    static constexpr size_t PAIR_BITS = size_t{1} << 18;
+    static constexpr size_t MOST_ANSWERS = 1 << 15;
+
+    struct Stretch {
+        const uint8_t *begin, *end;
+        std::string_view text() const { return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)}; }
+    };
+    std::string answer(const Stretch& stretch) const { return answers_(stretch.text(), normalize_); }
+
+    // The next stretch that may change, or an empty one at `end`. A stretch begins before a character that neither
+    // changes nor follows, or with one that changes but does not follow (its decomposition begins with a starter that
+    // composes with nothing before it); it ends before a character that neither changes nor follows. So nothing outside
+    // has a part in its normalization.
+    Stretch next_stretch(const uint8_t* begin, const uint8_t* p, const uint8_t* end) const {
+        while (p < end) {
+            if (end - p >= 8 && !(load64(p) & 0x8080808080808080u)) {
+                p += 8;
+                continue;
+            }
+            int length;
+            const uint16_t bits = classes_.at(p, end, length);
+            const uint8_t* next = p + length;
+            if (!(bits & involved_) || harmless(begin, p, next, end, bits)) {
+                p = next;
+                continue;
+            }
+            const uint8_t* start = p;
+            if (bits & bits_.follows)
+                while (start > begin) {
+                    start = character_before(start);
+                    if (!(classes_.at(start, end, length) & involved_)) break;
+                }
+            return {start, classes_.skip(involved_, next, end)};
+        }
+        return {end, end};
+    }
+
+    // A single following character stays as it is when it has no decomposition, what it follows neither follows,
+    // changes nor decomposes, the two do not compose, and nothing else follows them.
+    bool harmless(const uint8_t* begin, const uint8_t* p, const uint8_t* next, const uint8_t* end, uint16_t bits) const {
+        if (bits & (bits_.changes | bits_.decomposes)) return false;
+        int length;
+        if (next < end && (classes_.at(next, end, length) & involved_)) return false;
+        if (p == begin) return true;
+        const uint8_t* before = character_before(p);
+        if (classes_.at(before, end, length) & (involved_ | bits_.decomposes)) return false;
+        const size_t bit = pair_bit(decode_character(before, length), decode_character(p, length));
+        return !(pairs_[bit >> 6] >> (bit & 63) & 1);  // a collision only costs a question to the oracle
+    }
+
+    static size_t pair_bit(uint32_t first, uint32_t second) {
+        return ((static_cast<uint64_t>(first) << 21 | second) * HASH_A) >> (64 - 18);
+    }
+
+    std::shared_ptr<const ClassTable> shared_classes_;
+    const ClassTable& classes_;
+    FormBits bits_;
+    uint16_t involved_;
+    ReferenceNormalize normalize_;
+    Aligner aligner_;
+    Table<uint64_t> pairs_;
+    AnswerCache<std::string> answers_{MOST_ANSWERS};
+};
+
+}  // namespace lopt

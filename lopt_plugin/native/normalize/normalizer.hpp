@@ -1,0 +1,121 @@
+// A normalizer: steps that are applied in order to a stretch between added tokens, or to an added token's content.
+//
+// What a step of the reference library makes of a text depends on that text alone, so each step is a function of its
+// own, and a Sequence is their composition.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/table.hpp"
+#include "text/alignment.hpp"
+#include "text/seam.hpp"
+
+namespace lopt {
+
+// The reference library's own answer; may throw.
+using ReferenceNormalize = std::function<std::string(std::string_view)>;
+
+// One mark for every 16 code points: zero where no step does anything to any of them.
+using PageMarks = Table<uint8_t>;
+
+class NormalizerStep {
+  public:
+    NormalizerStep() = default;
+    NormalizerStep(const NormalizerStep&) = delete;
+    NormalizerStep& operator=(const NormalizerStep&) = delete;
+    virtual ~NormalizerStep() = default;
+
+    // True, with the new text in `out`, when [begin, end) may change; false when it certainly does not.
+    virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const = 0;
+    // Where the characters came from of what `apply` made of [begin, end). Throws OffsetsUnknownError where that is not
+    // known.
+    virtual void note(const uint8_t*, const uint8_t*, Sources&) const {
+        throw OffsetsUnknownError("the normalizer does not say where its characters came from");
+    }
+    // Whether a text may change that holds no character of a marked page.
+    virtual bool changes_ascii() const = 0;
+    // Marks the pages of all characters outside ASCII without which the step changes nothing.
+    virtual void mark_pages(PageMarks& marks) const = 0;
+    // Whether a text of nothing but such characters, and ASCII where that is not changed, stays as it is; c: outside ASCII.
+    virtual bool leaves(uint32_t) const { return false; }
+    // True where both sides of a place are normalized by themselves; the characters there become what the step makes of
+    // them. False where that is not certain.
+    virtual bool passes(Junction&) const { return false; }
+};
+
+class Normalizer {
+  public:
+    explicit Normalizer(std::vector<std::unique_ptr<NormalizerStep>> steps) : steps_(std::move(steps)), page_marks_(0x110000 >> 4, 0) {
+        for (const auto& step : steps_) {
+            changes_ascii_ |= step->changes_ascii();
+            step->mark_pages(page_marks_);
+        }
+    }
+
+    bool empty() const { return steps_.empty(); }
+    bool changes_ascii() const { return changes_ascii_; }
+    const uint8_t* page_marks() const { return page_marks_.data(); }
+    // As NormalizerStep's, for all steps.
+    bool leaves(uint32_t c) const {
+        return !page_marks_[c >> 4] || std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->leaves(c); });
+    }
+    bool passes(Junction& junction) const {
+        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->passes(junction); });
+    }
+
+    // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `sources`: null, or what says where the
+    // characters of the new text came from.
+    bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources = nullptr) const {
+        bool changed = false;
+        std::string next;
+        for (const auto& step : steps_) {
+            // Once a step has changed the text, it may hold characters that were not there before.
+            if (!marked && !changed && !step->changes_ascii()) continue;
+            if (!step->apply(begin, end, next)) continue;
+            if (sources) follow(*step, begin, end, next, changed, *sources);
+            out.swap(next);
+            begin = reinterpret_cast<const uint8_t*>(out.data());
+            end = begin + out.size();
+            changed = true;
+        }
+        return changed;
+    }
+
+  private:
+    static void follow(const NormalizerStep& step, const uint8_t* begin, const uint8_t* end, const std::string& made, bool changed_before,
+                       Sources& sources) {
+        Sources of_step;
+        step.note(begin, end, of_step);
+        const auto* p = reinterpret_cast<const uint8_t*>(made.data());
+        if (of_step.size() != count_characters(p, p + made.size())) throw OffsetsUnknownError("a normalized character has no place in the text");
+        if (changed_before) of_step.follow(sources);
+        sources = std::move(of_step);
+    }
+
+    std::vector<std::unique_ptr<NormalizerStep>> steps_;
+    PageMarks page_marks_;
+    bool changes_ascii_ = false;
+};
+
+// The slow and obvious way, for what no other step can do: the reference library normalizes the whole stretch.
+class ReferenceStep final : public NormalizerStep {
+  public:
+    explicit ReferenceStep(ReferenceNormalize normalize) : normalize_(std::move(normalize)) {}
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        out = normalize_({reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)});
+        return true;
+    }
+    bool changes_ascii() const override { return true; }
+    void mark_pages(PageMarks&) const override {}
+
+  private:
+    ReferenceNormalize normalize_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,190 @@
+// Normalizer steps that replace a text, or runs of the characters of a set. Matches are found from the left and do not overlap,
+// and replacements are not searched again.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "normalize/character_set.hpp"
+#include "normalize/normalizer.hpp"
+#include "text/ascii_masks.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+inline size_t characters_in(const std::string& text) {
+    const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+    return count_characters(p, p + text.size());
+}
+
+class ReplaceText final : public NormalizerStep {
+  public:
+    // `pattern` is not empty: whole characters, so that its bytes are found at whole characters only.
+    ReplaceText(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {
+        if (pattern_.empty()) throw std::invalid_argument("an empty text to replace");
+    }
+
+    bool changes_ascii() const override { return beyond_ascii() == pattern_.end(); }
+    void mark_pages(PageMarks& marks) const override {
+        if (changes_ascii()) return;
+        int length;
+        marks[decode_character(reinterpret_cast<const uint8_t*>(&*beyond_ascii()), length) >> 4] = 1;
+    }
+    // No match has a character that is not in the pattern.
+    bool passes(Junction& junction) const override {
+        int length;
+        for (const char* p = pattern_.data(); p < pattern_.data() + pattern_.size(); p += length) {
+            const uint32_t c = decode_character(reinterpret_cast<const uint8_t*>(p), length);
+            if (c == junction.left || c == junction.right) return false;
+            if (junction.has_next && c == junction.next) junction.has_next = false;
+        }
+        return true;
+    }
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+        size_t at = text.find(pattern_), copied = 0;
+        if (at == std::string_view::npos) return false;
+        out.clear();
+        out.reserve(text.size());
+        for (; at != std::string_view::npos; at = text.find(pattern_, copied)) {
+            out.append(text, copied, at - copied);
+            out += content_;
+            copied = at + pattern_.size();
+        }
+        out.append(text, copied);
+        return true;
+    }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+        const size_t count = characters_in(content_);
+        size_t kept = 0;
+        for (size_t at; (at = text.find(pattern_, kept)) != std::string_view::npos; kept = at + pattern_.size()) {
+            sources.keep(begin + kept, begin + at);
+            sources.replace(begin + at, begin + at + pattern_.size(), count, true);
+        }
+        sources.keep(begin + kept, end);
+    }
+
+  private:
+    // A character of the pattern without which a text cannot change.
+    std::string::const_iterator beyond_ascii() const {
+        return std::find_if(pattern_.begin(), pattern_.end(), [](char c) { return static_cast<uint8_t>(c) >= 0x80; });
+    }
+    std::string pattern_, content_;
+};
+
+class ReplaceRuns final : public NormalizerStep {
+  public:
+    // Runs of `least` or more (at least 1) characters of `set`, as long as they are; or, `each`, every single one.
+    ReplaceRuns(CharacterSet set, size_t least, bool each, std::string content)
+        : set_(std::move(set)), least_(least), each_(each), content_(std::move(content)) {
+        if (least == 0 || (each && least > 1)) throw std::invalid_argument("a run to replace has no character, or several at once");
+        stands_for_one_ = characters_in(content_) == 1;
+        const std::string_view white_space = "\t\n\v\f\r ";
+        bool only_white_space = set_.holds(' ');
+        for (uint32_t c = 0; c < 0x80; c++) only_white_space &= !set_.holds(c) || white_space.find(static_cast<char>(c)) != std::string_view::npos;
+        lone_spaces_stay_ = only_white_space && (content_ == " " || least > 1);
+    }
+
+    bool changes_ascii() const override {
+        return std::any_of(set_.members().begin(), set_.members().end(), [](uint32_t c) { return c < 0x80; });
+    }
+    void mark_pages(PageMarks& marks) const override {
+        for (const uint32_t c : set_.members())
+            if (c >= 0x80) marks[c >> 4] = 1;
+    }
+    // No run has a character that is not in the set; and a run of one is replaced where it need not be longer.
+    bool passes(Junction& junction) const override {
+        const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
+        if (left && right && !each_) return false;
+        if ((left || right) && (least_ > 1 || content_.size() != 1 || (content_[0] & 0x80))) return false;
+        if (left) junction.left = static_cast<uint8_t>(content_[0]);
+        if (right) junction.right = static_cast<uint8_t>(content_[0]);
+        if (right || (junction.has_next && set_.holds(junction.next))) junction.has_next = false;
+        return true;
+    }
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        const uint8_t* copied = begin;
+        bool changed = false;
+        for_each_match(begin, end, [&](const uint8_t* p, const uint8_t* stop) {
+            // Several characters in place of the same ones still come from the last of these.
+            if (stands_for_one_ && std::string_view(reinterpret_cast<const char*>(p), static_cast<size_t>(stop - p)) == content_) return;
+            if (!changed) {
+                out.clear();
+                out.reserve(static_cast<size_t>(end - begin));
+            }
+            changed = true;
+            out.append(copied, p);
+            out += content_;
+            copied = stop;
+        });
+        if (changed) out.append(copied, end);
+        return changed;
+    }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const size_t count = characters_in(content_);
+        const uint8_t* kept = begin;
+        for_each_match(begin, end, [&](const uint8_t* p, const uint8_t* stop) {
+            sources.keep(kept, p);
+            sources.replace(p, stop, count, true);
+            kept = stop;
+        });
+        sources.keep(kept, end);
+    }
+
+  private:
+    template <class Visit>
+    void for_each_match(const uint8_t* begin, const uint8_t* end, Visit&& visit) const {
+        for (const uint8_t* p = begin; (p = next_member(p, end)) < end;) {
+            size_t count = 0;
+            const uint8_t* stop = p;
+            int length;
+            do {
+                if (!set_.holds(decode_character(stop, length))) break;
+                stop += length;
+                count++;
+            } while (stop < end && !each_);
+            if (count >= least_) visit(p, stop);
+            p = stop;
+        }
+    }
+    // The next member from p on that may begin a run which changes, or `end`; p begins no run's middle.
+    const uint8_t* next_member(const uint8_t* p, const uint8_t* end) const {
+        while (p < end) {
+            if (lone_spaces_stay_ && *p < 0x80 && end - p >= 64) {
+                // Nothing is done about a space between other characters of ASCII.
+                const AsciiMasks m = VectorMasks::of(p);
+                uint64_t stop = m.high | (m.white & ~m.space) | (m.space & ((m.white | m.high) >> 1));
+                stop |= m.space & uint64_t{1} << 63;  // what follows it is not seen
+                if (stop == 0) {
+                    p += 64;
+                    continue;
+                }
+                p += __builtin_ctzll(stop);
+                if (*p < 0x80) {
+                    if (set_.holds(*p)) return p;
+                    p++;  // white space, but no member
+                    continue;
+                }
+            }
+            p = set_.skip_three_bytes(p, end);
+            if (p == end) break;
+            int length;
+            if (set_.holds(decode_character(p, length))) return p;
+            p += length;
+        }
+        return end;
+    }
+
+    CharacterSet set_;
+    size_t least_;
+    bool each_;
+    std::string content_;
+    bool lone_spaces_stay_ = false, stands_for_one_ = false;
+};
+
+}  // namespace lopt

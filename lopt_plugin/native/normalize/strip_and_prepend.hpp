@@ -1,0 +1,75 @@
+// Normalizer steps at the edges of a stretch: Strip and Prepend.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "normalize/character_set.hpp"
+#include "normalize/normalizer.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+class Strip final : public NormalizerStep {
+  public:
+    Strip(CharacterSet white_space, bool left, bool right) : white_space_(std::move(white_space)), left_(left), right_(right) {}
+
+    bool changes_ascii() const override { return true; }
+    void mark_pages(PageMarks&) const override {}
+    bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !white_space_.holds(junction.right); }
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        const auto [from, to] = stripped(begin, end);
+        if (from == begin && to == end) return false;
+        out.assign(from, to);
+        return true;
+    }
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const auto [from, to] = stripped(begin, end);
+        sources.replace(begin, from, 0, false);
+        sources.keep(from, to);
+    }
+
+  private:
+    std::pair<const uint8_t*, const uint8_t*> stripped(const uint8_t* from, const uint8_t* to) const {
+        int length;
+        while (left_ && from < to && white_space_.holds(decode_character(from, length))) from += length;
+        while (right_ && from < to) {
+            const uint8_t* const last = character_before(to);
+            if (!white_space_.holds(decode_character(last, length))) break;
+            to = last;
+        }
+        return {from, to};
+    }
+
+    CharacterSet white_space_;
+    bool left_, right_;
+};
+
+class Prepend final : public NormalizerStep {
+  public:
+    explicit Prepend(std::string text) : text_(std::move(text)) {}
+
+    bool changes_ascii() const override { return true; }
+    void mark_pages(PageMarks&) const override {}
+    // An empty stretch stays empty.
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+        if (begin == end) return false;
+        out.reserve(text_.size() + static_cast<size_t>(end - begin));
+        out.assign(text_);
+        out.append(begin, end);
+        return true;
+    }
+    // What is prepended takes the place of the first character.
+    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
+        const auto* p = reinterpret_cast<const uint8_t*>(text_.data());
+        int length;
+        decode_character(begin, length);
+        sources.replace(begin, begin + length, count_characters(p, p + text_.size()) + 1, false);
+        sources.keep(begin + length, end);
+    }
+
+  private:
+    std::string text_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,272 @@
+// The offset mapping: the characters of the original text that each id stands for.
+//
+// The reference library carries, through every step, the range of the original text that each character came from. The
+// ids say the same when they are walked over the text again. Tokens follow one another without a gap in a pre-token, so
+// the bytes of the ids before a token say where it begins. A token takes whole characters: those that its first and its
+// last byte belong to. A space that is put before a text belongs to the character after it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "offsets/byte_pair_shapes.hpp"
+#include "text/alignment.hpp"
+#include "text/segment.hpp"
+#include "text/span.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+// Where a segment came from. Segments without one lie in the text itself.
+struct Origin {
+    const uint8_t* begin;        // its first character, after the space: in the text or, if aligned, in the normalized form
+    const Alignment* alignment;  // null: as in the text
+    bool spaced;                 // a space was prepended
+};
+
+// What the post-processor does to offsets: white space at the ends of a token is not part of it.
+struct Trim {
+    bool white_space = false;
+    bool spare_first = false;  // but a single one before the first token, which may be that of add_prefix_space
+    size_t first = 0;          // which id counts as the first: those before it are going to be cut off
+};
+
+// Offsets of one text, segment after segment.
+class OffsetWalk {
+  public:
+    // Of the ids of a text, those at [begin, end) are walked, and their offsets written to the same places of `out`.
+    // `ascii`: all texts are.
+    OffsetWalk(const uint8_t* text, bool ascii, const uint32_t* ids, size_t begin, size_t end, const Trim& trim, Offset* out)
+        : text_(text), at_(text), ascii_(ascii), id_(ids + begin), first_(ids + trim.first), last_(ids + end), trim_(trim), out_(out + begin) {}
+
+    bool done() const { return id_ == last_; }
+
+    // The next id is the added token `segment`.
+    void token(const ClassTable& classes, const Segment& segment, const Origin& origin) {
+        const uint8_t *begin = segment.begin, *end = segment.end;
+        const auto count = static_cast<int32_t>(ascii_ && !origin.alignment ? end - begin : static_cast<ptrdiff_t>(count_characters(begin, end)));
+        Offset offset;
+        if (origin.alignment) {
+            const int32_t first = aligned_character(origin), base = character(origin.alignment->original);
+            offset.begin = base + sources_[first];
+            offset.end = base + sources_[first + count - 1] + 1;
+        } else {
+            const int32_t base = character(begin);
+            offset = {base, base + count};
+        }
+        if (trim_.white_space) offset = trimmed(offset, leading_white_space(classes, begin, end), trailing_white_space(classes, begin, end), id_);
+        *out_++ = offset;
+        id_++;
+    }
+
+    // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: one, without gaps);
+    // `shapes` says how many bytes an id stands for. `spaces`: null, or, of such a single one, what tells the white space
+    // that no id stands for. Throws OffsetsUnknownError if their bytes do not end with a span.
+    void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin,
+                 const ClassTable* white_space = nullptr) {
+        if (trim_.white_space && !shapes.knows_white_space()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        const bool ascii = ascii_ && !origin.alignment;  // what a normalizer made may not be, whatever it was made of
+        with_places(segment, origin, [&](const auto& place) {
+            if (white_space) return walk_without_white_space(shapes, *white_space, ascii, {segment.begin, segment.end}, place);
+            if (!spans) return walk(shapes, ascii, {segment.begin, segment.end}, 0, place);
+            int32_t count = 0;
+            const uint8_t* at = segment.begin;
+            for (const Span& span : *spans) {
+                if (done()) break;
+                count += static_cast<int32_t>(count_characters(at, span.begin));
+                count = walk(shapes, ascii, span, count, place);
+                at = span.end;
+            }
+            return count + static_cast<int32_t>(count_characters(at, segment.end));
+        });
+    }
+    // The same with `words`, which finds the characters of each id on its own.
+    template <class Words>
+    void stretch(const Words& words, const Segment& segment, const Origin& origin) {
+        if (trim_.white_space) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        const bool ascii = ascii_ && !origin.alignment;
+        with_places(segment, origin, [&](const auto& place) {
+            return words.walk({segment.begin, segment.end}, ascii, id_, last_, Emit<std::decay_t<decltype(place)>>{place, out_});
+        });
+    }
+
+    // Tells that the text has `count` characters before `at`, for a walk that does not begin with the text.
+    void start(const uint8_t* at, int32_t count) {
+        at_ = at;
+        count_ = count;
+    }
+
+  private:
+    // Takes the places of ids.
+    template <class Place>
+    struct Emit {
+        void operator()(int32_t begin, int32_t end) const { *out++ = place(begin, end); }
+        // Those of characters with an id each.
+        void each(int32_t begin, int32_t end) const {
+            Offset* const first = out;
+            out += end - begin;
+            for (int32_t i = 0; i < end - begin; i++) first[i] = place(begin + i, begin + i + 1);
+        }
+        const Place& place;
+        Offset*& out;
+    };
+    // Calls walk(place), which returns the number of characters of the segment; place(begin, end) is the offset of those
+    // characters of it.
+    template <class Walk>
+    void with_places(const Segment& segment, const Origin& origin, Walk&& walk_with) {
+        const int32_t spaced = origin.spaced;
+        if (origin.alignment) {
+            const int32_t first = aligned_character(origin), base = character(origin.alignment->original);
+            Sources::Reader sources = sources_;
+            walk_with([=, &sources](int32_t begin, int32_t end) __attribute__((always_inline)) {
+                const int32_t from = base + sources[first + std::max(begin - spaced, 0)];
+                return Offset{from, base + sources[first + std::max(end - spaced, 1) - 1] + 1};
+            });
+            sources_ = sources;
+        } else if (spaced) {
+            const int32_t base = character(origin.begin);
+            walk_with([=](int32_t begin, int32_t end) { return Offset{base + std::max(begin - 1, 0), base + std::max(end - 1, 1)}; });
+        } else {
+            const int32_t base = character(segment.begin);
+            const int32_t count = walk_with([=](int32_t begin, int32_t end) { return Offset{base + begin, base + end}; });
+            if (!ascii_) {
+                at_ = segment.end;
+                count_ = base + count;
+            }
+        }
+    }
+    // Walks the ids of a span that lies after `count` characters of its stretch; returns how many lie before its end.
+    template <class Place>
+    int32_t walk(const BytePairShapes& shapes, bool ascii, const Span& span, int32_t count, const Place& place) {
+        if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, count, place) : walk<true, false>(shapes, span, count, place);
+        return trim_.white_space ? walk<false, true>(shapes, span, count, place) : walk<false, false>(shapes, span, count, place);
+    }
+    template <class Place>
+    int32_t walk_without_white_space(const BytePairShapes& shapes, const ClassTable& white_space, bool ascii, const Span& span, const Place& place) {
+        const auto skip_white_space = [&white_space](const uint8_t*& p, const uint8_t* end) {
+            if (*p > ' ' && *p < 0xC2) return 0;  // not white space, or inside a character
+            const uint8_t* const from = p;
+            p = white_space.skip(class_bit::space, p, end);
+            return p - from == 1 ? 1 : static_cast<int32_t>(count_characters(from, p));
+        };
+        if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, 0, place, skip_white_space) : walk<true, false>(shapes, span, 0, place, skip_white_space);
+        return trim_.white_space ? walk<false, true>(shapes, span, 0, place, skip_white_space) : walk<false, false>(shapes, span, 0, place, skip_white_space);
+    }
+    static int32_t skip_nothing(const uint8_t*&, const uint8_t*) { return 0; }
+    // Where the text is not ASCII, 8 bytes after it may be read. skip_white_space(p, end) passes what no id stands for.
+    template <bool ASCII, bool TRIM, class Place, class Skip = decltype(&skip_nothing)>
+    int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place, const Skip& skip_white_space = skip_nothing) {
+        constexpr bool SKIP = !std::is_same_v<Skip, decltype(&skip_nothing)>;
+        const uint8_t* p = span.begin;
+        const uint32_t* id = id_;
+        Offset* out = out_;
+        constexpr ptrdiff_t AHEAD = 16;
+        for (; p < span.end && id < last_; id++) {
+            if constexpr (SKIP) {
+                count += skip_white_space(p, span.end);
+                if (p == span.end) break;
+            }
+            if (last_ - id > AHEAD) TRIM ? shapes.fetch_shape(id[AHEAD]) : shapes.fetch_bytes(id[AHEAD]);
+            const BytePairShapes::Shape shape = TRIM ? shapes.shape_of(*id) : BytePairShapes::Shape{shapes.bytes_of(*id), 0, 0};
+            size_t length = shape.bytes;
+            if (length == 0) length = shapes.bytes_at(*id, p, span.end);
+            if (length == 0 || length > static_cast<size_t>(span.end - p)) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+            const int32_t begin = ASCII ? count : count - static_cast<int32_t>(is_continuation(*p));
+            count += ASCII ? static_cast<int32_t>(length) : characters_of(p, length);
+            const Offset whole = place(begin, count);
+            if constexpr (!TRIM) {
+                *out++ = whole;
+            } else if (whole.begin == 0 || id == first_ || std::max(shape.leading, shape.trailing) == BytePairShapes::MANY) [[unlikely]] {
+                const auto white = shapes.white_space_of(*id);
+                *out++ = trimmed(whole, white.leading, white.trailing, id);
+            } else {
+                *out++ = trimmed(whole, shape.leading, shape.trailing);
+            }
+            p += length;
+        }
+        if (p < span.end && id < last_) throw OffsetsUnknownError("the ids are not those of the text's bytes");
+        id_ = id;
+        out_ = out;
+        return count;
+    }
+
+    [[gnu::always_inline]] static int32_t characters_of(const uint8_t* p, size_t length) {
+        // Bytes after the token are shifted out.
+        return length <= 8 ? leads_shifted(load64(p), length) : characters_of_long(p, length);
+    }
+    [[gnu::noinline]] static int32_t characters_of_long(const uint8_t* p, size_t length) {
+        int32_t count = 0;
+        for (; length > 8; length -= 8, p += 8) count += leads(load64(p));
+        return count + leads_shifted(load64(p), length);
+    }
+    static uint64_t lead_bits(uint64_t bytes) { return (~bytes | bytes << 1) & 0x8080808080808080u; }
+    static int32_t sum(uint64_t bits) { return static_cast<int32_t>((bits >> 7) * 0x0101010101010101u >> 56); }
+    static int32_t leads(uint64_t bytes) { return sum(lead_bits(bytes)); }
+    static int32_t leads_shifted(uint64_t bytes, size_t length) { return sum(lead_bits(bytes) << (64 - 8 * length)); }
+
+    // Characters of the text before p; p never goes back.
+    int32_t character(const uint8_t* p) {
+        if (ascii_) return static_cast<int32_t>(p - text_);
+        count_ += static_cast<int32_t>(count_characters(at_, p));
+        at_ = p;
+        return count_;
+    }
+    // The number of the segment's first character among those of its alignment.
+    int32_t aligned_character(const Origin& origin) {
+        if (alignment_ != origin.alignment) {
+            alignment_ = origin.alignment;
+            sources_ = Sources::Reader(alignment_->sources);
+            aligned_at_ = alignment_->normalized;
+            aligned_count_ = 0;
+        }
+        aligned_count_ += count_characters(aligned_at_, origin.begin);
+        aligned_at_ = origin.begin;
+        return static_cast<int32_t>(aligned_count_);
+    }
+
+    // process_offsets of the reference library.
+    Offset trimmed(const Offset& offset, int32_t leading, int32_t trailing, const uint32_t* id) const {
+        const bool spared = leading == 1 && trim_.spare_first && (id == first_ || offset.begin == 0);
+        return trimmed(offset, spared ? 0 : leading, trailing);
+    }
+    // The same where none is spared.
+    static Offset trimmed(const Offset& offset, int32_t leading, int32_t trailing) {
+        const int32_t begin = std::min(offset.begin + leading, offset.end);
+        return {begin, offset.end >= trailing ? std::max(offset.end - trailing, begin) : offset.end};
+    }
+    // White space, and the stand-in of the space, which is taken for one in any token.
+    static bool is_white_space(const ClassTable& classes, const uint8_t* p, const uint8_t* end, int& length) {
+        return (classes.at(p, end, length) & class_bit::strip_space) != 0 || (length == 2 && p[0] == 0xC4 && p[1] == 0xA0);
+    }
+    static int32_t leading_white_space(const ClassTable& classes, const uint8_t* p, const uint8_t* end) {
+        int32_t count = 0;
+        for (int length = 0; p < end && is_white_space(classes, p, end, length); p += length) count++;
+        return count;
+    }
+    static int32_t trailing_white_space(const ClassTable& classes, const uint8_t* begin, const uint8_t* end) {
+        int32_t count = 0;
+        int length;
+        for (const uint8_t* p = end; p > begin; count++) {
+            p = character_before(p);
+            if (!is_white_space(classes, p, end, length)) break;
+        }
+        return count;
+    }
+
+    const uint8_t* text_;
+    const uint8_t* at_;  // up to where characters are counted
+    int32_t count_ = 0;
+    bool ascii_;
+    const uint32_t *id_, *first_, *last_;
+    Trim trim_;
+    Offset* out_;
+    const Alignment* alignment_ = nullptr;
+    const uint8_t* aligned_at_ = nullptr;
+    size_t aligned_count_ = 0;
+    Sources::Reader sources_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,259 @@
+// The Python module, and the class of the BPE core.
+#include <cstring>
+#include <optional>
+#include <tuple>
+
+#include "base/idle_cores.hpp"
+#include "bpe/end_of_word.hpp"
+#include "bpe/merges_json.hpp"
+#include "bpe/sentencepiece_vocabulary.hpp"
+#include "core/byte_pair_method.hpp"
+#include "python/cpython_layout.hpp"
+#include "python/id_range.hpp"
+#include "python/normalizer_arguments.hpp"
+#include "python/python_growing.hpp"
+
+namespace lopt {
+
+void define_word_piece(nb::module_& module);
+
+namespace {
+
+std::vector<MergeItem> merge_items(nb::list merges) {
+    std::vector<MergeItem> items;
+    items.reserve(merges.size());
+    for (nb::handle merge : merges) {
+        if (PyUnicode_Check(merge.ptr())) {
+            items.push_back(merge_of(utf8_of(merge)));
+        } else {
+            const nb::object pair = nb::borrow(merge);
+            if (nb::len(pair) != 2) throw std::invalid_argument("a merge is not two names");
+            items.push_back({utf8_of(pair[0]), utf8_of(pair[1])});
+        }
+    }
+    return items;
+}
+
+// Of a model's state; null where the merges are a list.
+std::unique_ptr<const MergesJson> merges_json(nb::object merges) {
+    if (!PyBytes_Check(merges.ptr())) return nullptr;
+    const auto text = nb::borrow<nb::bytes>(merges);
+    return std::make_unique<const MergesJson>(std::string_view(text.c_str(), text.size()));
+}
+
+using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
+using UnknownTuple = std::tuple<std::optional<std::string>, bool, bool>;
+using MetaspaceTuple = std::tuple<bool, bool, std::string>;
+
+BytePairConfiguration configuration_of(std::shared_ptr<const ClassTable> classes, std::vector<std::unique_ptr<NormalizerStep>> steps,
+                                       nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements) {
+    if (byte_classes.size() != 256) throw std::invalid_argument("byte_classes: 256 bytes expected");
+    BytePairConfiguration configuration{std::move(classes), std::move(steps), scanner, {}, {}};
+    std::memcpy(configuration.byte_classes.data(), byte_classes.c_str(), 256);
+    for (const auto& [matcher, behavior, invert, after_byte_level] : refinements)
+        configuration.refinements.push_back(make_refinement(matcher, behavior, invert, after_byte_level));
+    return configuration;
+}
+
+Metaspace metaspace_of(const MetaspaceTuple& signs) {
+    const auto& [in_normalizer, normalizer_prepends, scheme] = signs;
+    if (scheme == "never") return {in_normalizer, normalizer_prepends, PrependScheme::never};
+    if (scheme == "first") return {in_normalizer, normalizer_prepends, PrependScheme::first};
+    if (scheme == "always") return {in_normalizer, normalizer_prepends, PrependScheme::always};
+    throw std::invalid_argument("unknown prepend scheme " + scheme);
+}
+
+class PythonBytePairCore : public PythonGrowing<BytePairCore> {
+  public:
+    using PythonGrowing::PythonGrowing;
+
+    static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::object merges, bool ignore_merges, nb::bytes class_pages,
+                       nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
+                       const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::list steps,
+                       const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
+                       const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
+                       const std::optional<MetaspaceTuple>& metaspace) {
+        auto names = vocabulary_items(vocabulary);
+        const auto json = merges_json(merges);
+        auto merge_names = json ? json->items() : merge_items(nb::cast<nb::list>(merges));
+        if (!end_of_word_suffix.empty()) {
+            if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
+            if (unknown_characters) throw std::invalid_argument("words end in a suffix, and the model is over characters");
+            end_words(end_of_word_suffix, names, merge_names);
+        }
+        const auto classes = std::make_shared<const ClassTable>(class_table(class_pages, class_cells));
+        const auto forms = form_cells.size() ? std::make_shared<const ClassTable>(class_table(form_pages, form_cells)) : nullptr;
+        auto configuration = configuration_of(classes, normalizer_steps(steps, {classes, forms, copy_of<ComposingPair>(compose_pairs)}),
+                                              byte_classes, scanner, refinements);
+        if (metaspace) {
+            if (nb::len(steps)) throw std::invalid_argument("blanks are spelled as signs, and there is another normalizer");
+            configuration.metaspace = metaspace_of(*metaspace);
+        }
+        auto added = added_token_sets(added_tokens);
+        const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
+        uint32_t largest = added.largest_id;
+        for (const auto& item : names) largest = std::max(largest, item.id);
+        std::unique_ptr<BytePairCore> core;
+        {
+            const InterpreterUnlocked unlocked;
+            std::unique_ptr<BytePairMethod> method;
+            if (unknown_characters) {
+                const auto& [token, fused, byte_fallback] = *unknown_characters;
+                const SentencePieceVocabulary loaded(names, merge_names, {token, fused, byte_fallback});
+                configuration.separate_spaces = loaded.separate_spaces();
+                method = std::make_unique<BytePairMethod>(std::move(configuration), loaded.vocabulary(), loaded.merges(), ignore_merges,
+                                                    loaded.unknown_characters());
+            } else {
+                method = std::make_unique<BytePairMethod>(std::move(configuration), Vocabulary(names, dropped, end_of_word_suffix), merge_names,
+                                                    ignore_merges);
+            }
+            core = std::make_unique<BytePairCore>(std::move(method), std::move(added.raw), std::move(added.normalized), add_prefix_space);
+        }
+        new (self) PythonBytePairCore(std::move(core), largest);
+    }
+
+    std::vector<std::tuple<size_t, size_t>> pre_tokens(nb::str text) const {
+        const std::string_view utf8 = utf8_of(text);
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        std::vector<std::tuple<size_t, size_t>> offsets;
+        for (const auto& span : spans_of(utf8)) offsets.emplace_back(span.begin - begin, span.end - begin);
+        return offsets;
+    }
+    nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> pre_token_array(nb::str text) const {
+        const std::string_view utf8 = utf8_of(text);
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        const std::vector<Span> spans = spans_of(utf8);
+        auto* offsets = static_cast<int64_t*>(std::malloc(2 * spans.size() * sizeof(int64_t) + 1));
+        if (!offsets) throw std::bad_alloc();
+        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        for (size_t i = 0; i < spans.size(); i++) {
+            offsets[2 * i] = spans[i].begin - begin;
+            offsets[2 * i + 1] = spans[i].end - begin;
+        }
+        return nb::ndarray<nb::numpy, int64_t, nb::ndim<2>>(offsets, {spans.size(), 2}, owner);
+    }
+    nb::str normalize(nb::str text) const {
+        const std::string_view utf8 = utf8_of(text);
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        const auto* end = begin + utf8.size();
+        bool marked = false;
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length) {
+            const uint32_t c = decode_character(p, length);
+            marked |= c >= 0x80 && core().method().normalizer().page_marks()[c >> 4];
+        }
+        std::string changed;
+        if (begin == end || !core().method().normalizer().apply(begin, end, marked, changed)) return text;
+        return nb::str(changed.data(), changed.size());
+    }
+    nb::object encode_word(nb::bytes word, bool by_rank) const {
+        const Model& model = core().method().model();
+        std::string bytes(word.c_str(), word.size());
+        const bool ends_words = model.ends_words();
+        for (const char byte : bytes)
+            if (!model.knows_byte(static_cast<uint8_t>(byte)) || (ends_words && static_cast<uint8_t>(byte) == END_OF_WORD))
+                throw std::invalid_argument("encode_word: a byte that no text holds");
+        if (ends_words && !bytes.empty()) bytes.push_back(static_cast<char>(END_OF_WORD));
+        const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
+        const size_t n = bytes.size();
+        std::vector<uint32_t> ids(n + 1);
+        size_t count = 0;
+        if (n) count = by_rank ? merge_by_rank(model.merges(), p, n, ids.data())
+                               : static_cast<size_t>(model.matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
+        count = static_cast<size_t>(model.unknown_characters().replace(ids.data(), ids.data() + count) - ids.data());
+        IdObjects::List list(objects());
+        list.append(ids.data(), count);
+        return nb::steal(list.finish());
+    }
+    nb::dict info() const {
+        nb::dict result = PythonCore::info();
+        result["matcher_usable"] = core().method().model().matcher().usable();
+        return result;
+    }
+
+  private:
+    std::vector<Span> spans_of(std::string_view utf8) const {
+        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
+        std::vector<Span> spans;
+        const InterpreterUnlocked unlocked;
+        core().method().encoder().pre_tokens(begin, begin + utf8.size(), spans);
+        return spans;
+    }
+};
+
+// Has copy(memory) write `count` ids to a buffer; what it returns.
+template <class Copy>
+bool copy_to_buffer(size_t count, nb::handle out, Copy&& copy) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
+    const bool has_room = static_cast<size_t>(buffer.len) == count * sizeof(int64_t);
+    const bool copied = has_room && copy(static_cast<unsigned char*>(buffer.buf));
+    PyBuffer_Release(&buffer);
+    if (!has_room) throw std::invalid_argument("copy_ids: out has not eight bytes for each id");
+    return copied;
+}
+bool copy_list(nb::list ids, nb::object out) {
+    return copy_to_buffer(nb::len(ids), out, [&](unsigned char* to) { return copy_ids(ids.ptr(), to); });
+}
+bool copy_array(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids, nb::object out) {
+    return copy_to_buffer(ids.shape(0), out, [&](unsigned char* to) {
+        copy_ids(ids.data(), ids.shape(0), to);
+        return true;
+    });
+}
+
+}  // namespace
+}  // namespace lopt
+
+NB_MODULE(_core, module) {
+    using namespace lopt;
+    cpython::trust(true);
+    nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
+    module.doc() = "The native cores: text to ids for one pipeline.";
+    const nb::exception<NeedsReference> needs_reference(module, "NeedsReference", PyExc_ValueError);
+    nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", needs_reference.ptr());
+    nb::exception<OffsetsUnknownError>(module, "OffsetsUnknownError", needs_reference.ptr());
+    nb::class_<FinalIds>(module, "SettledIds")
+        .def("__len__", &FinalIds::size)
+        .def(
+            "list_from", [](FinalIds& ids, nb::list before, size_t start) { return nb::steal(ids.list_from(before.ptr(), start)); },
+            nb::arg("before"), nb::arg("start"));
+    nb::class_<PythonBytePairCore> type(module, "Core");
+    type.def("__init__", &PythonBytePairCore::create, nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"),
+             nb::arg("class_pages"), nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"),
+             nb::arg("refinements"), nb::arg("add_prefix_space"), nb::arg("normalizer"), nb::arg("added_tokens"),
+             nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("form_pages") = nb::bytes("", 0),
+             nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "",
+             nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none())
+        .def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
+        .def("pre_token_array", &PythonBytePairCore::pre_token_array, nb::arg("text"))
+        .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
+        .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
+        .def("info", &PythonBytePairCore::info);
+    PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
+    define_word_piece(module);
+    define_prefetched_texts(module);
+    module.def(
+        "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
+        nb::arg("largest"));
+    module.def(
+        "word_of", [](nb::handle thing, size_t offset) { return cpython::word_of(thing.ptr(), offset); }, nb::arg("thing"), nb::arg("offset"));
+    module.def("_covers_layouts", &cpython::covers, nb::arg("version_hex"));
+    module.def(
+        "_trust_layouts",
+        [](bool wanted) {
+            const bool before = cpython::trusted();
+            cpython::trust(wanted);
+            return before;
+        },
+        nb::arg("wanted"));
+    module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
+    module.def("copy_ids", &copy_array, nb::arg("ids").noconvert(), nb::arg("out"));
+    module.def(
+        "idle_cores",
+        [](std::string load, size_t cores) {
+            const size_t idle = idle_cores(load, cores);
+            return idle == SIZE_MAX ? std::optional<size_t>() : idle;
+        },
+        nb::arg("load"), nb::arg("cores"));
+}

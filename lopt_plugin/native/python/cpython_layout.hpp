@@ -1,0 +1,198 @@
+// All that the core knows of CPython's private layouts.
+//
+// A list owns one block of PyMem memory for its items. So a block that was filled before its length was known can become a
+// list, and can move from one list to another. References can be counted several at a time. An untracked tuple of two integers
+// can be turned into another one in place. A PyO3 object has its pointer after the header.
+//
+// All this is used only where `trusted()`: on CPython with the interpreter lock, up to the newest version that was checked, and
+// after a self-test at import. Otherwise the same functions use the public API.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace lopt::cpython {
+
+inline constexpr uint32_t NEWEST_VERSION = 0x030E;  // 3.14
+constexpr bool covers(uint32_t version_hex) { return version_hex >> 16 <= NEWEST_VERSION; }
+#ifdef Py_GIL_DISABLED
+inline constexpr bool COMPILED = false;
+#else
+inline constexpr bool COMPILED = covers(PY_VERSION_HEX);
+#endif
+
+namespace detail {
+inline bool trusted = false;  // set at import, under the interpreter lock; after that only by tests
+}
+inline bool trusted() { return COMPILED && detail::trusted; }
+
+// Clears Python's own exception, which the next caller that checks for one would find.
+[[noreturn]] inline void throw_no_memory() {
+    PyErr_Clear();
+    throw std::bad_alloc();
+}
+
+// A new list of `size` items, whose references it takes over with their block of PyMem memory, in which there is room for
+// `room`. Throws std::bad_alloc, and takes nothing over.
+inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
+    PyObject* const list = PyList_New(trusted() ? 0 : static_cast<Py_ssize_t>(size));
+    if (!list) throw_no_memory();
+    if (trusted() && size) {
+        auto* const object = reinterpret_cast<PyListObject*>(list);
+        object->ob_item = items;
+        object->allocated = static_cast<Py_ssize_t>(room);
+        Py_SET_SIZE(object, static_cast<Py_ssize_t>(size));
+        return list;
+    }
+    for (size_t i = 0; i < size; i++) PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), items[i]);
+    PyMem_Free(items);
+    return list;
+}
+
+// The items of a list, and how many there is room for.
+struct Block {
+    PyObject** items;
+    size_t size, room;
+};
+// Only where `trusted()`.
+inline Block block_of(PyObject* list) {
+    const auto* const object = reinterpret_cast<const PyListObject*>(list);
+    return {object->ob_item, static_cast<size_t>(Py_SIZE(list)), static_cast<size_t>(object->allocated)};
+}
+// Leaves the list empty; the block and the references of its items are the caller's.
+inline Block take_block(PyObject* list) {
+    const Block block = block_of(list);
+    auto* const object = reinterpret_cast<PyListObject*>(list);
+    object->ob_item = nullptr;
+    object->allocated = 0;
+    Py_SET_SIZE(object, 0);
+    return block;
+}
+
+// Adds `count` references to an object, or, if negative, removes as many, none of which is the last one.
+inline void add_references(PyObject* object, Py_ssize_t count) {
+    if (trusted()) {
+        Py_SET_REFCNT(object, Py_REFCNT(object) + count);  // does nothing to an immortal object
+        return;
+    }
+    for (; count > 0; count--) Py_INCREF(object);
+    for (; count < 0; count++) Py_DECREF(object);
+}
+
+// Makes a tuple of two into another one. No reference is counted, neither to what was there nor to what is there now.
+inline void set_pair(PyObject* tuple, PyObject* first, PyObject* second) {
+    auto* const object = reinterpret_cast<PyTupleObject*>(tuple);
+    object->ob_item[0] = first;
+    object->ob_item[1] = second;
+#if PY_VERSION_HEX >= 0x030E0000
+    object->ob_hash = -1;
+#endif
+}
+// A new tuple of integers, of which no reference is counted. They are in no cycle, so the collector need not know of the
+// tuple: it would find that out and forget it, one by one.
+inline PyObject* new_pair(PyObject* first, PyObject* second) {
+    if (trusted()) {
+        auto* const tuple = reinterpret_cast<PyObject*>(PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2));
+        if (!tuple) throw_no_memory();
+        set_pair(tuple, first, second);
+        return tuple;
+    }
+    PyObject* const tuple = PyTuple_New(2);
+    if (!tuple) throw_no_memory();
+    PyTuple_SET_ITEM(tuple, 0, first);
+    PyTuple_SET_ITEM(tuple, 1, second);
+    PyObject_GC_UnTrack(tuple);
+    return tuple;
+}
+
+// The word at a place inside an object, after its header; 0 where layouts are not trusted, so that all objects are alike.
+// Throws std::out_of_range for other places.
+inline size_t word_of(PyObject* object, size_t offset) {
+    const auto size = static_cast<size_t>(Py_TYPE(object)->tp_basicsize);
+    if (offset < sizeof(PyObject) || size < sizeof(size_t) || offset > size - sizeof(size_t)) {
+        throw std::out_of_range("word_of: a place inside the object expected");
+    }
+    if (!trusted()) return 0;
+    size_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(object) + offset, sizeof word);
+    return word;
+}
+
+namespace detail {
+
+// Holds an object for as long as a trial takes.
+struct Held {
+    explicit Held(PyObject* made) : object(made) {
+        if (!made) throw_no_memory();
+    }
+    ~Held() { Py_DECREF(object); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    PyObject* const object;
+};
+
+inline bool lists_as_expected() {
+    constexpr Py_ssize_t COUNT = 3, ROOM = 8;
+    const Held number(PyLong_FromLongLong(1LL << 40));
+    PyObject** const items = PyMem_New(PyObject*, ROOM);
+    if (!items) throw std::bad_alloc();
+    for (Py_ssize_t i = 0; i < COUNT; i++) items[i] = Py_NewRef(number.object);
+    {
+        const Held list(list_of_block(items, COUNT, ROOM));
+        const Py_ssize_t basic = PyList_Type.tp_basicsize, all = basic + ROOM * static_cast<Py_ssize_t>(sizeof(PyObject*));
+        const Held bytes(PyObject_CallMethod(list.object, "__sizeof__", nullptr));
+        if (PyList_Size(list.object) != COUNT || PyList_GetItem(list.object, COUNT - 1) != number.object || PyLong_AsSsize_t(bytes.object) != all) return false;
+        // Beyond its block, and back.
+        for (Py_ssize_t i = 0; i < ROOM; i++)
+            if (PyList_Append(list.object, number.object)) return false;
+        if (PyList_Size(list.object) != COUNT + ROOM || Py_REFCNT(number.object) != 1 + COUNT + ROOM) return false;
+        if (PyList_SetSlice(list.object, 1, COUNT + ROOM, nullptr) || Py_REFCNT(number.object) != 2) return false;
+        const Block block = take_block(list.object);
+        if (PyList_Size(list.object) != 0 || block.size != 1 || block.items[0] != number.object) return false;
+        const Held other(list_of_block(block.items, block.size, block.room));
+        if (PyList_Size(other.object) != 1 || PyList_Append(list.object, number.object)) return false;
+    }
+    return Py_REFCNT(number.object) == 1;
+}
+
+inline bool references_as_expected() {
+    const Held number(PyLong_FromLongLong(1LL << 40));
+    add_references(number.object, 5);
+    const bool added = Py_REFCNT(number.object) == 6;
+    add_references(number.object, -5);
+    return added && Py_REFCNT(number.object) == 1;
+}
+
+inline bool tuples_as_expected() {
+    const Held a(PyLong_FromLongLong(1LL << 40)), b(PyLong_FromLongLong(1LL << 41));
+    const Held pair(new_pair(Py_NewRef(a.object), Py_NewRef(b.object)));
+    const Held reversed(PyTuple_Pack(2, b.object, a.object));
+    if (PyTuple_Size(pair.object) != 2 || PyTuple_GetItem(pair.object, 1) != b.object || PyObject_Hash(pair.object) == -1) return false;
+    set_pair(pair.object, b.object, a.object);  // the references are the same ones
+    return PyObject_RichCompareBool(pair.object, reversed.object, Py_EQ) == 1 && PyObject_Hash(pair.object) == PyObject_Hash(reversed.object);
+}
+
+}  // namespace detail
+
+// From now on layouts are trusted, if that is wanted, this CPython is covered and all comes out as expected. To be called at
+// import.
+inline void trust(bool wanted) {
+    detail::trusted = false;
+    if (!COMPILED || !wanted) return;
+    if (PyList_Type.tp_basicsize != sizeof(PyListObject) || PyTuple_Type.tp_basicsize != sizeof(PyTupleObject) - sizeof(PyObject*)) return;
+    detail::trusted = true;
+    try {
+        detail::trusted = detail::lists_as_expected() && detail::references_as_expected() && detail::tuples_as_expected();
+    } catch (const std::bad_alloc&) {
+        detail::trusted = false;
+    }
+    PyErr_Clear();
+}
+
+}  // namespace lopt::cpython

@@ -1,0 +1,51 @@
+// Lists of ids from elsewhere, in one pass each: whether all lie in a vocabulary, and a copy as plain memory.
+#pragma once
+
+#include <Python.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace lopt {
+
+// False also where an element is no plain int. No Python code runs meanwhile, so the list stays as it is.
+inline bool ids_within(PyObject* list, long long largest) {
+    const Py_ssize_t size = PyList_GET_SIZE(list);
+    for (Py_ssize_t i = 0; i < size; i++) {
+        PyObject* element = PyList_GET_ITEM(list, i);
+        if (!PyLong_CheckExact(element)) return false;
+        int overflow = 0;
+        const long long id = PyLong_AsLongLongAndOverflow(element, &overflow);
+        if (overflow || id < 0 || id > largest) return false;
+    }
+    return true;
+}
+
+// Writes the elements as int64 to `out`, which has room for all. False where one is no plain int or too large: what was
+// written is of no use then. No Python code runs meanwhile.
+inline bool copy_ids(PyObject* list, unsigned char* out) {
+    constexpr Py_ssize_t AHEAD = 24;  // the objects lie anywhere: ask for them early
+    const Py_ssize_t size = PyList_GET_SIZE(list);
+    for (Py_ssize_t i = 0; i < size; i++) {
+        if (i + AHEAD < size) __builtin_prefetch(PyList_GET_ITEM(list, i + AHEAD));
+        PyObject* element = PyList_GET_ITEM(list, i);
+        if (!PyLong_CheckExact(element)) return false;
+        int overflow = 0;
+        const int64_t id = PyLong_AsLongLongAndOverflow(element, &overflow);
+        if (overflow) return false;
+        std::memcpy(out, &id, sizeof id);
+        out += sizeof id;
+    }
+    return true;
+}
+
+// The same of ids in plain memory.
+inline void copy_ids(const int32_t* ids, size_t count, unsigned char* out) {
+    for (size_t i = 0; i < count; i++) {
+        const int64_t id = ids[i];
+        std::memcpy(out + i * sizeof id, &id, sizeof id);
+    }
+}
+
+}  // namespace lopt

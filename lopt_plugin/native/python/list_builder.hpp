@@ -1,0 +1,61 @@
+// A Python list that is filled before it is created.
+#pragma once
+
+#include <Python.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "base/id_buffer.hpp"
+#include "python/cpython_layout.hpp"
+
+namespace lopt {
+
+// All members hold the interpreter lock.
+class ListBuilder {
+  public:
+    ListBuilder() = default;
+    ~ListBuilder() {
+        for (size_t i = 0; i < size_; i++) Py_DECREF(items_[i]);
+        PyMem_Free(items_);
+    }
+    ListBuilder(const ListBuilder&) = delete;
+    ListBuilder& operator=(const ListBuilder&) = delete;
+
+    bool empty() const { return size_ == 0; }
+    // Room for `count` more. The first call reserves little more than what it is asked for: mostly it is the only one.
+    void reserve(size_t count) {
+        if (room_ - size_ >= count) return;
+        const size_t room = size_ == 0 ? roomy(count) : std::max(size_ + count, room_ + room_ / 4);
+        auto* const items = static_cast<PyObject**>(PyMem_Realloc(items_, room * sizeof(PyObject*)));
+        if (!items) throw std::bad_alloc();
+        items_ = items;
+        room_ = room;
+    }
+    // Takes the reference; there is room.
+    void push(PyObject* item) { items_[size_++] = item; }
+    // Where the next ones belong, and that they are there.
+    PyObject** end() { return items_ + size_; }
+    void set_end(PyObject** end) { size_ = static_cast<size_t>(end - items_); }
+    // Takes the first `size` items of a block, whose references are the builder's then. It has none yet.
+    void take(const cpython::Block& block, size_t size) {
+        PyMem_Free(std::exchange(items_, block.items));
+        room_ = block.room;
+        size_ = size;
+    }
+    // A new list, which takes over the items.
+    PyObject* finish() {
+        PyObject* const list = cpython::list_of_block(items_, size_, room_);
+        items_ = nullptr;
+        size_ = room_ = 0;
+        return list;
+    }
+
+  private:
+    PyObject** items_ = nullptr;
+    size_t size_ = 0, room_ = 0;
+};
+
+}  // namespace lopt

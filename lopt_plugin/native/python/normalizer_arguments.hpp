@@ -1,0 +1,84 @@
+// Builds the steps of a normalizer from Python objects.
+#pragma once
+
+#include "normalize/map_characters.hpp"
+#include "normalize/normalization_form.hpp"
+#include "normalize/replace.hpp"
+#include "normalize/strip_and_prepend.hpp"
+#include "python/python_arguments.hpp"
+
+namespace lopt {
+
+// What normalization forms ask about characters; `forms` may be null where NFC is the only one.
+struct FormTables {
+    std::shared_ptr<const ClassTable> classes, forms;
+    std::vector<ComposingPair> composing_pairs;
+};
+
+// Where each character of a normalized text came from, by a function of the reference library; none for None.
+inline Aligner::Ask aligner(nb::object function) {
+    const auto ask = reference_function(std::move(function));
+    if (!ask) return {};
+    return [ask](std::string_view text) {
+        const InterpreterLocked locked;
+        const nb::object result = (*ask)(nb::str(text.data(), text.size()));
+        std::vector<Offset> offsets;
+        for (nb::handle item : result) {
+            const auto [begin, end] = nb::cast<std::tuple<int32_t, int32_t>>(item);
+            offsets.push_back({begin, end});
+        }
+        return offsets;
+    };
+}
+
+inline std::unique_ptr<NormalizerStep> normalization_form(const std::string& name, nb::object function, nb::object align, const FormTables& tables) {
+    const struct {
+        std::string_view name;
+        const FormBits& bits;
+    } known[] = {{"NFC", NFC_BITS}, {"NFD", NFD_BITS}, {"NFKC", NFKC_BITS}, {"NFKD", NFKD_BITS}};
+    for (const auto& form : known) {
+        if (form.name != name) continue;
+        const auto& classes = name == "NFC" ? tables.classes : tables.forms;
+        if (!classes) throw std::invalid_argument("no table of what " + name + " changes");
+        return std::make_unique<NormalizationForm>(classes, form.bits, tables.composing_pairs, normalizer(std::move(function)), aligner(std::move(align)));
+    }
+    throw std::invalid_argument("unknown normalization form " + name);
+}
+
+inline CharacterSet character_set(const std::string& members) {
+    std::vector<uint32_t> code_points;
+    const auto* p = reinterpret_cast<const uint8_t*>(members.data());
+    int length;
+    for (const auto* end = p + members.size(); p < end; p += length) code_points.push_back(decode_character(p, length));
+    return CharacterSet(code_points);
+}
+
+// A step is a tuple: its kind, then what _core.pyi says.
+inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const FormTables& tables) {
+    if (nb::len(step) == 0) throw std::invalid_argument("a normalizer step is empty");
+    const auto kind = nb::cast<std::string>(step[0]);
+    const auto has = [&step, &kind](std::string_view name, size_t arguments) { return kind == name && nb::len(step) == arguments + 1; };
+    const auto text = [&step](size_t i) { return nb::cast<std::string>(step[i]); };
+    if (has("form", 2)) return normalization_form(text(1), step[2], nb::none(), tables);
+    if (has("form", 3)) return normalization_form(text(1), step[2], step[3], tables);
+    if (has("replace", 2)) return std::make_unique<ReplaceText>(text(1), text(2));
+    if (has("replace_runs", 4))
+        return std::make_unique<ReplaceRuns>(character_set(text(1)), nb::cast<size_t>(step[2]), nb::cast<bool>(step[3]), text(4));
+    if (has("strip", 3)) return std::make_unique<Strip>(character_set(text(1)), nb::cast<bool>(step[2]), nb::cast<bool>(step[3]));
+    if (has("prepend", 1)) return std::make_unique<Prepend>(text(1));
+    if (has("reference", 1)) return std::make_unique<ReferenceStep>(normalizer(step[1]));
+    if (has("characters", 1)) {
+        std::vector<MappedCharacter> mapped;
+        for (const auto& [code_point, becomes] : nb::cast<std::vector<std::tuple<uint32_t, std::string>>>(step[1])) mapped.push_back({code_point, becomes});
+        return std::make_unique<MapCharacters>(mapped);
+    }
+    throw std::invalid_argument("unknown normalizer step " + kind);
+}
+
+inline std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(nb::list steps, const FormTables& tables) {
+    std::vector<std::unique_ptr<NormalizerStep>> made;
+    for (nb::handle step : steps) made.push_back(normalizer_step(nb::cast<nb::tuple>(step), tables));
+    return made;
+}
+
+}  // namespace lopt

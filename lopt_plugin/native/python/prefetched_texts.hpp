@@ -1,0 +1,69 @@
+// Texts that worker threads encode while the interpreter continues. Their lists are made on request.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.hpp"
+#include "python/id_objects.hpp"
+#include "python/python_arguments.hpp"
+
+namespace lopt {
+
+class PrefetchedTexts {
+  public:
+    // Ids of a text; throws what is wrong with it, or NotPythonThread where it takes a thread of Python's.
+    using Encode = std::function<void(const Characters&, IdBuffer&)>;
+
+    // pool, objects and what `encode` refers to outlive it. texts: of strings, to which `rows` refers.
+    PrefetchedTexts(ThreadPool& pool, size_t workers, const IdObjects& objects, nb::tuple texts, std::vector<Characters> rows, Encode encode)
+        : objects_(objects), texts_(std::move(texts)), rows_(std::move(rows)), encode_(std::move(encode)), ids_(rows_.size()), whole_(rows_.size(), 0),
+          background_(pool, rows_.size(), workers, [this](size_t i) {
+              // `take` encodes it again, and throws.
+              try {
+                  encode_(rows_[i], ids_[i]);
+                  whole_[i] = 1;
+              } catch (...) {
+              }
+          }) {}
+
+    size_t size() const { return rows_.size(); }
+    nb::object take(size_t i) {
+        if (i >= rows_.size()) throw nb::index_error("take: no such text");
+        IdBuffer own;
+        const IdBuffer* ids = &ids_[i];
+        if (!background_.is_done(i) || !whole_[i]) {
+            const InterpreterUnlocked unlocked;
+            if (!background_.finish(i) || !whole_[i]) {
+                encode_(rows_[i], own);
+                ids = &own;
+            }
+        }
+        IdObjects::List list(objects_);
+        list.append(ids->data(), ids->size());
+        nb::object made = nb::steal(list.finish());
+#ifndef Py_GIL_DISABLED
+        // Integers are in no cycle. Among thousands of lists the collector would go through all of them again and again.
+        PyObject_GC_UnTrack(made.ptr());
+#endif
+        return made;
+    }
+
+  private:
+    const IdObjects& objects_;
+    nb::tuple texts_;
+    const std::vector<Characters> rows_;
+    const Encode encode_;
+    // Written by the thread that encodes the text, and read after that.
+    std::vector<IdBuffer> ids_;
+    std::vector<uint8_t> whole_;
+    // The last member: no worker is left when the others are destroyed.
+    ThreadPool::Background background_;
+};
+
+inline void define_prefetched_texts(nb::module_& module) {
+    nb::class_<PrefetchedTexts>(module, "TextsAhead").def("take", &PrefetchedTexts::take, nb::arg("place")).def("__len__", &PrefetchedTexts::size);
+}
+
+}  // namespace lopt

@@ -1,0 +1,127 @@
+// Builds the arguments of the cores from Python objects, and arrays from ids.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "bpe/vocabulary.hpp"
+#include "core/added_tokens.hpp"
+#include "core/core.hpp"
+#include "python/interpreter_lock.hpp"
+
+namespace lopt {
+
+namespace nb = nanobind;
+
+inline std::string_view utf8_of(nb::handle text) {
+    Py_ssize_t length;
+    const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &length);
+    if (!data) throw nb::python_error();
+    return {data, static_cast<size_t>(length)};
+}
+
+inline Characters characters_of(nb::handle text) {
+    PyObject* object = text.ptr();
+#if PY_VERSION_HEX < 0x030C0000
+    // A string of the old interface, which lies in memory elsewhere until somebody asks.
+    if (PyUnicode_READY(object) < 0) throw nb::python_error();
+#endif
+    const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
+    if (length > size_t{1} << 30) throw NeedsReference("texts of more than 2^30 characters are left to Hugging Face");
+    return {PyUnicode_DATA(object), length, static_cast<int>(PyUnicode_KIND(object)), bool(PyUnicode_IS_ASCII(object))};
+}
+
+template <class Element>
+std::vector<Element> copy_of(nb::bytes data) {
+    std::vector<Element> elements(data.size() / sizeof(Element));
+    if (!elements.empty()) std::memcpy(elements.data(), data.c_str(), elements.size() * sizeof(Element));
+    return elements;
+}
+
+inline ClassTable class_table(nb::bytes class_pages, nb::bytes class_cells) {
+    const auto pages = copy_of<uint16_t>(class_pages), cells = copy_of<uint16_t>(class_cells);
+    return {pages.data(), pages.size(), cells.data(), cells.size()};
+}
+
+// The names point into the strings of the caller's objects, which outlive the construction.
+inline std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
+    std::vector<VocabularyItem> items;
+    items.reserve(vocabulary.size());
+    for (auto [name, id] : vocabulary) {
+        if (!PyUnicode_Check(name.ptr())) throw nb::type_error("vocabulary: a name is not a str");
+        items.push_back({utf8_of(name), nb::cast<uint32_t>(id)});
+    }
+    return items;
+}
+
+// A function of the reference library; null for None. The last reference is dropped under the lock, also where a core's
+// construction fails without it.
+inline std::shared_ptr<nb::object> reference_function(nb::object function) {
+    if (function.is_none()) return {};
+    const auto drop = [](nb::object* object) {
+        const InterpreterLocked locked;
+        delete object;
+    };
+    return {new nb::object(std::move(function)), drop};
+}
+
+// The same as a function from text to text.
+inline std::function<std::string(std::string_view)> normalizer(nb::object function) {
+    const auto ask = reference_function(std::move(function));
+    if (!ask) return {};
+    return [ask](std::string_view text) {
+        const InterpreterLocked locked;
+        const nb::object result = (*ask)(nb::str(text.data(), text.size()));
+        return std::string(utf8_of(result));
+    };
+}
+
+// content, id, single_word, lstrip, rstrip, normalized, special
+using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
+
+// Those that are found in the raw text, and those that are found in the normalized text.
+struct AddedTokenSets {
+    std::vector<AddedToken> raw, normalized;
+    uint32_t largest_id = 0;
+};
+
+inline AddedTokenSets added_token_sets(const std::vector<AddedTokenTuple>& added_tokens) {
+    AddedTokenSets sets;
+    for (const auto& [content, id, single_word, lstrip, rstrip, normalized, special] : added_tokens) {
+        if (content.empty()) throw std::invalid_argument("an added token is empty");
+        if (id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
+        (normalized ? sets.normalized : sets.raw).push_back({content, id, single_word, lstrip, rstrip, special});
+        sets.largest_id = std::max(sets.largest_id, id);
+    }
+    return sets;
+}
+
+// An array of `count` ids that `write(data)` writes.
+template <class Write>
+nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> written_array(size_t count, Write&& write) {
+    auto* data = static_cast<int32_t*>(std::malloc(roomy(count) * sizeof(int32_t) + 1));
+    if (!data) throw std::bad_alloc();
+    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    write(data);
+    return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {count}, owner);
+}
+inline auto array_of(const uint32_t* ids, size_t count) {
+    return written_array(count, [&](int32_t* data) {
+        if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+    });
+}
+
+}  // namespace lopt

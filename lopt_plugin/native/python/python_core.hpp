@@ -1,0 +1,387 @@
+// The Python interface that all cores share: texts in, lists and arrays of ids out.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/packed_rows.hpp"
+#include "python/id_objects.hpp"
+#include "python/offset_array.hpp"
+#include "python/offset_objects.hpp"
+#include "python/prefetched_texts.hpp"
+#include "python/python_arguments.hpp"
+#include "python/reusable_lists.hpp"
+
+namespace lopt {
+
+template <class Core>
+class PythonCore {
+  public:
+    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id) {}
+    ~PythonCore() {
+        core_.reset();
+        take_back_references();
+    }
+    PythonCore(const PythonCore&) = delete;
+    PythonCore& operator=(const PythonCore&) = delete;
+
+    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
+        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
+        const uint32_t first = checked_first_id(first_id);
+        take_back_references();
+        nb::object changed;  // a list that may hold any object: dropped last
+        typename Core::Borrowed space(*core_);
+        IdObjects::List list(objects_, first);
+        if (options.threads == 1) {
+            space->stretch.read_later(objects_.addresses());
+            run(text, options, *space);
+            append_recalled(*space, space->ids.size(), list, changed);
+            list.append(space->ids.data(), space->ids.size());
+        } else {
+            // Part of the list is made while other threads still encode.
+            bool begun = false;
+            run(text, options, *space, [&](const uint32_t* ids, size_t count) {
+                const InterpreterLocked locked;
+                if (!std::exchange(begun, true)) append_recalled(*space, count, list, changed);
+                list.append(ids, count);
+            });
+        }
+        return kept_list(*space, list);
+    }
+    nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+        typename Core::Borrowed space(*core_);
+        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
+        return nb::cast(written_array(recalled_ids(*space) + space->ids.size(), [&](int32_t* data) {
+            const auto copy = [&data](const uint32_t* ids, size_t count) {
+                if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+                data += count;
+            };
+            for (const auto& known : space->recalled) copy(known.run->ids(), known.count());
+            copy(space->ids.data(), space->ids.size());
+        }));
+    }
+    nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
+        const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
+        IdBuffer all;
+        auto* offsets = static_cast<int64_t*>(std::malloc((ids.size() + 1) * sizeof(int64_t)));
+        if (!offsets) throw std::bad_alloc();
+        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        offsets[0] = 0;
+        for (size_t i = 0; i < ids.size(); i++) {
+            all.append(ids[i].data(), ids[i].size());
+            offsets[i + 1] = static_cast<int64_t>(all.size());
+        }
+        return nb::make_tuple(array_of(all.data(), all.size()),
+                              nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {ids.size() + 1}, owner));
+    }
+    nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
+        nb::list rows;
+        for (const IdBuffer& ids : encode_rows(texts, threads, split_special)) {
+            IdObjects::List list(objects_);
+            list.append(ids.data(), ids.size());
+            rows.append(nb::steal(list.finish()));
+        }
+        return rows;
+    }
+    PrefetchedTexts* encode_ahead(nb::list texts, size_t workers, bool split_special) const {
+        nb::tuple alive(texts);
+        std::vector<Characters> rows = characters_of_all(alive, "encode_ahead: a text is not a str");
+        return new PrefetchedTexts(core_->pool(), workers, objects_, std::move(alive), std::move(rows),
+                              [this, split_special](const Characters& row, IdBuffer& ids) { encode_row(row, split_special, ids); });
+    }
+    // The integers of ids that came from elsewhere.
+    nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
+        const int32_t* data = ids.data();
+        const size_t count = ids.shape(0), most = objects_.size();
+        for (size_t i = 0; i < count; i++) {
+            if (data[i] < 0 || static_cast<size_t>(data[i]) >= most) throw nb::value_error("list_of: not an id of this core");
+        }
+        IdObjects::List list(objects_);
+        list.append(reinterpret_cast<const uint32_t*>(data), count);
+        return nb::steal(list.finish());
+    }
+    // Texts as the GPU route sends them, written to `out`: its bytes, places and ids of separators, and which end rows.
+    nb::tuple pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
+                   std::vector<int32_t> suffix, bool split_special, size_t threads, size_t part_characters) const {
+        const nb::tuple alive(texts);
+        const std::vector<Characters> rows = characters_of_all(alive, "pack: a text is not a str");
+        const PackedRows::Around around{std::move(prefix), std::move(suffix)};
+        std::optional<PackedRows> packed;
+        {
+            const InterpreterUnlocked unlocked;
+            ThreadPool& pool = core_->pool();
+            Packing packing(rows, pool, threads, part_characters, around.before(), around.after());
+            packing.write(out.data(), out.shape(0), core_->method().page_marks());
+            packed.emplace(out.data(), packing, around, pool, std::max<size_t>(threads, 1),
+                           [&](const uint8_t* begin, const uint8_t* end, std::vector<Segment>& segments) {
+                               core_->segmenter().find_added_tokens(begin, end, split_special, segments);
+                           });
+        }
+        const auto& separators = packed->separators();
+        const auto array_of_each = [](const auto& from, auto&& value) {
+            return written_array(from.size(), [&](int32_t* to) { std::transform(from.begin(), from.end(), to, value); });
+        };
+        using Separator = PackedRows::Separator;
+        return nb::make_tuple(packed->bytes(), array_of_each(separators, [](const Separator& one) { return one.position; }),
+                              array_of_each(separators, [](const Separator& one) { return one.id; }),
+                              array_of_each(packed->row_ends(), [](int32_t number) { return number; }));
+    }
+    // Ids and offsets, cut to `limit` ids. first_id: an id, or -1; lists begin with it, and with (0, 0).
+    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
+                                  std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
+        const uint32_t of_no_text = checked_first_id(first_id);
+        typename Core::Borrowed space(*core_);
+        OffsetArray offsets;
+        run(text, [&](const Characters& characters) {
+            core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
+            const size_t count = space->ids.size(), kept = std::min(limit.value_or(count), count), first = keep_end ? count - kept : 0;
+            offsets = {first, first + kept};
+            core_->offsets(*space, threads, offsets.last, {trim_blanks, spare_first, first}, offsets.data.get());
+        });
+        return ids_and_offsets(space->ids.data() + offsets.first, std::move(offsets), as_lists, {}, of_no_text);
+    }
+    // The ids of each word by itself, how many each has, and the offsets in its word.
+    nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
+        const nb::tuple alive(words);
+        std::vector<Characters> texts;
+        size_t characters = 0;
+        for (nb::handle word : alive) {
+            if (!PyUnicode_Check(word.ptr())) throw nb::type_error("encode_words: a word is not a str");
+            texts.push_back(characters_of(word));
+            characters += texts.back().length;
+        }
+        IdBuffer ids;
+        std::vector<uint32_t> counts;
+        std::vector<Offset> places;
+        const auto encode_all = [&] {
+            typename Core::Borrowed space(*core_);
+            for (const Characters& text : texts) {
+                core_->encode(text, {1, 0, split_special, with_offsets}, *space);
+                const size_t count = space->ids.size(), before = places.size();
+                if (with_offsets) {
+                    places.resize(before + count);
+                    core_->offsets(*space, 1, count, {trim_blanks, spare_first, ids.size() ? count : 0}, places.data() + before);
+                }
+                ids.append(space->ids.data(), count);
+                counts.push_back(static_cast<uint32_t>(count));
+            }
+        };
+        if (characters < GIL_FREE_FROM) {
+            encode_all();
+        } else {
+            const InterpreterUnlocked unlocked;
+            encode_all();
+        }
+        OffsetArray offsets(0, places.size());
+        std::copy(places.begin(), places.end(), offsets.data.get());
+        const nb::tuple both = ids_and_offsets(ids.data(), std::move(offsets), as_lists, ids.size());
+        return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
+    }
+    size_t id_count() const { return objects_.size(); }
+    size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
+    // See Core; to be called before anything is encoded.
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters) {
+        core_->prefix_lookup().turn_on(limit_bytes, piece_characters, hash_bits, least_characters);
+    }
+    void trust_seams() { core_->prefix_lookup().trust_seams(); }
+    // Counters of what texts begin with, by name; empty where nothing is kept.
+    nb::dict prefix_counters() const {
+        nb::dict result;
+        PrefixStore* prefixes = core_->prefixes();
+        if (!prefixes) return result;
+        const PrefixStore::Counters counters = prefixes->counters();
+        result["lookups"] = counters.lookups;
+        result["hits"] = counters.hits;
+        result["bytes_saved"] = counters.bytes_saved;
+        result["insertions"] = counters.insertions;
+        result["evictions"] = counters.evictions;
+        result["collisions"] = counters.collisions;
+        result["pieces"] = counters.pieces;
+        result["bytes"] = counters.bytes;
+        result["limit_bytes"] = counters.limit_bytes;
+        return result;
+    }
+    // How much the counters that only grow have grown since this was last asked, by name; empty where no text was looked up.
+    nb::dict new_prefix_counts() {
+        nb::dict result;
+        PrefixStore* prefixes = core_->prefixes();
+        if (!prefixes) return result;
+        const PrefixStore::Counters now = prefixes->counters();
+        if (now.lookups == reported_.lookups) return result;
+        result["lookups"] = now.lookups - reported_.lookups;
+        result["hits"] = now.hits - reported_.hits;
+        result["bytes_saved"] = now.bytes_saved - reported_.bytes_saved;
+        result["evictions"] = now.evictions - reported_.evictions;
+        reported_ = now;
+        return result;
+    }
+    nb::dict info() const {
+        nb::dict result;
+        result["table_bytes"] = core_->bytes();
+        result["id_object_bytes"] = objects_.bytes();
+        result["offset_object_bytes"] = offset_objects_.bytes();
+        return result;
+    }
+
+    // Adds these methods to a class of Python's.
+    template <class Class>
+    static void define(Class& type) {
+        type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+                 nb::arg("split_special_tokens") = false, nb::arg("first_id") = -1)
+            .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+                 nb::arg("split_special_tokens") = false)
+            .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+            .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
+                 nb::arg("split_special_tokens") = false)
+            .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
+                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("list_of", &PythonCore::list_of, nb::arg("ids").noconvert())
+            .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("prefix"), nb::arg("suffix"),
+                 nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("part_characters") = Packing::PART_CHARACTERS)
+            .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
+                 nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
+                 nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, nb::arg("first_id") = -1)
+            .def("encode_words", &PythonCore::encode_words, nb::arg("words"), nb::arg("split_special_tokens") = false,
+                 nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
+            .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
+            .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
+                 nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
+            .def("trust_seams", &PythonCore::trust_seams)
+            .def("prefix_counters", &PythonCore::prefix_counters)
+            .def("id_count", &PythonCore::id_count)
+            .def("new_prefix_counts", &PythonCore::new_prefix_counts);
+    }
+
+  protected:
+    const Core& core() const { return *core_; }
+    const IdObjects& objects() const { return objects_; }
+    ListSource list_source() const { return {objects_.addresses(), &objects_.code(), unused_.get()}; }
+    // Those that forms handed in; under the interpreter lock.
+    void take_back_references() const {
+        for (const auto& unused : unused_->take()) objects_.refer(unused.tally, -static_cast<Py_ssize_t>(unused.lists));
+    }
+
+    // Does the work on the text's characters, without the interpreter lock where the text is long.
+    template <class Work>
+    static void run(nb::handle text, Work&& work) {
+        const Characters characters = characters_of(text);
+        if (characters.length < GIL_FREE_FROM) return work(characters);
+        const InterpreterUnlocked unlocked;
+        work(characters);
+    }
+
+  private:
+    uint32_t checked_first_id(int64_t first_id) const {
+        if (first_id >= static_cast<int64_t>(objects_.size())) throw nb::value_error("first_id: not an id of this core");
+        return first_id < 0 ? IdObjects::List::NO_ID : static_cast<uint32_t>(first_id);
+    }
+    nb::tuple ids_and_offsets(const uint32_t* ids, OffsetArray offsets, bool as_lists, std::optional<size_t> ids_count = {},
+                              uint32_t first_id = IdObjects::List::NO_ID) const {
+        const size_t count = ids_count.value_or(offsets.count());
+        if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
+        IdObjects::List list(objects_, first_id);
+        list.append(ids, count);
+        nb::object ids_list = nb::steal(list.finish());
+        const size_t leading = first_id == IdObjects::List::NO_ID ? 0 : 1;
+        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count(), leading)));
+    }
+
+    static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for less, releasing the lock costs more than it gains
+
+    // The finished list, which is kept where the next text is likely to extend this one.
+    nb::object kept_list(const typename Core::Workspace& space, IdObjects::List& list) const {
+        nb::object made = nb::steal(list.finish());
+        if (!space.recalled.empty() && space.last_piece_ids >= ListTemplate::LEAST && objects_.takes_templates()) {
+            PrefixStore& prefixes = *core_->prefixes();
+            reusable_lists_.keep(space.last_piece, made.ptr(), prefixes.limit() / 4);
+            prefixes.set_aside(reusable_lists_.bytes());
+        }
+        return made;
+    }
+    // Takes the items of the list that was made of all that is recalled, if nobody holds it any more. `changed`: a list that
+    // is not what it was.
+    bool take_reusable_list(const typename Core::Workspace& space, IdObjects::List& list, nb::object& changed) const {
+        if (!objects_.takes_templates()) return false;
+        nb::object used = nb::steal(reusable_lists_.take(space.recalled.back().run->name(space.recalled.back().pieces)));
+        if (!used) return false;
+        const bool taken = list.take_over(used.ptr(), recalled_ids(space), [&](const void* const* objects) {
+            for (const auto& known : space.recalled) {
+                const ListTemplate* const form = list_template(known);
+                if (form ? !form->same(objects) : !objects_.are(objects, known.run->ids(), known.count())) return false;
+                objects += known.count();
+            }
+            return true;
+        });
+        if (!taken) changed = std::move(used);
+        return taken;
+    }
+    static size_t recalled_ids(const typename Core::Workspace& space) {
+        size_t count = 0;
+        for (const auto& known : space.recalled) count += known.count();
+        return count;
+    }
+    // Appends the ids of the text's beginning that was known; `more` are to come.
+    void append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list, nb::object& changed) const {
+        if (space.recalled.empty() || take_reusable_list(space, list, changed)) return;
+        list.reserve(recalled_ids(space) + more);
+        for (const auto& known : space.recalled) {
+            if (ListTemplate* const form = list_template(known)) objects_.append_template(*form, known.run->ids(), list);
+            else list.append(known.run->ids(), known.count());
+        }
+    }
+    // Of what is worth one; null: nothing, or what is to be read one by one.
+    ListTemplate* list_template(const Recalled& known) const {
+        if (!known.whole() || known.count() < ListTemplate::LEAST || !objects_.takes_templates()) return nullptr;
+        size_t made = 0;
+        ListTemplate& form = known.run->list_template(list_source(), made);
+        if (made) core_->prefixes()->charge(*known.run, made);
+        return &form;
+    }
+    void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
+        run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
+    }
+    static std::vector<Characters> characters_of_all(const nb::tuple& texts, const char* message) {
+        std::vector<Characters> all;
+        all.reserve(texts.size());
+        for (nb::handle text : texts) {
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error(message);
+            all.push_back(characters_of(text));
+        }
+        return all;
+    }
+    std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
+        // The strings must outlive the work even if another thread empties the list meanwhile.
+        const nb::tuple alive(texts);
+        const std::vector<Characters> rows = characters_of_all(alive, "encode_batch: a text is not a str");
+        std::vector<IdBuffer> ids(rows.size());
+        const InterpreterUnlocked unlocked;
+        // UniformRuns that need the normalizer, and so Python, wait for the calling thread.
+        std::vector<uint8_t> deferred(rows.size(), 0);
+        core_->pool().run(rows.size(), threads, [&](size_t i) {
+            try {
+                encode_row(rows[i], split_special, ids[i]);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        });
+        for (size_t i = 0; i < rows.size(); i++)
+            if (deferred[i]) encode_row(rows[i], split_special, ids[i]);
+        return ids;
+    }
+    // On any thread, without the interpreter lock; throws NotPythonThread where it takes Python.
+    void encode_row(const Characters& row, bool split_special, IdBuffer& ids) const {
+        typename Core::Borrowed space(*core_);
+        core_->encode(row, {1, 0, split_special, false, true}, *space);
+        for (const auto& known : space->recalled) ids.append(known.run->ids(), known.count());
+        ids.append(space->ids.data(), space->ids.size());
+    }
+    std::unique_ptr<Core> core_;
+    const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();
+    PrefixStore::Counters reported_{};
+    IdObjects objects_;
+    mutable ReusableLists reusable_lists_;
+    mutable OffsetObjects offset_objects_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,298 @@
+// The Python interface to seams, counts, longest prefixes and intervals (growing.hpp).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "growing/growing.hpp"
+#include "growing/longest_prefix.hpp"
+#include "python/final_ids.hpp"
+#include "python/python_core.hpp"
+
+namespace lopt {
+
+// A text of Python's with the counts of its parts. Core: the native core, which outlives it.
+template <class Core>
+class PythonIntervals {
+  public:
+    PythonIntervals(const Core& core, nb::str text, bool split_special) : core_(core), text_(std::move(text)), intervals_(made(core, text_, split_special)) {}
+
+    size_t count(size_t begin, size_t end) const {
+        const Characters characters = characters_of(text_);
+        if (begin > end || end > characters.length) throw nb::index_error("intervals: 0 <= start <= end <= length of the text expected");
+        typename Core::Borrowed space(core_);
+        return intervals_.count(characters, begin, end, *space);
+    }
+    size_t bytes() const { return intervals_.bytes(); }
+
+  private:
+    static Intervals<Core> made(const Core& core, nb::handle text, bool split_special) {
+        const Characters characters = characters_of(text);
+        const InterpreterUnlocked unlocked;
+        typename Core::Borrowed space(core);
+        return {core, characters, split_special, *space};
+    }
+
+    const Core& core_;
+    nb::str text_;
+    Intervals<Core> intervals_;
+};
+
+// The ids of a long word without a seam that grows at its end.
+template <class Core>
+class PythonWord {
+  public:
+    PythonWord(const Core& core, const IdObjects& objects) : core_(core), objects_(objects), word_(*core.method().word_model()) {}
+
+    // False where it is no such word any more; the object must not be used after that.
+    bool append(nb::str text) {
+        const Characters characters = characters_of(text);
+        if (characters.length < LONG_WORD) return append_characters(characters);
+        const InterpreterUnlocked unlocked;
+        return append_characters(characters);
+    }
+    bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
+    size_t count() const { return word_.count(word_.size()); }
+    nb::object ids() const {
+        IdBuffer ids;
+        word_.ids(word_.size(), ids);
+        IdObjects::List list(objects_);
+        list.append(ids.data(), ids.size());
+        return nb::steal(list.finish());
+    }
+
+  private:
+    bool append_characters(const Characters& text) {
+        kinds_ = core_.boundaries().word_kinds(text, 0, text.length, word_.size() == 0, kinds_);
+        if (!kinds_) return false;
+        const WordText utf8(text, 0, text.length);
+        return word_.append(utf8.data(), utf8.size());
+    }
+
+    const Core& core_;
+    const IdObjects& objects_;
+    GrowingWord word_;
+    unsigned kinds_ = ALL_RUNS;  // of rows, that it may be
+};
+
+template <class Core>
+class PythonGrowing : public PythonCore<Core> {
+  public:
+    using PythonCore<Core>::PythonCore;
+
+    nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
+                           size_t chunk_bytes) const {
+        IdObjects::List list(this->objects());
+        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
+                  [&](const IdBuffer& ids) { list.append(ids.data(), ids.size()); });
+        return nb::steal(list.finish());
+    }
+    FinalIds* settled_ids(const FinalIds* first, size_t count) const {
+        this->take_back_references();
+        // Python owns it.
+        return first ? new FinalIds(checked(*first), count) : new FinalIds(this->objects(), this->list_source());
+    }
+    void settle_part(FinalIds& settled, nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special,
+                     size_t threads) const {
+        checked(settled);
+        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), 0, split_special},
+                  [&](const IdBuffer& ids) { settled.append(ids.data(), ids.size()); });
+    }
+    std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
+        const Characters characters = characters_of(text), part = checked_part(text, begin, end);
+        size_t seam = 0;
+        with_lock_if_short(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
+        return seam ? std::optional(seam) : std::nullopt;
+    }
+    std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
+        const Characters characters = characters_of(text), part = checked_part(text, begin, end);
+        const size_t stop = begin + part.length;
+        size_t seam = stop;
+        with_lock_if_short(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
+        return seam < stop ? std::optional(seam) : std::nullopt;
+    }
+
+    std::optional<size_t> last_group(nb::str text) const {
+        const Characters characters = characters_of(text);
+        size_t group = 0;
+        with_lock_if_short(characters.length, [&] { group = this->core().boundaries().last_group(characters, 0, characters.length); });
+        return group ? std::optional(group) : std::nullopt;
+    }
+
+    size_t count(nb::str text, size_t threads, bool split_special) const {
+        const Characters characters = characters_of(text);
+        size_t count = 0;
+        with_lock_if_short(characters.length, [&] { count = count_all(characters, threads, split_special); });
+        return count;
+    }
+    std::vector<size_t> count_batch(nb::list texts, size_t threads, bool split_special) const {
+        std::vector<Characters> rows;
+        for (nb::handle text : texts) {
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("count_batch: a text is not a str");
+            rows.push_back(characters_of(text));
+        }
+        const nb::tuple alive(texts);
+        std::vector<Range> ranges;
+        for (size_t row = 0; row < rows.size(); row++) add_ranges(rows[row], row, threads, ranges);
+        const InterpreterUnlocked unlocked;
+        return count_ranges(rows, ranges, threads, split_special);
+    }
+    std::optional<size_t> count_until(nb::str text, size_t limit, bool split_special) const {
+        const Characters characters = characters_of(text);
+        typename Core::Borrowed space(this->core());
+        size_t count = 0;
+        with_lock_if_short(characters.length, [&] {
+            count = count_ids(this->core(), characters, 0, characters.length, false, split_special, limit, *space);
+        });
+        return count <= limit ? std::optional(count) : std::nullopt;
+    }
+    size_t cut(nb::str text, size_t most, bool split_special) const {
+        const Characters characters = characters_of(text);
+        typename Core::Borrowed space(this->core());
+        size_t length = 0;
+        with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space); });
+        return length;
+    }
+    nb::object encode_first(nb::str text, size_t most, size_t threads, bool split_special) const {
+        const Characters characters = characters_of(text);
+        typename Core::Borrowed space(this->core());
+        IdBuffer ids;
+        with_lock_if_short(characters.length, [&] {
+            first_ids(this->core(), characters, most, {std::max<size_t>(threads, 1), 0, split_special}, *space, ids);
+            if (holds_surrogate(characters)) throw LoneSurrogateError();
+        });
+        IdObjects::List list(this->objects());
+        list.append(ids.data(), ids.size());
+        return nb::steal(list.finish());
+    }
+    PythonIntervals<Core>* intervals(nb::str text, bool split_special) const {
+        return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
+    }
+
+    PythonWord<Core>* growing_word(nb::str text) const {
+        const Characters characters = characters_of(text);
+        if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
+        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->objects());
+        return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
+    }
+
+    template <class Class>
+    static void define(Class& type, nb::module_& module, const char* intervals_name, const char* word_name) {
+        PythonCore<Core>::define(type);
+        nb::class_<PythonWord<Core>>(module, word_name)
+            .def("append", &PythonWord<Core>::append, nb::arg("text"))
+            .def("count", &PythonWord<Core>::count)
+            .def("ids", &PythonWord<Core>::ids);
+        nb::class_<PythonIntervals<Core>>(module, intervals_name)
+            .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
+            .def("bytes", &PythonIntervals<Core>::bytes);
+        type.def("encode_part", &PythonGrowing::encode_part, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
+                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
+            .def("settled_ids", &PythonGrowing::settled_ids, nb::arg("first") = nb::none(), nb::arg("count") = 0,
+                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
+                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1)
+            .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
+            .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
+            .def("last_group", &PythonGrowing::last_group, nb::arg("text"))
+            .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+            .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
+            .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)
+            .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false)
+            .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
+                 nb::arg("split_special_tokens") = false)
+            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+                 nb::keep_alive<0, 1>());
+    }
+
+  private:
+    static constexpr size_t LONG = 2048;             // characters: worth letting go of the lock
+    static constexpr size_t RANGE = size_t{1} << 17;  // characters that one thread counts at a time
+
+    // Characters [begin, end) of one of several texts, between seams.
+    struct Range {
+        size_t row, begin, end;
+    };
+
+    static Characters checked_part(nb::handle text, size_t begin, std::optional<size_t> end) {
+        const Characters characters = characters_of(text);
+        const size_t stop = end.value_or(characters.length);
+        if (begin > stop || stop > characters.length) throw nb::index_error("a part of a text: 0 <= begin <= end <= length of the text expected");
+        return characters.part(begin, stop);
+    }
+    const FinalIds& checked(const FinalIds& settled) const {
+        if (!settled.are_of(this->objects())) throw nb::value_error("settled ids of another core");
+        return settled;
+    }
+    // use(ids) of a part of a text; with the interpreter lock.
+    template <class Use>
+    void with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
+        const Characters part = checked_part(text, begin, end);
+        typename Core::Borrowed space(this->core());
+        options.inside = inside;
+        with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
+        use(space->ids);
+    }
+    template <class Work>
+    static void with_lock_if_short(size_t characters, Work&& work) {
+        if (characters < LONG) return work();
+        const InterpreterUnlocked unlocked;
+        work();
+    }
+    static bool holds_surrogate(const Characters& text) {
+        if (text.unit_bytes == 1) return false;
+        return text.unit_bytes == 2 ? holds_surrogate(static_cast<const uint16_t*>(text.data), text.length)
+                                    : holds_surrogate(static_cast<const uint32_t*>(text.data), text.length);
+    }
+    template <class Unit>
+    static bool holds_surrogate(const Unit* units, size_t count) {
+        // Without leaving early, and in as many bits as a unit has, so that many are looked at together.
+        Unit any = 0;
+        for (size_t i = 0; i < count; i++) any = static_cast<Unit>(any | (static_cast<Unit>(units[i] & ~Unit{0x7FF}) == Unit{0xD800}));
+        return any != 0;
+    }
+
+    size_t count_all(const Characters& text, size_t threads, bool split_special) const {
+        if (threads < 2 || text.length <= RANGE) {
+            typename Core::Borrowed space(this->core());
+            return count_ids(this->core(), text, 0, text.length, false, split_special, SIZE_MAX, *space);
+        }
+        std::vector<Range> ranges;
+        add_ranges(text, 0, threads, ranges);
+        return count_ranges({text}, ranges, threads, split_special)[0];
+    }
+    void add_ranges(const Characters& text, size_t row, size_t threads, std::vector<Range>& ranges) const {
+        Parts<Core> parts(this->core(), text, 0, text.length, false);
+        while (!parts.done()) {
+            const auto part = parts.next(threads > 1 ? RANGE : text.length);
+            ranges.push_back({row, part.begin, part.end});
+        }
+    }
+    std::vector<size_t> count_ranges(const std::vector<Characters>& rows, const std::vector<Range>& ranges, size_t threads, bool split_special) const {
+        std::vector<size_t> counts(ranges.size(), 0);
+        // Ranges that need the normalizer, and so Python, wait for the calling thread.
+        std::vector<uint8_t> deferred(ranges.size(), 0);
+        const auto count_range = [&](size_t i) {
+            typename Core::Borrowed space(this->core());
+            const Range& range = ranges[i];
+            counts[i] = count_ids(this->core(), rows[range.row], range.begin, range.end, range.begin > 0, split_special, SIZE_MAX, *space);
+        };
+        this->core().pool().run(ranges.size(), std::max<size_t>(threads, 1), [&](size_t i) {
+            try {
+                count_range(i);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        });
+        std::vector<size_t> totals(rows.size(), 0);
+        for (size_t i = 0; i < ranges.size(); i++) {
+            if (deferred[i]) count_range(i);
+            totals[ranges[i].row] += counts[i];
+        }
+        return totals;
+    }
+};
+
+}  // namespace lopt

@@ -1,0 +1,62 @@
+// The characters of a window that are not ASCII: their classes as bit masks beside those of ASCII.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+// What a window of 64 bytes knows of its characters outside ASCII.
+struct WindowBounds {
+    uint64_t valid = ~uint64_t{0};  // the bytes below the first character that the window cannot judge
+    uint64_t continuation = 0;      // all bytes of characters but their first
+
+    // The characters of which `first` marks the first bytes, whole.
+    uint64_t whole(uint64_t first) const {
+        return first | (((((first << 1) & continuation) + continuation) ^ continuation) & continuation);
+    }
+    // Takes the first of `places` and everything above it out of `valid`.
+    void end_below(uint64_t places) { valid &= (places & (~places + 1)) - 1; }
+};
+
+// The classes of the characters outside ASCII among the 64 bytes at p, each on all bytes of its character, up to the
+// first number or white space: rare, and no window step judges them. The last character is read whole, beyond the window
+// if need be.
+template <class Masks>
+class NonAsciiClasses {
+  public:
+    // high: the bytes that are not ASCII. extra: a class bit above the low eight to keep, see having_extra.
+    NonAsciiClasses(const ClassTable& table, const uint8_t* p, uint64_t high, uint16_t extra = 0) : high_(high) {
+        bounds_.continuation = Masks::continuation(p);
+        int at = 0, length = 0;
+        for (uint64_t firsts = high & ~bounds_.continuation; firsts != 0; firsts &= firsts - 1) {
+            at = __builtin_ctzll(firsts);
+            const uint16_t found = table.at(p + at, p + 64, length);
+            if ((found & (class_bit::number | class_bit::space)) != 0) {
+                bounds_.end_below(uint64_t{1} << at);
+                return;
+            }
+            const uint32_t kept = (found & 0xFFu & ~uint32_t{extra_kind}) | ((found & extra) != 0 ? extra_kind : 0u);
+            // Four bytes whatever the length: the next character overwrites what is too much, ASCII is masked out.
+            const uint32_t on_all_bytes = kept * 0x01010101u;
+            std::memcpy(kinds_ + at, &on_all_bytes, sizeof on_all_bytes);
+        }
+        if (at + length > 64) bounds_.end_below(uint64_t{1} << at);
+    }
+
+    // The bytes of characters with any of the bits, which are of the low eight without `newline`.
+    uint64_t having(uint8_t bits) const { return Masks::having(kinds_, bits) & high_; }
+    uint64_t having_extra() const { return having(extra_kind); }
+    const WindowBounds& bounds() const { return bounds_; }
+
+  private:
+    static constexpr uint8_t extra_kind = class_bit::newline;  // no character outside ASCII is one
+
+    uint64_t high_;
+    WindowBounds bounds_;
+    alignas(16) uint8_t kinds_[64 + 4] = {};
+};
+
+}  // namespace lopt

@@ -1,0 +1,122 @@
+// Refinements: the split steps of a pipeline that follow its scanner, applied in order to every pre-token.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scan/split_patterns.hpp"
+#include "text/span.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+// SplitDelimiterBehavior of the reference library.
+enum class SplitBehavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };
+
+struct Refinement {
+    MatchEnd match_end;
+    SplitBehavior behavior;
+    bool invert;            // matches and what lies between them change places
+    bool after_byte_level;  // the step sees one stand-in character per byte
+};
+
+// Throws std::invalid_argument for an unknown name and for a pattern that is not known after ByteLevel.
+inline Refinement make_refinement(std::string_view pattern, std::string_view behavior, bool invert, bool after_byte_level) {
+    constexpr std::string_view behaviors[] = {"isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"};
+    Refinement step{nullptr, SplitBehavior::isolated, invert, after_byte_level};
+    for (const SplitPattern& known : split_patterns) {
+        if (known.name != pattern) continue;
+        if (after_byte_level && !known.knows_byte_level) {
+            throw std::invalid_argument("split pattern " + std::string(pattern) + " after ByteLevel");
+        }
+        step.match_end = known.match_end;
+    }
+    if (step.match_end == nullptr) throw std::invalid_argument("unknown split pattern " + std::string(pattern));
+    for (size_t i = 0; i < std::size(behaviors); i++) {
+        if (behaviors[i] != behavior) continue;
+        step.behavior = static_cast<SplitBehavior>(i);
+        return step;
+    }
+    throw std::invalid_argument("unknown split behavior " + std::string(behavior));
+}
+
+// Do the steps divide wherever `always_divides` says so? One of them must have a pattern that covers a text and keep each
+// match by itself; those before it must look at single characters of one class, or groups of digits.
+inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
+    const auto is_one_of = [](const Refinement& step, std::initializer_list<std::string_view> names) {
+        for (const SplitPattern& known : split_patterns)
+            for (const std::string_view name : names)
+                if (known.name == name && known.match_end == step.match_end) return true;
+        return false;
+    };
+    for (const Refinement& step : steps) {
+        const bool covers = is_one_of(step, {"gpt2", "qwen2", "cl100k", "o200k", "tekken"});
+        if (covers && step.behavior == SplitBehavior::isolated && !step.invert) return true;
+        if (!covers && !is_one_of(step, {"numeric", "punctuation", "three_digits", "deepseek_numbers"})) return false;
+    }
+    return false;
+}
+
+// Calls emit(begin, end, is_match) for the matches in a text and the stretches between them, in order.
+template <class Emit>
+void for_each_match(MatchEnd match_end, const SplitText& text, Emit&& emit) {
+    const uint8_t* unmatched = text.begin;
+    const uint8_t* p = text.begin;
+    while (p < text.end) {
+        const uint8_t* stop = match_end(text, p);
+        if (stop == nullptr) {
+            p += text.length_at(p);
+            continue;
+        }
+        if (unmatched < p) emit(unmatched, p, false);
+        emit(p, stop, true);
+        p = unmatched = stop;
+    }
+    if (unmatched < p) emit(unmatched, p, false);
+}
+
+// Whether two neighbours among the matches and stretches stay together. The reference library folds over the list,
+// merging into the piece before (or, from the right, after); what it asks is about the two neighbours only.
+inline bool stay_together(SplitBehavior behavior, bool left_is_match, bool right_is_match) {
+    switch (behavior) {
+        case SplitBehavior::merged_with_previous: return !left_is_match && right_is_match;
+        case SplitBehavior::merged_with_next: return left_is_match && !right_is_match;
+        case SplitBehavior::contiguous: return left_is_match == right_is_match;
+        default: return false;
+    }
+}
+
+// Appends the pieces into which the `count` steps cut [begin, end), in order. byte_classes: see split_patterns.hpp.
+inline void refine(const Refinement* steps, size_t count, const ClassTable& classes, const uint8_t byte_classes[256],
+                   const uint8_t* begin, const uint8_t* end, std::vector<Span>& out) {
+    if (begin == end) return;
+    if (count == 0) {
+        out.push_back({begin, end});
+        return;
+    }
+    const Refinement& step = *steps;
+    Span piece{begin, begin};
+    bool piece_ends_in_match = false;
+    const auto close = [&] { refine(steps + 1, count - 1, classes, byte_classes, piece.begin, piece.end, out); };
+    for_each_match(step.match_end, {classes, byte_classes, step.after_byte_level, begin, end},
+                   [&](const uint8_t* from, const uint8_t* to, bool matched) {
+                       const bool is_match = matched != step.invert;
+                       if (step.behavior == SplitBehavior::removed && is_match) return;
+                       const bool joined = piece.end == from && stay_together(step.behavior, piece_ends_in_match, is_match);
+                       if (!joined) {
+                           close();
+                           piece.begin = from;
+                       }
+                       piece.end = to;
+                       piece_ends_in_match = is_match;
+                   });
+    close();
+}
+
+}  // namespace lopt

@@ -1,0 +1,82 @@
+// Pre-tokens of Qwen, cl100k and Llama 3.
+#pragma once
+
+#include <cstdint>
+
+#include "scan/contraction.hpp"
+#include "scan/non_ascii_classes.hpp"
+#include "scan/whitespace.hpp"
+#include "text/ascii_masks.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+// (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*
+// |\s*[\r\n]+|\s+(?!\S)|\s+
+// Qwen 2 to 3 with max_digits 1, cl100k and Llama 3 with 3.
+template <int max_digits, class Masks = VectorMasks>
+struct Cl100kScanner {
+    static constexpr const char* name = max_digits == 1 ? "qwen2" : "cl100k";
+
+    static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
+        using namespace class_bit;
+        constexpr uint16_t not_other = letter | number | space;
+        int length;
+        const uint16_t first = table.at(p, end, length);
+        const uint8_t* q = p + length;
+        if ((first & letter) != 0) return table.skip(letter, q, end);
+        if ((first & number) != 0) return table.skip_at_most(max_digits - 1, number, q, end);
+        if (*p == '\'') {
+            const int contraction = contraction_length(p, end);
+            if (contraction != 0) return p + contraction;
+        }
+        if (q == end) return q;
+        const uint16_t second = table.at(q, end, length);
+        if ((first & newline) == 0 && (second & letter) != 0) return table.skip(letter, q + length, end);
+        if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) return whitespace_end(table, p, end);
+        // From here on [^\s\p{L}\p{N}]+[\r\n]*, after its optional space.
+        if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
+        while (q < end && (*q == '\n' || *q == '\r')) q++;
+        return q;
+    }
+
+    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = Masks::of(p);
+        if (m.high != 0) return starts_beyond_ascii(table, p);
+        return starts_in(p, m, m.letter, {});
+    }
+
+  private:
+    // Apart, so that the step for ASCII stays small.
+    [[gnu::noinline]]
+    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = Masks::of(p);
+        const NonAsciiClasses<Masks> high(table, p, m.high);
+        return starts_in(p, m, m.letter | high.having(class_bit::letter), high.bounds());
+    }
+
+    [[gnu::always_inline]]
+    static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, uint64_t letter, const WindowBounds& bounds) {
+        const uint64_t other = ~(letter | m.digit | m.white);
+        const uint64_t plain_space = m.white & ~m.newline;
+        // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters after it.
+        const uint64_t prefix = other & ~(other << 1) & ~(m.space << 1);
+        uint64_t starts = prefix | (letter & ~((letter | plain_space | bounds.whole(prefix)) << 1));
+        starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);
+
+        uint64_t apostrophes = m.apostrophe & prefix & (letter >> 1) & (letter >> 2);
+        while (apostrophes != 0) {
+            const int at = __builtin_ctzll(apostrophes);
+            apostrophes &= apostrophes - 1;
+            const int contraction = contraction_length(p + at, p + 64);
+            if (contraction != 0 && at + contraction < 64) starts |= letter & (uint64_t{1} << (at + contraction));
+        }
+
+        const uint64_t absorbed_first = m.newline & (other << 1);
+        starts |= whitespace_starts(m.white, m.newline) & ~absorbed_first;
+        starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
+        return starts & certain_below_trailing_space(m.white, bounds.valid) & bounds.valid & ~uint64_t{1};
+    }
+};
+
+}  // namespace lopt

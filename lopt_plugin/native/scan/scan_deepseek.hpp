@@ -1,0 +1,127 @@
+// DeepSeek V3's pre-tokens: its three splits in one scan.
+#pragma once
+
+#include <cstdint>
+
+#include "scan/non_ascii_classes.hpp"
+#include "scan/whitespace.hpp"
+#include "text/ascii_masks.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+// Applied one after the other:
+//   \p{N}{1,3}
+//   [一-龥぀-ゟ゠-ヿ]+
+//   [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*
+//     |\s*[\r\n]+|\s+(?!\S)|\s+
+// The first two cut the text into stretches, and for the third pattern the text ends where its stretch ends. What it
+// does not match (controls, unassigned characters) stays together up to the place where the next match begins.
+template <class Masks = VectorMasks>
+struct DeepseekScanner {
+    static constexpr const char* name = "deepseek_v3";
+
+    static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
+        using namespace class_bit;
+        constexpr uint16_t word = letter | mark;
+        constexpr uint16_t stretch_bits = number | deepseek_cjk;
+        int length;
+        const uint16_t first = table.at(p, end, length);
+        const uint8_t* q = p + length;
+        if ((first & number) != 0) return table.skip_at_most(2, number, q, end);
+        const uint16_t stretch = first & deepseek_cjk;
+        if ((first & word) != 0) return run_end(table, stretch, word, q, end);
+        if (q == end) return q;
+        const bool is_punctuation = (first & punctuation_or_symbol) != 0;
+        if (is_punctuation && *p < 0x80 && is_ascii_letter(*q)) {
+            while (q < end && is_ascii_letter(*q)) q++;
+            return q;
+        }
+        const uint16_t second = table.at(q, end, length);
+        const bool goes_on = (second & stretch_bits) == stretch;
+        if (goes_on && (second & word) != 0 && !is_punctuation && (first & newline) == 0) {
+            return run_end(table, stretch, word, q + length, end);
+        }
+        if (is_punctuation || (*p == ' ' && goes_on && (second & punctuation_or_symbol) != 0)) {
+            q = run_end(table, stretch, punctuation_or_symbol, q, end);
+            if (stretch == 0) {
+                while (q < end && (*q == '\n' || *q == '\r')) q++;
+            }
+            return q;
+        }
+        if ((first & space) != 0) return whitespace_end(table, p, end, stretch_bits);
+        return unmatched_end(table, stretch, p, q, end);
+    }
+
+    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = Masks::of(p);
+        if (m.high != 0) return starts_beyond_ascii(table, p);
+        return starts_in(m, m.letter, 0, m.punctuation(), {});
+    }
+  private:
+    // Apart, so that the step for ASCII stays small.
+    [[gnu::noinline]]
+    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = Masks::of(p);
+        const NonAsciiClasses<Masks> high(table, p, m.high, class_bit::deepseek_cjk);
+        const uint64_t word = high.having(class_bit::letter | class_bit::mark), cjk = high.having_extra();
+        const uint64_t punctuation = high.having(class_bit::punctuation_or_symbol);
+        WindowBounds bounds = high.bounds();
+        bounds.end_below(m.high & ~(word | (punctuation & ~cjk)));  // what is unmatched or CJK without being a word
+        return starts_in(m, m.letter | word, cjk, m.punctuation() | punctuation, bounds);
+    }
+
+    [[gnu::always_inline]]
+    static uint64_t starts_in(const AsciiMasks& m, uint64_t word, uint64_t cjk, uint64_t punctuation,
+                              const WindowBounds& bounds) {
+        const uint64_t plain_space = m.white & ~m.newline;
+        // Where a run of punctuation begins that no space precedes: alone, if it is ASCII, it is the prefix of the ASCII
+        // letters after it, which another word follows where letters or marks go on.
+        const uint64_t prefix = punctuation & ~(punctuation << 1) & ~(m.space << 1);
+        const uint64_t prefixed = ((prefix & ~m.high) << 1) & m.letter;
+        uint64_t starts = prefix | grouped_digit_starts(m.digit);
+        starts |= (word & ~((word | plain_space | m.control) << 1) & ~prefixed) | ((prefixed + m.letter) & ~m.letter & word);
+        starts |= m.control & (~(m.control << 1) | ((word & ~cjk) >> 1));
+        starts |= cjk ^ (cjk << 1);
+        const uint64_t absorbed_first = m.newline & (punctuation << 1);
+        starts |= whitespace_starts(m.white, m.newline, m.digit | cjk) & ~absorbed_first;
+        starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
+        return starts & certain_below_trailing_space(m.white, bounds.valid) & bounds.valid & ~uint64_t{1};
+    }
+
+    static bool is_ascii_letter(uint8_t byte) {
+        const unsigned lower = byte | 0x20u;
+        return lower >= 'a' && lower <= 'z';
+    }
+
+    // End of the run of characters with a bit of `wanted` (no numbers among them) that stay in the stretch.
+    static const uint8_t* run_end(const ClassTable& table, uint16_t stretch, uint16_t wanted, const uint8_t* q,
+                                  const uint8_t* end) {
+        while (q < end) {
+            int length;
+            const uint16_t found = table.at(q, end, length);
+            if ((found & wanted) == 0 || (found & class_bit::deepseek_cjk) != stretch) return q;
+            q += length;
+        }
+        return q;
+    }
+
+    // p stands on a character that no alternative begins with; q after it. The last of several such characters is the
+    // prefix of a word that follows. They are read twice at most.
+    static const uint8_t* unmatched_end(const ClassTable& table, uint16_t stretch, const uint8_t* last, const uint8_t* q,
+                                        const uint8_t* end) {
+        using namespace class_bit;
+        while (q < end) {
+            int length;
+            const uint16_t found = table.at(q, end, length);
+            if ((found & (number | deepseek_cjk)) != stretch) return q;
+            if ((found & (letter | mark)) != 0) return last;
+            if ((found & (punctuation_or_symbol | space)) != 0) return q;
+            last = q;
+            q += length;
+        }
+        return q;
+    }
+};
+
+}  // namespace lopt

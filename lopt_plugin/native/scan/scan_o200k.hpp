@@ -1,0 +1,145 @@
+// Pre-tokens of o200k and Tekken.
+#pragma once
+
+#include <cstdint>
+
+#include "scan/contraction.hpp"
+#include "scan/non_ascii_classes.hpp"
+#include "scan/whitespace.hpp"
+#include "text/ascii_masks.hpp"
+#include "text/unicode.hpp"
+
+namespace lopt {
+
+// With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L = [\p{Ll}\p{Lm}\p{Lo}\p{M}]:
+//   [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//   |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+// o200k with contractions and groups of three digits, Mistral's Tekken without contractions and digit by digit.
+template <bool contractions, int max_digits, class Masks = VectorMasks>
+struct O200kScanner {
+    static constexpr const char* name = contractions ? "o200k" : "tekken";
+
+    static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
+        using namespace class_bit;
+        constexpr uint16_t not_other = letter | number | space;
+        constexpr uint16_t word_side = upper_side | lower_side;
+        int length;
+        const uint16_t first = table.at(p, end, length);
+        const uint8_t* q = p + length;
+        // A mark may also be the optional first character; the match ends at the same place either way, because a mark
+        // belongs to both sides.
+        if ((first & word_side) != 0) return with_suffix(word_end(table, p, end), end);
+        if ((first & number) != 0) return table.skip_at_most(max_digits - 1, number, q, end);
+        if (q == end) return q;
+        const uint16_t second = table.at(q, end, length);
+        if ((first & newline) == 0 && (second & word_side) != 0) return with_suffix(word_end(table, q, end), end);
+        if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) return whitespace_end(table, p, end);
+        // From here on [^\s\p{L}\p{N}]+[\r\n/]*, after its optional space.
+        if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
+        while (q < end && (*q == '\n' || *q == '\r' || *q == '/')) q++;
+        return q;
+    }
+
+    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = Masks::of(p);
+        if (m.high != 0) return starts_beyond_ascii(table, p);
+        return starts_in(p, m, m.letter, m.upper, m.letter & ~m.upper, {});
+    }
+  private:
+    // Apart, so that the step for ASCII stays small.
+    [[gnu::noinline]]
+    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = Masks::of(p);
+        const NonAsciiClasses<Masks> high(table, p, m.high);
+        const uint64_t upper_side = high.having(class_bit::upper_side), lower_side = high.having(class_bit::lower_side);
+        const uint64_t both = upper_side & lower_side;
+        const uint64_t word = m.letter | upper_side | lower_side;
+        const uint64_t upper = m.upper | (upper_side & ~both);
+        // Two places take more than their neighbours to know: an upper-side character after one of both sides (whether
+        // U* goes on depends on what stands ahead), and a mark after other characters (it depends on how many).
+        const uint64_t other = ~(word | m.digit | m.white);
+        const uint64_t unclear = (upper & (both << 1)) | (high.having(class_bit::mark) & (other << 1));
+        WindowBounds bounds = high.bounds();
+        bounds.end_below(unclear);
+        return starts_in(p, m, word, upper, word & ~(upper | both), bounds);
+    }
+
+    [[gnu::always_inline]]
+    static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, uint64_t word, uint64_t upper, uint64_t lower,
+                              WindowBounds bounds) {
+        uint64_t other = ~(word | m.digit | m.white), space = m.white, newline = m.newline;
+        const uint64_t plain_space = space & ~newline;
+        uint64_t absorbed_first = newline & (other << 1);
+        if (((absorbed_first + newline) & m.slash & ~newline) != 0) {
+            const uint64_t absorbed = absorbed_with_slashes(absorbed_first, newline | m.slash);
+            other &= ~absorbed;
+            space &= ~absorbed;
+            newline &= ~absorbed;
+            absorbed_first = 0;
+        }
+        // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters after it.
+        const uint64_t prefix = other & ~(other << 1) & ~(m.space << 1);
+        uint64_t starts = prefix | (word & ~((word | plain_space | bounds.whole(prefix)) << 1)) | (upper & (lower << 1));
+        starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);
+        starts |= whitespace_starts(space, newline) & ~absorbed_first;
+        starts |= (absorbed_first + newline) & ~newline & plain_space;
+        if constexpr (contractions) apply_suffixes(p, m.apostrophe & (word << 1), word, starts, bounds);
+        return starts & certain_below_trailing_space(space, bounds.valid) & bounds.valid & ~uint64_t{1};
+    }
+
+    // What [\r\n/]* takes after other characters, newlines and slashes mixed: from each first newline to the end of its
+    // run. The addition carries through the runs; where one holds several first newlines, they are put back.
+    static uint64_t absorbed_with_slashes(uint64_t absorbed_first, uint64_t absorbable) {
+        return (((absorbed_first + absorbable) ^ absorbable) | absorbed_first) & absorbable;
+    }
+
+    // Turns the apostrophes after words that begin a contraction from starts into parts of the word. Where the window
+    // does not show whether it is one, it ends there.
+    static void apply_suffixes(const uint8_t* p, uint64_t apostrophes, uint64_t word, uint64_t& starts, WindowBounds& bounds) {
+        int suffix_end = 0;
+        while (apostrophes != 0) {
+            const int at = __builtin_ctzll(apostrophes);
+            apostrophes &= apostrophes - 1;
+            if (at == suffix_end) continue;  // a second contraction begins a pre-token of its own
+            if (at > 60 || (bounds.valid >> (at + 2) & 1) == 0) {
+                bounds.end_below(uint64_t{1} << at);
+                return;
+            }
+            const int length = contraction_length(p + at, p + 64);
+            if (length == 0) continue;
+            suffix_end = at + length;
+            starts &= ~(((uint64_t{1} << length) - 1) << at);
+            starts |= word & (uint64_t{1} << suffix_end);
+        }
+    }
+
+    // End of the match of U*L+|U+L* at q, where a character of U or L stands. U* takes the whole run of U. If a character
+    // of L follows, it is not in U, and L+ goes on from it. If not, U* gives characters back until the next one is in L as
+    // well: the last such character of the run ends the match, because only characters outside L follow it there. If the
+    // run has none, U+L* takes the whole run. What the first alternative leaves of a run matches whole afterwards, so that
+    // no character is read more than twice.
+    static const uint8_t* word_end(const ClassTable& table, const uint8_t* q, const uint8_t* end) {
+        using namespace class_bit;
+        const uint8_t* after_both = nullptr;
+        while (q < end) {
+            int length;
+            const uint16_t found = table.at(q, end, length);
+            if ((found & upper_side) == 0) {
+                if ((found & lower_side) == 0) break;
+                return table.skip(lower_side, q + length, end);
+            }
+            q += length;
+            if ((found & lower_side) != 0) after_both = q;
+        }
+        return after_both != nullptr ? after_both : q;
+    }
+
+    static const uint8_t* with_suffix(const uint8_t* q, const uint8_t* end) {
+        if constexpr (contractions) {
+            if (q < end && *q == '\'') return q + contraction_length(q, end);
+        }
+        return q;
+    }
+};
+
+}  // namespace lopt

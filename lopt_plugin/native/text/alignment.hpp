@@ -1,0 +1,152 @@
+// Which characters of a stretch each character of its normalized form came from.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/needs_reference.hpp"
+#include "base/answer_cache.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+// Characters [begin, end) of a text.
+struct Offset {
+    int32_t begin, end;
+};
+
+// The offsets of this text or pipeline are not known here; the reference library has to be asked.
+struct OffsetsUnknownError : NeedsReference {
+    using NeedsReference::NeedsReference;
+};
+
+// Asks the reference library, and caches its answers for short texts.
+class Aligner {
+  public:
+    // The characters of a text that each character of its normalized form came from; may throw.
+    using Ask = std::function<std::vector<Offset>(std::string_view)>;
+
+    Aligner() = default;
+    explicit Aligner(Ask ask) : ask_(std::move(ask)) {}
+
+    // Throws OffsetsUnknownError unless the answer has `count` characters, each that of one in the text.
+    std::vector<Offset> align(std::string_view text, size_t count) const {
+        if (!ask_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
+        std::vector<Offset> answer = answers_(text, ask_);
+        const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+        const auto length = static_cast<int32_t>(count_characters(p, p + text.size()));
+        bool known = answer.size() == count;
+        for (const Offset& offset : answer) known = known && 0 <= offset.begin && offset.end == offset.begin + 1 && offset.end <= length;
+        if (!known) throw OffsetsUnknownError("a normalized character has no place in the text");
+        return answer;
+    }
+
+  private:
+    Ask ask_;
+    AnswerCache<std::vector<Offset>> answers_;
+};
+
+// For each character of a text that was made of another, the character of that one which it came from. Through every step
+// the reference library has a character take the place of just one that was there before it. Most do so in runs: only the
+// beginning of a run is noted.
+class Sources {
+    struct Run {
+        int32_t first, source;  // the characters from `first` on came from those from `source` on
+    };
+
+  public:
+    // The next characters of the old text, [p, end), stay as they are.
+    void keep(const uint8_t* p, const uint8_t* end) {
+        const auto count = static_cast<int32_t>(count_characters(p, end));
+        append(passed_, count);
+        passed_ += count;
+    }
+    // [p, end) becomes `count` characters, which take the place of its first or last one.
+    void replace(const uint8_t* p, const uint8_t* end, size_t count, bool by_last) {
+        const auto passed = static_cast<int32_t>(count_characters(p, end));
+        for (size_t i = 0; i < count; i++) append(by_last ? passed_ + passed - 1 : passed_, 1);
+        passed_ += passed;
+    }
+    // [p, end) becomes characters of which `offsets` says where in it they came from.
+    void replace(const uint8_t* p, const uint8_t* end, const std::vector<Offset>& offsets) {
+        for (const Offset& offset : offsets) append(passed_ + offset.begin, 1);
+        passed_ += static_cast<int32_t>(count_characters(p, end));
+    }
+    // These were made of a text that was itself made of another: `before` says of which.
+    void follow(const Sources& before) {
+        const std::vector<Run> runs = std::move(runs_);
+        const int32_t size = std::exchange(size_, 0);
+        runs_.clear();
+        for (size_t i = 0; i < runs.size(); i++) {
+            int32_t source = runs[i].source, left = (i + 1 < runs.size() ? runs[i + 1].first : size) - runs[i].first;
+            if (source < 0 || left > before.size_ - source) throw OffsetsUnknownError("a normalized character has no place in the text");
+            for (size_t run = before.run_of(source); left > 0; run++) {
+                const int32_t count = std::min(left, before.end_of(run) - source);
+                append(before.runs_[run].source + (source - before.runs_[run].first), count);
+                source += count;
+                left -= count;
+            }
+        }
+    }
+
+    size_t size() const { return static_cast<size_t>(size_); }
+
+    // Reads sources, mostly one after the other.
+    class Reader {
+      public:
+        Reader() = default;
+        explicit Reader(const Sources& sources) : sources_(&sources) {}
+        // Of a character that has one.
+        [[gnu::always_inline]] int32_t operator[](int32_t character) {
+            if (character < first_ || character >= end_) [[unlikely]] find(character);
+            return character + to_source_;
+        }
+
+      private:
+        [[gnu::noinline]] void find(int32_t character) {
+            const size_t next = run_ + 1;
+            const bool is_next = next < sources_->runs_.size() && character >= sources_->runs_[next].first && character < sources_->end_of(next);
+            run_ = is_next ? next : sources_->run_of(character);
+            first_ = sources_->runs_[run_].first;
+            end_ = sources_->end_of(run_);
+            to_source_ = sources_->runs_[run_].source - first_;
+        }
+
+        const Sources* sources_ = nullptr;
+        size_t run_ = 0;
+        int32_t first_ = 0, end_ = 0, to_source_ = 0;
+    };
+
+  private:
+    // The next `count` characters came from those from `source` on.
+    void append(int32_t source, int32_t count) {
+        if (count == 0) return;
+        if (runs_.empty() || source - runs_.back().source != size_ - runs_.back().first) runs_.push_back({size_, source});
+        size_ += count;
+    }
+    // The run that a character belongs to, which there is.
+    size_t run_of(int32_t character) const {
+        const auto after = std::upper_bound(runs_.begin(), runs_.end(), character, [](int32_t at, const Run& run) { return at < run.first; });
+        return static_cast<size_t>(after - runs_.begin()) - 1;
+    }
+    int32_t end_of(size_t run) const { return run + 1 < runs_.size() ? runs_[run + 1].first : size_; }
+
+    std::vector<Run> runs_;
+    int32_t size_ = 0, passed_ = 0;
+};
+
+// Where the characters of one normalized stretch came from.
+struct Alignment {
+    const uint8_t* normalized;  // where the normalized form begins
+    const uint8_t* original;    // where the stretch begins in the text
+    Sources sources;            // counted from `original`
+};
+
+}  // namespace lopt

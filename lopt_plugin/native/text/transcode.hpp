@@ -1,0 +1,110 @@
+// Python's own string buffers (one, two or four bytes a character) to UTF-8, without touching the string object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+struct Transcoded {
+    size_t bytes;
+    bool lone_surrogate;  // the output is then worthless
+    uint8_t marks;        // all marks of the 16-character pages that non-ASCII characters lie in
+};
+
+// Bytes of UTF-8 that `transcode` will write for n characters.
+template <class Unit>
+size_t utf8_length(const Unit* s, size_t n) {
+    size_t length = n;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t c = s[i];
+        length += static_cast<size_t>(c >= 0x80) + static_cast<size_t>(c >= 0x800) + static_cast<size_t>(c >= 0x10000);
+    }
+    return length;
+}
+
+template <class Unit>
+constexpr size_t most_utf8_bytes(size_t n) {
+    return n * (sizeof(Unit) == 1 ? 2 : sizeof(Unit) == 2 ? 3 : 4);
+}
+
+namespace detail {
+
+// Copies a leading run of ASCII among the 16 characters at s; returns its length. Writes 16 bytes.
+#if defined(__SSE2__)
+template <class Unit>
+size_t ascii_run_of_16(const Unit* s, uint8_t* out) {
+    const auto load = [s](size_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(s + i)); };
+    __m128i bytes;
+    unsigned ascii;
+    if constexpr (sizeof(Unit) == 1) {
+        bytes = load(0);
+        ascii = ~static_cast<unsigned>(_mm_movemask_epi8(bytes)) & 0xFFFF;
+    } else {
+        __m128i low, high;
+        if constexpr (sizeof(Unit) == 2) {
+            low = load(0);
+            high = load(8);
+        } else {
+            const __m128i a = load(0), b = load(4), c = load(8), d = load(12);
+            const __m128i any = _mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d));
+            if (_mm_movemask_epi8(_mm_cmpgt_epi32(any, _mm_set1_epi32(0x7FFF)))) return 0;  // packing would saturate
+            low = _mm_packs_epi32(a, b);
+            high = _mm_packs_epi32(c, d);
+        }
+        const __m128i above = _mm_packs_epi16(_mm_srli_epi16(low, 7), _mm_srli_epi16(high, 7));
+        ascii = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(above, _mm_setzero_si128())));
+        bytes = _mm_packus_epi16(low, high);
+    }
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+    return static_cast<size_t>(__builtin_ctz(~ascii));
+}
+#else
+template <class Unit>
+size_t ascii_run_of_16(const Unit* s, uint8_t* out) {
+    size_t i = 0;
+    for (; i < 16 && s[i] < 0x80; i++) out[i] = static_cast<uint8_t>(s[i]);
+    return i;
+}
+#endif
+
+}  // namespace detail
+
+// Writes exactly utf8_length(s, n) bytes, so that several threads may fill neighbouring parts of one buffer: 16 bytes
+// are stored at a time only where 16 characters, and so at least 16 bytes, are still to come.
+// `page_marks[c >> 4]` is gathered for every character above ASCII.
+template <class Unit>
+Transcoded transcode(const Unit* s, size_t n, uint8_t* out, const uint8_t* page_marks) {
+    uint8_t* o = out;
+    size_t i = 0;
+    uint8_t marks = 0;
+    bool surrogate = false;
+    const auto one = [&](uint32_t c) {
+        if (c >= 0x80) {
+            marks |= page_marks[c >> 4];
+            surrogate |= is_surrogate(c);
+        }
+        o = encode_character(c, o);
+    };
+    while (i + 16 <= n) {
+        if (s[i] < 0x80) {
+            const size_t run = detail::ascii_run_of_16(s + i, o);
+            o += run;
+            i += run;
+            if (run == 16) continue;
+        }
+        do one(s[i++]);
+        while (i < n && s[i] >= 0x80);
+    }
+    while (i < n) one(s[i++]);
+    return {static_cast<size_t>(o - out), surrogate, marks};
+}
+
+}  // namespace lopt

@@ -1,0 +1,93 @@
+// Encoding and decoding UTF-8. What is decoded is valid, unless a function says otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lopt {
+
+inline bool is_surrogate(uint32_t c) { return (c & ~uint32_t{0x7FF}) == 0xD800; }
+inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+// How many bytes a character has that begins with this one.
+inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
+
+// The character whose first byte is at p.
+[[gnu::always_inline]] inline uint32_t decode_character(const uint8_t* p, int& length) {
+    const uint32_t first = p[0];
+    if (first < 0x80) {
+        length = 1;
+        return first;
+    }
+    if (first < 0xE0) {
+        length = 2;
+        return (first & 0x1Fu) << 6 | (p[1] & 0x3Fu);
+    }
+    if (first < 0xF0) {
+        length = 3;
+        return (first & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+    }
+    length = 4;
+    return (first & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+}
+
+// Writes a character, or a lone surrogate as if it were one; returns the end.
+[[gnu::always_inline]] inline uint8_t* encode_character(uint32_t c, uint8_t* out) {
+    if (c < 0x80) {
+        out[0] = static_cast<uint8_t>(c);
+        return out + 1;
+    }
+    if (c < 0x800) {
+        out[0] = static_cast<uint8_t>(0xC0 | c >> 6);
+        out[1] = static_cast<uint8_t>(0x80 | (c & 63));
+        return out + 2;
+    }
+    if (c < 0x10000) {
+        out[0] = static_cast<uint8_t>(0xE0 | c >> 12);
+        out[1] = static_cast<uint8_t>(0x80 | (c >> 6 & 63));
+        out[2] = static_cast<uint8_t>(0x80 | (c & 63));
+        return out + 3;
+    }
+    out[0] = static_cast<uint8_t>(0xF0 | c >> 18);
+    out[1] = static_cast<uint8_t>(0x80 | (c >> 12 & 63));
+    out[2] = static_cast<uint8_t>(0x80 | (c >> 6 & 63));
+    out[3] = static_cast<uint8_t>(0x80 | (c & 63));
+    return out + 4;
+}
+// The same at the end of a container of bytes.
+template <class Bytes>
+void append_character(uint32_t c, Bytes& out) {
+    uint8_t bytes[4];
+    const uint8_t* const end = encode_character(c, bytes);
+    for (const uint8_t* p = bytes; p < end; p++) out.push_back(static_cast<typename Bytes::value_type>(*p));
+}
+
+// Characters of three bytes: Chinese, Japanese, Korean, Indic scripts, Thai and others.
+inline bool begins_three_bytes(const uint8_t* p) { return (*p & 0xF0) == 0xE0; }
+// Are three bytes, which may be any, such a character?
+inline bool are_three_bytes(const uint8_t* p) { return begins_three_bytes(p) && is_continuation(p[1]) && is_continuation(p[2]); }
+inline uint32_t decode_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu); }
+// Code point / 64: the last byte is not needed.
+inline uint32_t block_of_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 6 | (p[1] & 0x3Fu); }
+inline uint8_t first_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0xE0 | c >> 12); }
+inline uint8_t last_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0x80 | (c & 63)); }
+
+// The first byte of the character that p lies in, or that ends before p.
+inline const uint8_t* character_start(const uint8_t* p) {
+    while (is_continuation(*p)) p--;
+    return p;
+}
+inline const uint8_t* character_before(const uint8_t* p) { return character_start(p - 1); }
+
+inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
+    constexpr ptrdiff_t BLOCK = 192;  // its characters are counted in one byte
+    size_t count = 0;
+    for (; end - p >= BLOCK; p += BLOCK) {
+        uint8_t in_block = 0;
+        for (ptrdiff_t i = 0; i < BLOCK; i++) in_block = static_cast<uint8_t>(in_block + !is_continuation(p[i]));
+        count += in_block;
+    }
+    for (; p < end; p++) count += !is_continuation(*p);
+    return count;
+}
+
+}  // namespace lopt

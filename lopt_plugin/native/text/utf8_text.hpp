@@ -1,0 +1,62 @@
+// A Python string's characters as UTF-8.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/needs_reference.hpp"
+#include "base/thread_pool.hpp"
+#include "text/characters.hpp"
+#include "text/text.hpp"
+#include "text/transcode.hpp"
+
+namespace lopt {
+
+struct LoneSurrogateError : NeedsReference {
+    LoneSurrogateError() : NeedsReference("the text holds a lone surrogate") {}
+};
+
+// UTF-8 to `buffer`, side by side where the text is long; see to_utf8.
+template <class Unit>
+Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threads, ThreadPool& pool, std::vector<uint8_t>& buffer, bool& marked) {
+    constexpr size_t PART = 256 << 10;
+    const auto room = [&buffer](size_t bytes) {
+        if (buffer.size() < bytes + READABLE_AFTER) {
+            buffer.clear();
+            buffer.resize(bytes + READABLE_AFTER);
+        }
+        return buffer.data();
+    };
+    if (threads < 2 || n < 2 * PART) {
+        uint8_t* out = room(most_utf8_bytes<Unit>(n));
+        const Transcoded done = transcode(s, n, out, page_marks);
+        if (done.lone_surrogate) throw LoneSurrogateError();
+        marked = done.marks != 0;
+        return {out, out + done.bytes, out + done.bytes + READABLE_AFTER};
+    }
+    const size_t parts = (n + PART - 1) / PART;
+    std::vector<size_t> start(parts + 1, 0);
+    const auto part_length = [&](size_t i) { return std::min(PART, n - i * PART); };
+    pool.run(parts, threads, [&](size_t i) { start[i + 1] = utf8_length(s + i * PART, part_length(i)); });
+    for (size_t i = 0; i < parts; i++) start[i + 1] += start[i];
+    uint8_t* out = room(start[parts]);
+    std::vector<Transcoded> done(parts);
+    pool.run(parts, threads, [&](size_t i) { done[i] = transcode(s + i * PART, part_length(i), out + start[i], page_marks); });
+    for (const auto& part : done) {
+        if (part.lone_surrogate) throw LoneSurrogateError();
+        marked |= part.marks != 0;
+    }
+    return {out, out + start[parts], out + start[parts] + READABLE_AFTER};
+}
+
+// The text itself if it is ASCII, else what is written to `buffer`. `marked` is set where it holds characters of pages that
+// `page_marks` (see Method, core.hpp) marks. Throws LoneSurrogateError.
+inline Text to_utf8(const Characters& text, const uint8_t* page_marks, size_t threads, ThreadPool& pool, std::vector<uint8_t>& buffer, bool& marked) {
+    if (text.ascii) {
+        const auto* data = static_cast<const uint8_t*>(text.data);
+        return {data, data + text.length, data + text.length};
+    }
+    return visit_units(text, [&](const auto* s) { return transcoded(s, text.length, page_marks, threads, pool, buffer, marked); });
+}
+
+}  // namespace lopt

@@ -1,0 +1,78 @@
+// Canonical order, where stripping accents leaves characters that have a combining class. The reference puts them in order.
+//
+// Only characters marked `reordered` leave something that may change places, and only within a run of these and of removed
+// ones: every other character leaves a starter, and starters stay where they are. What is removed does not matter, wherever it
+// was moved before. So the reference has to be asked about a run with two of them, but not about a run with one.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/answer_cache.hpp"
+#include "base/table.hpp"
+#include "wordpiece/word_characters.hpp"
+
+namespace lopt {
+
+class CanonicalOrder {
+  public:
+    // Decomposes, orders and strips a run; every character of the result then has its image for itself. May throw.
+    using Order = std::function<std::string(std::string_view)>;
+
+    CanonicalOrder(const WordCharacters& characters, Order order)
+        : classes_(characters.classes()), order_(std::move(order)), page_marks_(0x110000 >> 4, 0) {
+        if (!characters.any_reordered()) return;
+        if (!order_) throw std::invalid_argument("word characters may be reordered, and nothing orders them");
+        for (uint32_t c = 0x80; c < 0x110000; c++)
+            if (classes_.of(c) & word_bit::reordered) page_marks_[c >> 4] = 1;
+    }
+
+    // One mark for every 16 code points: zero where none of them may be reordered.
+    const uint8_t* page_marks() const { return page_marks_.data(); }
+
+    // True, with the text in `out`, when something in [begin, end) was put into order.
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
+        const uint8_t *copied = begin, *run = begin;
+        size_t in_run = 0;
+        bool changed = false;
+        const auto finish_run = [&](const uint8_t* stop) {
+            if (in_run < 2) return;
+            if (!changed) out.clear();
+            changed = true;
+            out.append(copied, run);
+            out += answers_({reinterpret_cast<const char*>(run), static_cast<size_t>(stop - run)}, order_);
+            copied = stop;
+        };
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length) {
+            const uint16_t bits = classes_.at(p, end, length);
+            if (bits & word_bit::reordered) {
+                in_run++;
+            } else if (!(bits & word_bit::removed)) {
+                finish_run(p);
+                in_run = 0;
+                run = p + length;
+            }
+        }
+        finish_run(end);
+        if (changed) out.append(copied, end);
+        return changed;
+    }
+
+    // Whether something in [begin, end) may change places. What stays where it is may then take another character's.
+    bool concerns(const uint8_t* begin, const uint8_t* end) const {
+        int length;
+        for (const uint8_t* p = begin; p < end; p += length)
+            if (classes_.at(p, end, length) & word_bit::reordered) return true;
+        return false;
+    }
+
+  private:
+    const ClassTable& classes_;
+    Order order_;
+    Table<uint8_t> page_marks_;
+    AnswerCache<std::string> answers_;
+};
+
+}  // namespace lopt

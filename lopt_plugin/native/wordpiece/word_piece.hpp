@@ -1,0 +1,70 @@
+// The WordPiece model: longest match first, from the left; a word that cannot be matched to its end is unknown.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bpe/trie.hpp"
+#include "bpe/vocabulary.hpp"
+
+namespace lopt {
+
+class WordPiece {
+  public:
+    // items: names in UTF-8. prefix: of every piece but a word's first. most_characters: a longer word is unknown.
+    // Throws std::invalid_argument for ids that the tables cannot hold.
+    WordPiece(const std::vector<VocabularyItem>& items, std::string_view prefix, uint32_t unknown_id, size_t most_characters)
+        : trie_(sorted(items)), unknown_id_(unknown_id), most_characters_(most_characters) {
+        if (unknown_id > MAX_ID) throw std::invalid_argument("the unknown token's id is above 2^20 - 2");
+        inner_base_ = Trie::ROOT;
+        for (const char c : prefix) {
+            const auto byte = static_cast<uint8_t>(c);
+            const Trie::Unit& unit = trie_[inner_base_ ^ byte];
+            inner_base_ = unit.is(byte) ? unit.base() : Trie::NO_CHILDREN;
+        }
+    }
+
+    // Ids of a normalized word, written to o, which has room for one a byte, at least one. None for an empty word.
+    uint32_t* encode(const uint8_t* p, const uint8_t* end, size_t characters, uint32_t* o) const {
+        if (p == end) return o;
+        uint32_t* const first = o;
+        if (characters > most_characters_) return *o = unknown_id_, o + 1;
+        for (uint32_t base = Trie::ROOT; p < end; base = inner_base_) {
+            uint32_t longest = NONE;
+            for (const uint8_t* q = p; q < end; q++) {
+                const Trie::Unit& unit = trie_[base ^ *q];
+                if (!unit.is(*q)) break;
+                if (unit.token != NONE) {
+                    longest = unit.token;
+                    p = q + 1;
+                }
+                base = unit.base();
+            }
+            if (longest == NONE) return *first = unknown_id_, first + 1;
+            *o++ = longest;
+        }
+        return o;
+    }
+    size_t most_characters() const { return most_characters_; }
+    uint32_t unknown_id() const { return unknown_id_; }
+    size_t bytes() const { return trie_.bytes(); }
+
+  private:
+    static std::vector<Entry> sorted(const std::vector<VocabularyItem>& items) {
+        std::vector<Entry> entries;
+        entries.reserve(items.size());
+        for (const auto& item : items) {
+            if (item.id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
+            if (!item.name.empty()) entries.push_back({item.name, item.id});
+        }
+        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        return entries;
+    }
+
+    Trie trie_;
+    uint32_t inner_base_, unknown_id_;
+    size_t most_characters_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,301 @@
+// One stretch of text to ids by WordPiece: raw words from the scanner, looked up a window at a time as they stand in the
+// text. Only raw words that neither the table nor the cache holds are normalized and matched.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/id_buffer.hpp"
+#include "bpe/word_cache.hpp"
+#include "bpe/words.hpp"
+#include "text/text.hpp"
+#include "wordpiece/raw_words.hpp"
+#include "wordpiece/word_characters.hpp"
+#include "wordpiece/word_piece.hpp"
+
+namespace lopt {
+
+class WordPieceEncoder {
+  public:
+    // The working space of one scan; not shared by threads.
+    struct Workspace {
+        // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
+        void read_later(const void* const* memory) { later = memory; }
+
+        struct Miss {
+            WordKey key;
+            uint64_t hash;
+            uint32_t word;
+            bool more;  // it may stand in a later slot of the table
+        };
+        RawWords words;
+        uint32_t ids[RawWords::ROOM + 8];
+        Miss misses[RawWords::ROOM + 1];
+        std::vector<uint8_t> normalized;
+        const void* const* later = nullptr;
+    };
+
+    // items: the vocabulary, names in UTF-8.
+    WordPieceEncoder(const WordCharacters& characters, const WordPiece& model, const std::vector<VocabularyItem>& items)
+        : characters_(characters), model_(model), scanner_(characters), table_(whole_words(items)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS), lone_(LONE_CHARACTERS, NONE) {
+        find_lone_characters();
+    }
+
+    // Appends the ids of all raw words that start in [from, stop), `from` being the start of a unit; returns the end of
+    // the last unit. Reads the text up to its end.
+    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        const uint8_t* p = from;
+        RawWords& words = space.words;
+        words.start(p);
+        while (p < stop) {
+            if (words.full(p)) {
+                resolve(space, text.readable_end, out);
+                words.start(p);
+            }
+            if (begins_row(p, stop)) {
+                if (words.count) resolve(space, text.readable_end, out);
+                p = add_row(p, stop, space.later, out);
+                words.start(p);
+                continue;
+            }
+            p = scanner_.step(p, stop, text.end, words);
+        }
+        if (words.count) resolve(space, text.readable_end, out);
+        if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
+        return p;
+    }
+    // End of the unit that starts at p.
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
+
+    // The only id of a character that is a word by itself; NONE where it is not, or is not known to be.
+    uint32_t lone_id(uint32_t code_point) const { return code_point < LONE_CHARACTERS ? lone_[code_point] : NONE; }
+
+    size_t bytes() const { return table_.bytes() + cache_.bytes() + long_cache_.bytes() + lone_.bytes(); }
+
+  private:
+    // Words that are looked up together: enough for their cache misses to overlap, few enough for the L1 cache.
+    static constexpr uint32_t BLOCK = 256;
+    static constexpr size_t CACHE_SLOTS = 1 << 15, LONG_CACHE_SLOTS = 1 << 14;
+    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // more memory, which one long word needed, is freed
+    static constexpr uint32_t LONE_CHARACTERS = 0x10000;
+
+    // Text of which every character is a word needs no words cut out: ids by code point. Are the characters from p on
+    // likely to be such, and several?
+    bool begins_row(const uint8_t* p, const uint8_t* stop) const {
+        const auto is_likely = [](uint8_t byte) { return byte >= 0xE3 && byte <= 0xE9; };
+        if (!is_likely(*p) || stop - p < 16 || !is_likely(p[3]) || !is_likely(p[6]) || !is_likely(p[9])) return false;
+        int length;
+        return lone_[decode_character(p, length)] != NONE;
+    }
+    // Appends the ids of characters that stand alone, of three bytes each, as far as there are such; returns their end.
+    const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, const void* const* later, IdBuffer& out) const {
+        uint32_t* o = out.reserve(static_cast<size_t>(stop - p) / 3 + 1);
+        int length;
+        for (; p < stop && *p >= 0xE0 && *p < 0xF0; p += length) {
+            const uint32_t id = lone_[decode_character(p, length)];
+            if (id == NONE) break;
+            if (later) __builtin_prefetch(later[id], 1);
+            *o++ = id;
+        }
+        out.set_end(o);
+        return p;
+    }
+
+    void resolve(Workspace& space, const uint8_t* readable_end, IdBuffer& out) const {
+        const RawWords& words = space.words;
+        if (!words.count) return;
+        const bool near_end = readable_end - (words.base + words.ends[words.count - 1]) < static_cast<ptrdiff_t>(LONGEST_KEY);
+        const uint32_t missing = near_end ? probe<true>(space) : probe<false>(space);
+        emit(space, missing, out);
+    }
+
+    template <bool NEAR_END>
+    uint32_t probe(Workspace& space) const {
+        uint32_t missing = 0;
+        for (uint32_t first = 0; first < space.words.count; first += BLOCK)
+            missing = probe_block<NEAR_END>(space, first, std::min(first + BLOCK, space.words.count), missing);
+        return missing;
+    }
+    // Looks words [first, last) up in the first slots of the table; adds those that are not there to the `missing` so
+    // far. All slots are asked for before one is read.
+    template <bool NEAR_END>
+    uint32_t probe_block(Workspace& space, uint32_t first, uint32_t last, uint32_t missing) const {
+        const RawWords& words = space.words;
+        WordKey keys[BLOCK];
+        for (uint32_t k = first; k < last; k++) {
+            const WordKey key = NEAR_END ? masks_.key_near_end(words.begin(k), words.length(k)) : masks_.key(words.begin(k), words.length(k));
+            keys[k - first] = key;
+            space.ids[k] = table_.prefetch(key);
+        }
+        uint32_t elsewhere[BLOCK + 1], count = 0;
+        for (uint32_t k = first; k < last; k++) {
+            const uint32_t id = table_.find_first(keys[k - first], space.ids[k]);
+            space.ids[k] = id;
+            elsewhere[count] = k;
+            count += id == NONE;
+        }
+        for (uint32_t m = 0; m < count; m++) {
+            const uint32_t k = elsewhere[m];
+            const WordKey key = keys[k - first];
+            const uint64_t hash = key.hash();
+            bool more;
+            const uint32_t id = table_.find_in_line(key, hash, more);
+            cache_.prefetch(hash);
+            space.ids[k] = id;
+            space.misses[missing] = {key, hash, k, more};
+            missing += id == NONE;
+        }
+        return missing;
+    }
+
+    void emit(Workspace& space, uint32_t missing, IdBuffer& out) const {
+        const uint32_t count = space.words.count;
+        const size_t before = out.size();
+        uint32_t word = 0;
+        for (uint32_t m = 0; m <= missing; m++) {
+            const uint32_t stop = m < missing ? space.misses[m].word : count;
+            uint32_t* o = out.reserve(stop - word + SLACK);
+            for (uint32_t n = 0; n < stop - word; n += 8) std::memcpy(o + n, space.ids + word + n, 32);  // may copy too much
+            out.set_end(o + (stop - word));
+            word = stop + 1;
+            if (m < missing) encode(space, space.misses[m], out);
+        }
+        if (space.later)
+            for (const uint32_t *id = out.data() + before, *end = out.data() + out.size(); id < end; id++) __builtin_prefetch(space.later[*id], 1);
+    }
+
+    void encode(Workspace& space, const Workspace::Miss& miss, IdBuffer& out) const {
+        const uint8_t* p = space.words.begin(miss.word);
+        const uint32_t length = space.words.length(miss.word);
+        if (length > LONGEST_KEY) return encode_long(p, length, space.normalized, out);
+        if (miss.more) {
+            const uint32_t id = table_.find(miss.key, miss.hash);
+            if (id != NONE) return out.push(id);
+        }
+        uint32_t* const o = out.reserve(SLACK);
+        const size_t cached = cache_.find(miss.key, miss.hash, o);
+        if (cached) return out.set_end(o + cached);
+        const size_t before = out.size();
+        encode_raw_word(p, p + length, space.normalized, out);
+        cache_.insert(miss.key, miss.hash, out.data() + before, out.size() - before);
+    }
+
+    // A word of more than LONGEST_KEY bytes.
+    void encode_long(const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized, IdBuffer& out) const {
+        if (length > LongWordKey::LONGEST) return encode_raw_word(p, p + length, normalized, out);
+        const LongWordKey key(p, length);
+        const uint64_t hash = LongWordKey::hash(p, length);
+        uint32_t* const o = out.reserve(SLACK);
+        const size_t cached = long_cache_.find(key, hash, o);
+        if (cached) return out.set_end(o + cached);
+        const size_t before = out.size();
+        encode_raw_word(p, p + length, normalized, out);
+        long_cache_.insert(key, hash, out.data() + before, out.size() - before);
+    }
+
+    // Normalizes and matches [p, end); `normalized` is working space.
+    void encode_raw_word(const uint8_t* p, const uint8_t* end, std::vector<uint8_t>& normalized, IdBuffer& out) const {
+        const ClassTable& classes = characters_.classes();
+        const size_t step = characters_.room_for_image();
+        size_t bytes = 0, characters = 0;
+        bool divides = false;
+        int length;
+        for (; p < end; p += length) {
+            if (normalized.size() < bytes + step) normalized.resize(2 * normalized.size() + 256 + step);
+            if (const uint8_t image = characters_.ascii_image(*p)) {
+                normalized[bytes++] = image;
+                characters++;
+                length = 1;
+                if (characters > model_.most_characters() && !characters_.any_divides()) break;
+                continue;
+            }
+            const uint16_t bits = classes.at(p, end, length);
+            divides |= (bits & word_bit::divides) != 0;
+            if (bits & word_bit::removed) continue;
+            uint8_t* const at = normalized.data() + bytes;
+            bytes += static_cast<size_t>(characters_.copy_image(p, length, bits, at, characters) - at);
+            // The rest of a word that is too long does not matter, unless it may turn out to be several.
+            if (characters > model_.most_characters() && !characters_.any_divides()) break;
+        }
+        const uint8_t* const begin = normalized.data();
+        if (divides) encode_divided(begin, begin + bytes, out);
+        else add_word(begin, begin + bytes, characters, out);
+    }
+    // A normalized text that is several words, as the pre-tokenizer sees it.
+    void encode_divided(const uint8_t* p, const uint8_t* end, IdBuffer& out) const {
+        const ClassTable& classes = characters_.classes();
+        const uint8_t* word = p;
+        size_t characters = 0;
+        int length;
+        for (; p < end; p += length) {
+            const uint16_t bits = classes.at(p, end, length);
+            characters++;
+            if (!(bits & (word_bit::white_space | word_bit::punctuation))) continue;
+            add_word(word, p, characters - 1, out);
+            word = p + length;
+            characters = 0;
+            if (bits & word_bit::punctuation) add_word(p, word, 1, out);
+        }
+        add_word(word, end, characters, out);
+    }
+    void add_word(const uint8_t* p, const uint8_t* end, size_t characters, IdBuffer& out) const {
+        const size_t room = characters > model_.most_characters() ? 1 : static_cast<size_t>(end - p);
+        out.set_end(model_.encode(p, end, characters, out.reserve(room + 1)));
+    }
+
+    void find_lone_characters() {
+        std::vector<uint8_t> normalized;
+        for (uint32_t c = 0x800; c < LONE_CHARACTERS; c++) {
+            if (!(characters_.classes().of(c) & word_bit::raw_isolated)) continue;
+            uint8_t utf8[3];
+            encode_character(c, utf8);
+            IdBuffer ids;
+            encode_raw_word(utf8, utf8 + 3, normalized, ids);
+            if (ids.size() == 1) lone_[c] = ids.data()[0];
+        }
+    }
+    // Every entry that is a raw word with one id, and its capitalized form if that is one too.
+    std::vector<WordTable::Item> whole_words(const std::vector<VocabularyItem>& items) const {
+        std::vector<WordTable::Item> found;
+        std::vector<uint8_t> normalized;
+        const auto add = [&](std::string_view word) {
+            const auto* p = reinterpret_cast<const uint8_t*>(word.data());
+            const uint8_t* end = p + word.size();
+            if (word.empty() || word.size() > LONGEST_KEY || next(p, end) != end) return;
+            int length;
+            if (characters_.classes().at(p, end, length) & word_bit::raw_white_space) return;
+            IdBuffer ids;
+            encode_raw_word(p, end, normalized, ids);
+            if (ids.size() == 1) found.push_back({masks_.key_near_end(p, word.size()), ids.data()[0]});
+        };
+        for (const auto& item : items) {
+            add(item.name);
+            if (item.name.empty() || item.name[0] < 'a' || item.name[0] > 'z') continue;
+            std::string capitalized(item.name);
+            capitalized[0] = static_cast<char>(capitalized[0] - 'a' + 'A');
+            add(capitalized);
+        }
+        const auto less = [](const WordTable::Item& a, const WordTable::Item& b) {
+            return std::pair(a.key.low, a.key.high) < std::pair(b.key.low, b.key.high);
+        };
+        std::sort(found.begin(), found.end(), less);
+        const auto same = [](const WordTable::Item& a, const WordTable::Item& b) { return a.key == b.key; };
+        found.erase(std::unique(found.begin(), found.end(), same), found.end());
+        return found;
+    }
+
+    static constexpr size_t SLACK = 16;  // ids that a copy may write too much, or a slot of a cache holds
+    static_assert(LongWordCache::MAX_IDS <= SLACK && WordCache::MAX_IDS <= SLACK);
+
+    const WordCharacters& characters_;
+    const WordPiece& model_;
+    RawWordScanner<> scanner_;
+    KeyMasks masks_;
+    WordTable table_;
+    mutable WordCache cache_;
+    mutable LongWordCache long_cache_;
+    Table<uint32_t> lone_;  // the id of each character of three bytes that stands alone and has one; else NONE
+};
+
+}  // namespace lopt

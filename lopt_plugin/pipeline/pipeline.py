@@ -1,0 +1,264 @@
+"""What a tokenizer does, as plain values in the terms of the native core; no Hugging Face objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ..unicode_tables.bert import BertOptions
+
+if TYPE_CHECKING:
+    from .merges import Merge, Merges
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """Why a tokenizer is left to Hugging Face, naming the component. A value, not an exception."""
+
+    reason: str
+
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+SingleCharacters = Literal["Lowercase", "StripAccents", "Nmt"]
+
+
+@dataclass(frozen=True)
+class NormalizationForm:
+    form: Form
+
+
+@dataclass(frozen=True)
+class MapCharacters:
+    """A normalizer that treats each character alone."""
+
+    kind: SingleCharacters
+
+
+@dataclass(frozen=True)
+class Strip:
+    left: bool
+    right: bool
+
+
+@dataclass(frozen=True)
+class Prepend:
+    """Puts `text` before every stretch that is not empty."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ReplaceText:
+    text: str
+    content: str
+
+
+@dataclass(frozen=True)
+class ReplaceRuns:
+    r"""Replaces runs of characters by `content`.
+
+    of: "white space" (`\s`), or a single character.
+    least: shorter runs stay.
+    each: replace every character of a run, not the run.
+    """
+
+    of: str
+    least: int
+    each: bool
+    content: str
+
+
+@dataclass(frozen=True)
+class ByReference:
+    """A step that only Hugging Face can do, a whole stretch at a time; `state` is the component's JSON."""
+
+    kind: str
+    state: str
+
+
+NormalizerStep: TypeAlias = (
+    NormalizationForm | MapCharacters | Strip | Prepend | ReplaceText | ReplaceRuns | ByReference
+)
+
+
+@dataclass(frozen=True)
+class SpaceNormalizer:
+    """Replaces every space by U+2581. prepends: also puts one before each stretch."""
+
+    prepends: bool
+
+
+Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """A split step that is applied to every pre-token of the steps before it.
+
+    invert: swap the matches and the stretches between them.
+    after_byte_level: the step sees ByteLevel's 256 stand-in characters, one for each byte of the text.
+    """
+
+    matcher: str
+    behavior: Behavior
+    invert: bool = False
+    after_byte_level: bool = False
+
+
+@dataclass(frozen=True)
+class BytePairModel:
+    """Byte-level BPE.
+
+    vocabulary: from entry, in the byte-level alphabet, to id.
+    merges: by rank; each [left, right], or "left right" in older files.
+    ignore_merges: a pre-token that is an entry becomes that entry, whatever the merges would give.
+    dropped_bytes: bytes of UTF-8 without an entry, which are removed from a pre-token before merging.
+    end_of_word_suffix: follows the entries that end a pre-token; "" if the model has none.
+    """
+
+    vocabulary: dict[str, int]
+    merges: Merges | list[Merge]
+    ignore_merges: bool
+    dropped_bytes: bytes = b""
+    end_of_word_suffix: str = ""
+
+
+@dataclass(frozen=True)
+class SentencePieceModel:
+    """BPE over characters, as SentencePiece trains it, with U+2581 for a space.
+
+    vocabulary: from entry to id.
+    merges: by rank; each [left, right], or "left right" in older files.
+    unk_token, fuse_unk, byte_fallback: a character without an entry becomes the tokens "<0x00>" to "<0xFF>" of its
+        bytes with `byte_fallback`; else the unknown token, once for a whole run with `fuse_unk`.
+    """
+
+    vocabulary: dict[str, int]
+    merges: Merges | list[Merge]
+    unk_token: str | None
+    fuse_unk: bool
+    byte_fallback: bool
+
+
+PrependScheme = Literal["never", "first", "always"]
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """After added tokens are found, replaces every space by U+2581 and puts one before a stretch that has none there.
+
+    prepend: before each stretch ("always"), only before the one that begins the text ("first"), or not at all.
+    """
+
+    prepend: PrependScheme
+
+
+@dataclass(frozen=True)
+class WordPieceModel:
+    """Longest match first, from the left of a word.
+
+    vocabulary: from entry to id.
+    continuing_prefix: begins the entries that match after the first piece of a word.
+    max_characters: a longer word is unknown, as is one that cannot be matched to its end.
+    """
+
+    vocabulary: dict[str, int]
+    unknown_token: str
+    continuing_prefix: str
+    max_characters: int
+
+    @property
+    def unknown_id(self) -> int:
+        return self.vocabulary[self.unknown_token]
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that is found in the text itself; see `added_tokens`.
+
+    content: the string to find; if `normalized`, in its normalized form.
+    """
+
+    content: str
+    id: int
+    single_word: bool
+    lstrip: bool
+    rstrip: bool
+    normalized: bool
+    special: bool
+
+
+@dataclass(frozen=True)
+class PostProcessor:
+    """The ids put around those of a single text when special tokens are wanted."""
+
+    prefix_ids: tuple[int, ...] = ()
+    suffix_ids: tuple[int, ...] = ()
+    token_type_ids_are_zero: bool = True
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the post-processor's result: the ids of text number `text`, or `ids` if that is None."""
+
+    text: int | None
+    ids: tuple[int, ...]
+    type_id: int
+
+
+@dataclass(frozen=True)
+class Template:
+    """How the post-processor arranges the ids of its texts.
+
+    sequences: `n_sequences` of the result.
+    overflow_type_ids: the type id of each text in overflowing parts; None if these differ in other respects too.
+    tells_texts: `sequence_ids` of a result follow the pieces, also if it is padded.
+    """
+
+    pieces: tuple[Piece, ...]
+    sequences: int
+    overflow_type_ids: tuple[int, ...] | None = None
+    tells_texts: bool = False
+
+    @property
+    def ids_added(self) -> int:
+        """The number of ids that do not come from a text."""
+        return sum(len(piece.ids) for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Templates of one text and of a pair, with special tokens and without."""
+
+    single: Template
+    single_bare: Template
+    pair: Template
+    pair_bare: Template
+
+
+OffsetTrim = Literal["none", "spaces", "spaces, but one before the first token"]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """From text to ids: added tokens, normalizer, scanner, refinements, model, post-processor.
+
+    scanner: the first split steps, fused into one scan of a stretch; "whole" leaves it in one piece. WordPiece's
+        scanners, "bert" and "whitespace_split", drop white space.
+    add_prefix_space: a stretch that does not begin with a space gets one.
+    metaspace: the pre-tokenizer of that name, which comes before the scanner.
+    templates: the post-processor's templates; None if Hugging Face must post-process.
+    offset_trim: what the post-processor trims from a token's offsets; None if Hugging Face must do it.
+    Truncation and padding are state of a call, not part of this.
+    """
+
+    normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions
+    scanner: str
+    refinements: tuple[Refinement, ...]
+    add_prefix_space: bool
+    model: BytePairModel | SentencePieceModel | WordPieceModel
+    added_tokens: tuple[AddedToken, ...]
+    post_processor: PostProcessor
+    metaspace: Metaspace | None = None
+    templates: Templates | None = None
+    offset_trim: OffsetTrim | None = None

@@ -1,1 +1,0 @@
-"""LoPT over any Hugging Face fast tokenizer: where chunks may begin, how they are tokenized, how they are joined."""

@@ -1,0 +1,231 @@
+"""A batch of rows, each a text or a pair of texts, from the ids of its texts to all columns of a BatchEncoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..pipeline import Template
+from . import Ids, RowOffsets
+from .post_processing import Arrays, Kind, Lists, PostProcessing, RowText, pad, rows_of
+from .request import Columns, EncodeRequest, NeedsReference, Padding, Row, RowParts, Run
+
+NO_TEMPLATE = "a post-processor whose template is not known"
+NO_OFFSETS = "offsets are not native for this tokenizer"
+_ONLY_SECOND = "truncation_strategy=only_second for one text"
+
+
+class TextRoute(Protocol):
+    """The route that encodes the texts of rows, without special tokens; `NativeRoute` says what each method gives."""
+
+    post_processing: PostProcessing
+    gives_offsets: bool
+    first_offset_differs: bool
+
+    def encode_batch(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Ids, RowOffsets]: ...
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids: ...
+
+    def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]: ...
+
+    def is_over_long(self, text: str, room: int) -> bool: ...
+
+    def first_ids(self, text: str, room: int, split_special_tokens: bool) -> list[int]: ...
+
+    def text_with_offsets(
+        self, text: str, split_special_tokens: bool, room: int | None, keep_end: bool, *, as_lists: bool
+    ) -> tuple[Any, Any]: ...
+
+    def words(
+        self, words: list[str], split_special_tokens: bool, offsets: bool, *, as_lists: bool
+    ) -> tuple[Any, Any, Any]: ...
+
+
+def all_columns(route: TextRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+    """Every row with all its columns, as the reference makes them. Raises NeedsReference where it has to make them."""
+    templates = route.post_processing.templates
+    if templates is None:
+        raise NeedsReference(NO_TEMPLATE)
+    if request.offsets and not route.gives_offsets:
+        raise NeedsReference(NO_OFFSETS)
+    room = None if request.max_length is None else request.max_length - templates.single.ids_added
+    if request.stride and room is not None and room <= request.stride:
+        raise NeedsReference("stride is not smaller than max_length")
+    rooms = [_room(route, row, request) for row in rows]
+    table = _table(route, rows, request, rooms[0])
+    if table is not None:
+        return table
+    kind: Kind = Arrays if request.arrays else Lists
+    encoded: list[RowParts] = []
+    samples: list[int] = []
+    lengths: list[int] = []  # of the rows without what truncation removed
+    word_counts: list[list[Any]] = []
+    for number, texts in enumerate(_encoded_texts(route, rows, rooms, request, kind)):
+        made = rows_of(route.post_processing.template(rows[number], request), texts, rooms[number], request, kind)
+        encoded += made
+        samples += [number] * len(made)
+        lengths.append(len(made[0].ids))
+        word_counts.append([text.word_counts for text in texts])
+    if request.padding is not None:
+        width = request.padding.width(lengths)
+        for row in encoded:
+            pad(row, width, request.padding, kind)
+    return Columns(
+        kind.column([row.ids for row in encoded]),
+        kind.column([row.type_ids for row in encoded]),
+        kind.column([row.special for row in encoded]),
+        kind.column([row.attention for row in encoded]),
+        kind.column([row.offsets for row in encoded]) if request.offsets else None,
+        [row.runs for row in encoded],
+        samples if request.overflow else None,
+        word_counts,
+    )
+
+
+def runs_of_single_texts(
+    post_processing: PostProcessing, lengths: Sequence[int], request: EncodeRequest
+) -> list[list[Run]] | None:
+    """The runs of rows of one text each that have so many ids; None if they are not the reference's sequence_ids."""
+    template = post_processing.template("", request)
+    if not template.tells_texts:
+        return None
+    special, added = Run(None, 0, 1), template.ids_added
+    return [
+        [special if piece.text is None else Run(0, 0, length - added) for piece in template.pieces]
+        for length in lengths
+    ]
+
+
+def _room(route: TextRoute, row: Row, request: EncodeRequest) -> int | None:
+    """How many ids of the row's texts are kept; None for all."""
+    if request.max_length is None:
+        return None
+    room = request.max_length - route.post_processing.template(row, request).ids_added
+    if room <= 0:
+        raise NeedsReference("max_length leaves no room for the text")
+    return room
+
+
+def _encoded_texts(
+    route: TextRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
+) -> Iterator[list[RowText]]:
+    """The texts of each row, truncated only where their offsets depend on that, or where it spares work."""
+    split, as_lists = request.split_special_tokens, kind.as_lists
+    ids_of_texts = iter([] if request.offsets else _ids_of_whole_texts(route, rows, rooms, request, kind))
+    in_parts = request.overflow or request.stride
+    for row, room in zip(rows, rooms, strict=True):
+        of_row: list[RowText] = []
+        for text in row if isinstance(row, tuple) else (row,):
+            if isinstance(text, list):
+                ids, counts, offsets = route.words(text, split, request.offsets, as_lists=as_lists)
+                of_row.append(RowText(ids, offsets, len(ids), counts))
+                continue
+            if not request.offsets:
+                ids, offsets = next(ids_of_texts), None
+            elif isinstance(row, str) and room is not None and not in_parts:
+                if request.strategy == "only_second":
+                    raise NeedsReference(_ONLY_SECOND)
+                ids, offsets = route.text_with_offsets(text, split, room, request.keeps_end, as_lists=as_lists)
+            else:
+                ids, offsets = route.text_with_offsets(text, split, None, False, as_lists=as_lists)
+            of_row.append(RowText(ids, offsets, len(ids)))
+        first_matters = route.first_offset_differs and request.offsets and (request.keeps_end or request.overflow)
+        if first_matters and room is not None and sum(text.length for text in of_row) > room:
+            raise NeedsReference("the first offset of a text depends on where it is truncated")
+        yield of_row
+
+
+def _ids_of_whole_texts(
+    route: TextRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
+) -> list[Any]:
+    """Ids of all texts that are not given in words, in order."""
+    split = request.split_special_tokens
+    if _ends_are_not_needed(route, rows, rooms, request):
+        pairs = [(text, room) for text, room in zip(rows, rooms, strict=True) if isinstance(text, str)]
+        lists = [
+            route.encode_lists([text], split)[0]
+            if room is None or not route.is_over_long(text, room)
+            else route.first_ids(text, room, split)
+            for text, room in pairs
+        ]
+        return lists if kind.as_lists else [np.array(ids, dtype=np.int64) for ids in lists]
+    texts = [text for row in rows for text in (row if isinstance(row, tuple) else (row,)) if isinstance(text, str)]
+    if kind.as_lists:
+        return list(route.encode_lists(texts, split))
+    if len(texts) == 1:
+        return [route.encode_array(texts[0], False, split)]
+    ids, row_offsets = route.encode_batch(texts, False, split)
+    return [ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(texts))]
+
+
+def _ends_are_not_needed(
+    route: TextRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest
+) -> bool:
+    """Whether all rows are single texts, and one is so long that its end is better not encoded."""
+    if request.keeps_end or request.overflow or request.stride or request.strategy == "only_second":
+        return False
+    if not all(isinstance(row, str) for row in rows):
+        return False
+    return any(
+        isinstance(row, str) and room is not None and route.is_over_long(row, room)
+        for row, room in zip(rows, rooms, strict=True)
+    )
+
+
+def _table(route: TextRoute, rows: Sequence[Row], request: EncodeRequest, room: int | None) -> Columns | None:
+    """The columns as arrays int64 [rows, width], all rows at once; None where that is not possible.
+
+    It is for single texts, without offsets and not in parts, none of which is longer than it is to be padded to.
+    """
+    padding = request.padding
+    if not request.arrays or padding is None or len(rows) < 2 or request.offsets or request.overflow or request.stride:
+        return None
+    texts = [row for row in rows if isinstance(row, str)]
+    if len(texts) < len(rows) or request.strategy == "only_second":
+        return None
+    ids, row_offsets = route.encode_batch(texts, False, request.split_special_tokens)
+    return table(ids, row_offsets, route.post_processing.template("", request), room, request.keeps_end, padding)
+
+
+def table(
+    ids: Ids, row_offsets: RowOffsets, template: Template, room: int | None, keep_end: bool, padding: Padding
+) -> Columns | None:
+    """See `_table`; from the ids of all texts."""
+    lengths = np.diff(row_offsets)
+    kept = lengths if room is None else np.minimum(lengths, room)
+    place = next(number for number, piece in enumerate(template.pieces) if piece.text is not None)
+    before, after = template.pieces[:place], template.pieces[place + 1 :]
+    whole = kept + template.ids_added
+    width = padding.width(whole.tolist())
+    if width < int(whole.max()):
+        return None
+    start = np.zeros_like(whole) if padding.side == "right" else width - whole
+    position = np.arange(width)[None, :] - start[:, None]
+    in_row = (position >= 0) & (position < whole[:, None])
+    in_text = (position >= len(before)) & (position < (len(before) + kept)[:, None])
+    if room is not None:
+        # The place of each id in its text, and in the part of it that is kept.
+        number = np.arange(len(ids)) - np.repeat(row_offsets[:-1], lengths)
+        first = lengths - kept if keep_end else np.zeros_like(kept)
+        ids = ids[(number >= np.repeat(first, lengths)) & (number < np.repeat(first + kept, lengths))]
+    columns = Columns(
+        np.full(position.shape, padding.id, dtype=np.int64),
+        np.full(position.shape, padding.type_id, dtype=np.int64),
+        (~in_text).astype(np.int64),
+        in_row.astype(np.int64),
+        None,
+    )
+    columns.ids[in_text] = ids
+    columns.type_ids[in_text] = template.pieces[place].type_id
+    row = np.arange(len(whole))
+    for piece, column in [
+        *((piece, start + number) for number, piece in enumerate(before)),
+        *((piece, start + len(before) + kept + number) for number, piece in enumerate(after)),
+    ]:
+        columns.ids[row, column] = piece.ids[0]
+        columns.type_ids[row, column] = piece.type_id
+    return columns

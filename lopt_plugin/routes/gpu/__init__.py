@@ -1,0 +1,1 @@
+"""Large batches on the GPU, with the Triton kernels."""

@@ -1,0 +1,235 @@
+"""Runs batches through the kernels: packs, copies to the device, pre-tokenizes, encodes, copies back."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...triton_kernels.batch import buffers as device_batch
+from ...triton_kernels.batch import text_to_words
+from ...triton_kernels.batch.buffers import ASIDE, CLAIMED, ID_COUNT, WORD_COUNT, Batch, Scratch, bucket_of
+from ...triton_kernels.batch.words_to_ids import Tables, WordsToIds
+from ...triton_kernels.common.device_words import PADDING
+from ...triton_kernels.common.limits import MASK_TILE
+from ..packing import Around, Pack, most_bytes
+from .cuda_graphs import Graphs
+from .streams import LANES, CudaStreams, HostStreams, Lane
+from .tables import HostTables
+
+# Ids are fetched with a batch's counters before their number is known: as a share of its bytes, a tenth more than the
+# largest share in earlier batches. Missing ids are fetched afterwards.
+_FIRST_SHARE = 0.4
+_SPARE = 1.1
+
+NOTHING = Around()
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A batch in flight.
+
+    rows: the number of rows. expected: how many ids are fetched before their number is known.
+    scratch: the scratch memory of its kernels, unchanged until another batch is launched.
+    """
+
+    lane: int
+    bucket: int
+    scratch: Scratch
+    text_bytes: int
+    rows: int
+    expected: int
+
+
+class DeviceBatch:
+    """Tables, buffers and word cache of one vocabulary on one device.
+
+    A batch is sent, launched and finished, in this order; another may be sent, but not launched, while it is computed.
+    After an exception call `discard`. For one thread at a time, within `entered`.
+
+    pack: `NativeRoute.pack`.
+    observe: for measurements; called with the name of each stage when its kernels are launched. Turns recording off.
+    """
+
+    def __init__(
+        self, tables: HostTables, pack: Pack, device: torch.device, cache_slots: int, tile_factor: int
+    ) -> None:
+        self.device = device
+        self.observe: Callable[[str], None] | None = None
+        self.graphs = Graphs(enabled=device.type == "cuda")
+        self._pack = pack
+        self._pattern = tables.pattern
+        self._tile = tile_factor * MASK_TILE
+        self._share = _FIRST_SHARE
+        self._in_flight: set[int] = set()
+        with self.entered():
+            self._streams = CudaStreams(device) if device.type == "cuda" else HostStreams()
+            with self._streams.allocating():
+                self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
+                self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
+                on_device = Tables.on(device, tables.entries, tables.pairs)
+                self._words = WordsToIds(on_device, device, cache_slots, tile_factor)
+        self._lanes = [Lane(self._streams) for _ in range(LANES)]
+        self._scratch: Scratch | None = None
+
+    def entered(self) -> contextlib.AbstractContextManager[Any]:
+        """Makes the device the current one."""
+        return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
+
+    def encode(
+        self, texts: list[str], around: Around = NOTHING, *, split_special_tokens: bool = False, on_host: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Send, launch and finish one batch; see `finish`."""
+        with self.entered():
+            try:
+                sent = self.send(texts, around, split_special_tokens=split_special_tokens)
+                self.launch(sent, on_host=on_host)
+                return self.finish(sent, on_host=on_host)
+            except BaseException:
+                self.discard()
+                raise
+
+    def send(self, texts: list[str], around: Around = NOTHING, *, split_special_tokens: bool = False) -> Sent:
+        """Pack a batch and copy it to the device.
+
+        Raises NeedsReference for a lone surrogate, before using the device.
+        """
+        number = next(lane for lane in range(LANES) if lane not in self._in_flight)
+        lane = self._lanes[number]
+        staged = lane.room_for(most_bytes(texts, around))
+        packed = self._pack(texts, staged, around, split_special_tokens)
+        text_bytes, separators, rows = packed.text_bytes, len(packed.token_ids), len(packed.row_ends)
+        words = -(-(text_bytes + PADDING) // 8)
+        staged[text_bytes : 8 * words] = 0
+        self._observed("pack")
+        bucket = bucket_of(text_bytes, separators)
+        scratch = self._make_room(number, bucket)
+        batch = lane.batch(bucket)
+        sizes, positions, token_ids, row_ends = lane.numbers(separators, rows)
+        sizes.numpy()[:] = text_bytes, separators, rows
+        positions.numpy()[:] = packed.positions
+        token_ids.numpy()[:] = packed.token_ids
+        row_ends.numpy()[:] = packed.row_ends
+        self._in_flight.add(number)
+        copies = [
+            (batch.text_words[:words], lane.staging[:words]),
+            (batch.sizes, sizes),
+            (batch.positions[:separators], positions),
+            (batch.token_ids[:separators], token_ids),
+            (batch.row_ends[:rows], row_ends),
+        ]
+        self._streams.send(number, copies)
+        self._observed("copy")
+        expected = min(int(self._share * text_bytes) + 64, bucket, len(lane.ids))
+        return Sent(number, bucket, scratch, text_bytes, rows, expected)
+
+    def launch(self, sent: Sent, *, on_host: bool) -> None:
+        """Start the kernels, and with `on_host` the copies of the results to the host. Does not wait."""
+        lane = self._lanes[sent.lane]
+        batch, scratch = lane.batch(sent.bucket), sent.scratch
+
+        def start() -> None:
+            self._words.make_room()
+            if self.observe is None:
+                self.graphs.run((sent.bucket, sent.lane), lambda: self._compute(batch, scratch))
+            else:
+                self._compute(batch, scratch)
+
+        self._streams.launch(sent.lane, start, [(lane.counters, batch.counters)])
+        if on_host:
+            self._streams.fetch(sent.lane, self._results(sent, 0, sent.expected))
+
+    def finish(self, sent: Sent, *, on_host: bool) -> tuple[torch.Tensor, torch.Tensor]:
+        """Wait for a batch: ids, int32 [n], and row offsets, int64 [rows + 1], in new memory.
+
+        `on_host` must be the same as for `launch`; otherwise they are on the device, for its current stream.
+        Raises UnfinishedMergesError, and any error of the device.
+        """
+        lane = self._lanes[sent.lane]
+        batch = lane.batch(sent.bucket)
+        self._streams.wait(sent.lane)
+        expected = sent.expected
+        aside = int(lane.counters[ASIDE])
+        self._words.claimed(int(lane.counters[CLAIMED]))
+        if aside:
+            work = functools.partial(self._words.merge_aside, batch, sent.scratch, aside)
+            self._streams.launch(sent.lane, work, [(lane.counters, batch.counters)])
+            self._streams.wait(sent.lane)
+            expected = 0
+        ids = int(lane.counters[ID_COUNT])
+        self._share = max(self._share, _SPARE * ids / sent.text_bytes)
+        if on_host and ids <= len(lane.ids):
+            if ids > expected:
+                self._streams.fetch(sent.lane, self._results(sent, expected, ids))
+                self._streams.wait(sent.lane)
+            found = lane.ids[:ids].clone(), lane.row_offsets[: sent.rows + 1].clone()
+        elif on_host:
+            found = batch.ids[:ids].cpu(), batch.row_offsets[: sent.rows + 1].cpu()
+        else:
+            found = batch.ids[:ids].clone(), batch.row_offsets[: sent.rows + 1].clone()
+            self._streams.taken(sent.lane)
+        self._in_flight.discard(sent.lane)
+        return found
+
+    def discard(self) -> None:
+        """Wait for batches in flight and drop them and the word cache, which may have words without their merges."""
+        self._in_flight.clear()
+        self._streams.wait_for_all()
+        with self._streams.allocating():
+            self._words.empty_cache()
+
+    def release(self) -> None:
+        """Free the buffers and empty the word cache."""
+        self.discard()
+        self.graphs.clear()
+        self._scratch = None
+        self._lanes = [Lane(self._streams) for _ in range(LANES)]
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def info(self) -> dict[str, Any]:
+        buffers = sum(lane.bytes() for lane in self._lanes)
+        buffers += 0 if self._scratch is None else self._scratch.bytes()
+        return {
+            "workspace_bytes": buffers,
+            "table_bytes": {**self._words.tables.bytes(), "word_cache": self._words.cache.bytes()},
+            "cached_words": self._words.cached_words,
+            "graphs": self.graphs.info(),
+        }
+
+    def _compute(self, batch: Batch, scratch: Scratch) -> None:
+        """Launch all kernels of a batch and do nothing else, because this is recorded."""
+        device_batch.clear(batch)
+        text_to_words.word_starts_of(
+            batch.text_words, batch.bucket, self._pages, self._cells, self._pattern, scratch.word_starts,
+            batch.counter(WORD_COUNT), scratch.of_text, self._tile, self._observed,
+        )  # fmt: skip
+        self._words.launch(batch, scratch, self._observed)
+
+    def _results(self, sent: Sent, begin: int, end: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        lane = self._lanes[sent.lane]
+        batch, rows = lane.batch(sent.bucket), sent.rows + 1
+        return [(lane.ids[begin:end], batch.ids[begin:end]), (lane.row_offsets[:rows], batch.row_offsets[:rows])]
+
+    def _make_room(self, number: int, bucket: int) -> Scratch:
+        """Scratch memory for a bucket; allocates larger buffers if needed."""
+        lane = self._lanes[number]
+        if self._scratch is None or self._scratch.bucket < bucket or lane.capacity < bucket:
+            # Recordings hold the addresses of buffers, and batches in flight use them.
+            self._streams.wait_for_all()
+            self.graphs.clear()
+            with self._streams.allocating():
+                lane.grow(bucket, self.device)
+                if self._scratch is None or self._scratch.bucket < bucket:
+                    self._scratch = None
+                    self._scratch = Scratch.empty(bucket, self.device, self._tile)
+        return self._scratch.within(bucket)
+
+    def _observed(self, stage: str) -> None:
+        if self.observe is not None:
+            self.observe(stage)

@@ -1,0 +1,238 @@
+"""The GPU route: batches of texts by `triton_kernels`; the native route does the texts that these cannot do.
+
+It has not run on a GPU yet: it was tested in Triton's interpreter, and its kernels were compiled.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...pipeline import BytePairModel, Pipeline
+from ...triton_kernels.common.limits import MOST_CHUNK_BYTES
+from .. import Ids, RowOffsets
+from ..hard_texts import hard_texts
+from ..native import NativeRoute
+from ..packing import Around
+from ..request import PLAIN, Columns, EncodeRequest, Row
+from .crossover import Crossover, crossover_key, measure_crossover
+from .device import GpuUnavailableError, find_device, interpreted
+from .rows import Chunker, ChunkLoop, Part, from_host, in_order
+from .tables import host_tables, unsupported
+
+logger = logging.getLogger("lopt_plugin")
+
+# Bytes of text computed at a time; meanwhile the next chunk is packed and copied. Buffers take about 40 times as much.
+# A text is never divided; a longer one is a chunk of its own, up to LONGEST_BYTES.
+CHUNK_BYTES = 1 << 24
+LONGEST_BYTES = 1 << 26
+CACHE_SLOTS = 1 << 17
+# The interpreter takes as long for a small tile as for a large one.
+_INTERPRETED_TILE_FACTOR = 16
+_MEASURED_WORDS = 4096
+
+
+class GpuRoute:
+    """Encodes batches to the same ids as `native`, which takes over what the kernels cannot do.
+
+    That is: texts that the normalizer may change or that are longer than `longest_bytes`; batches for which the device
+    has no memory; and everything once the device has failed, which is logged once, or the process has forked. One batch
+    is computed at a time; threads wait for each other.
+
+    Raises ValueError if `chunk_bytes` or `longest_bytes` is more than the kernels count; GpuUnavailableError if there
+    is no device, the kernels cannot do the pipeline, or the self-check finds other ids than `native` gives.
+    """
+
+    name = "gpu"
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        native: NativeRoute,
+        *,
+        device: Any = None,
+        chunk_bytes: int = CHUNK_BYTES,
+        longest_bytes: int = LONGEST_BYTES,
+        cache_slots: int = CACHE_SLOTS,
+        check: bool = True,
+    ) -> None:
+        if min(chunk_bytes, longest_bytes) <= 0 or max(chunk_bytes, longest_bytes) > MOST_CHUNK_BYTES:
+            raise ValueError(f"chunk_bytes={chunk_bytes}, longest_bytes={longest_bytes}: 1 to {MOST_CHUNK_BYTES}")
+        reason = unsupported(pipeline)
+        if reason is not None:
+            raise GpuUnavailableError(reason)
+        self.native = native
+        self.pattern = pipeline.scanner
+        self.chunker = Chunker(pipeline, native.core, chunk_bytes, longest_bytes)
+        self.failure: str | None = None
+        self.texts_on_device = 0
+        self.texts_on_host = 0
+        self._around = Around(pipeline.post_processor.prefix_ids, pipeline.post_processor.suffix_ids)
+        self._words = _words(pipeline)
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._warned_of_memory = False
+        try:
+            self.device = find_device(device)
+            from .batch import DeviceBatch
+
+            tables = host_tables(pipeline, native.core)
+            tile_factor = _INTERPRETED_TILE_FACTOR if interpreted() else 1
+            self._batch = DeviceBatch(tables, native.pack, self.device, cache_slots, tile_factor)
+        except GpuUnavailableError:
+            raise
+        except Exception as error:
+            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise GpuUnavailableError(reason) from error
+        if check:
+            self._check([token.content for token in pipeline.added_tokens])
+
+    def encode_batch(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Ids, RowOffsets]:
+        """Ids of all texts, int32 [n], and the start of each row, int64 [len(texts) + 1], on the host."""
+        ids, row_offsets = self._encode(texts, add_special_tokens, split_special_tokens, on_host=True)
+        return ids.numpy(), row_offsets.numpy()
+
+    def encode_on_device(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Any, Any]:
+        """`encode_batch` as torch tensors on the device; on the host if the device has failed or lacks memory."""
+        return self._encode(texts, add_special_tokens, split_special_tokens, on_host=False)
+
+    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+        """The ids of each row, which is a single text, for a plain request without offsets."""
+        texts = [row for row in rows if isinstance(row, str)]
+        found = self.encode_lists(texts, request.split_special_tokens)
+        return Columns([self.native.post_processing.finish(ids, request) for ids in found])
+
+    def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
+        """Ids of each text without those of the post-processor."""
+        ids, row_offsets = self.encode_batch(texts, False, split_special_tokens)
+        list_of = self.native.core.list_of
+        return [list_of(ids[begin:end]) for begin, end in pairwise(row_offsets.tolist())]
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+        """Ids of one text, int32 [n]; the whole device works on it."""
+        return self.encode_batch([text], add_special_tokens, split_special_tokens)[0]
+
+    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
+
+    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+        """See Route. Encodes the whole text, then truncates."""
+        ids: list[int] = self.native.core.list_of(self.encode_array(text, False, request.split_special_tokens))
+        return self.native.post_processing.finish(ids, request)
+
+    def measure_crossover(self) -> Crossover:
+        """Measure from which size this route is faster than `native`, and store it; takes seconds."""
+        key = crossover_key(self.device, self.pattern, self.native.settings.threads)
+        return measure_crossover(self, self.native, self._words, key)
+
+    def info(self) -> dict[str, Any]:
+        return {
+            "device": str(self.device),
+            "failure": self.failure,
+            "texts_on_device": self.texts_on_device,
+            "texts_on_host": self.texts_on_host,
+            **self._batch.info(),
+        }
+
+    @property
+    def usable(self) -> bool:
+        """Whether the device still works, in the process that created the route."""
+        return self.failure is None and os.getpid() == self._process
+
+    def _encode(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool, *, on_host: bool
+    ) -> tuple[Any, Any]:
+        everything = range(len(texts))
+        if not self.usable:  # after a fork the lock is not usable either
+            self.texts_on_host += len(texts)
+            return self._on_host(texts, everything, add_special_tokens, split_special_tokens)[1:]
+        host: list[int] = []
+        around = self._around if add_special_tokens else Around()
+        with self._lock:
+            loop = ChunkLoop(self._batch, on_host, lambda: self.usable, self._failed)
+            chunks = self.chunker.chunks(texts, around, host)
+            loop.run(chunks, texts, around, host, split_special_tokens=split_special_tokens)
+        parts = loop.parts
+        if host or not texts:
+            host.sort()
+            parts.append(self._on_host(texts, host, add_special_tokens, split_special_tokens))
+        try:
+            result = in_order(parts, len(texts), "cpu" if on_host or not self.usable else self.device)
+        except Exception as error:
+            # The device has no memory for all rows at once, or was lost together with the parts.
+            if on_host:
+                raise
+            with self._lock:
+                self._failed(error)
+            host = list(everything)
+            result = self._on_host(texts, host, add_special_tokens, split_special_tokens)[1:]
+        with self._lock:
+            self.texts_on_device += len(texts) - len(host)
+            self.texts_on_host += len(host)
+        return result
+
+    def _on_host(
+        self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
+    ) -> Part:
+        chosen = [texts[n] for n in numbers]
+        return from_host(numbers, *self.native.encode_batch(chosen, add_special_tokens, split_special_tokens))
+
+    def _failed(self, error: Exception) -> None:
+        import torch
+
+        from ...triton_kernels.merge.kernel_long import UnfinishedMergesError
+
+        if isinstance(error, UnfinishedMergesError):
+            logger.info("lopt_plugin: the native route encodes a batch that the GPU gave up: %s", error)
+            self._batch.discard()
+            return
+        # Pinned memory and Triton's loading of kernels report a lack of memory with other exception types.
+        out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or (
+            isinstance(error, RuntimeError) and "out of memory" in str(error)
+        )
+        if not out_of_memory:
+            if self.failure is None:
+                self.failure = f"{type(error).__name__}: {error}"
+                logger.error("lopt_plugin: the GPU route failed; using the native route from now on", exc_info=error)
+        elif not self._warned_of_memory:
+            self._warned_of_memory = True
+            logger.warning("lopt_plugin: the GPU is out of memory; the native route encodes such batches: %s", error)
+        try:
+            self._batch.release()
+        except Exception as again:  # in this state the device cannot even free memory
+            self.failure = self.failure or f"{type(again).__name__}: {again}"
+
+    def _check(self, added_tokens: Sequence[str]) -> None:
+        from ...triton_kernels.merge.kernel import ROWS
+
+        # The last text has a word whose merges involve the host: every kernel is compiled before the first batch.
+        texts = [*hard_texts(added_tokens), "xyz" * ROWS[-1]]
+        for split_special_tokens in (False, True):
+            found = self.encode_batch(texts, True, split_special_tokens)
+            if self.failure is not None:
+                raise GpuUnavailableError(f"the self-check failed: {self.failure}")
+            expected = self.native.encode_batch(texts, True, split_special_tokens)
+            if not (np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])):
+                reason = "the self-check found ids that differ from the native route's"
+                logger.error("lopt_plugin: %s; the GPU is not used. Please report this tokenizer", reason)
+                raise GpuUnavailableError(reason)
+        if not self.texts_on_device:
+            raise GpuUnavailableError("the self-check encoded nothing on the device")
+
+
+def _words(pipeline: Pipeline) -> list[str]:
+    """Some vocabulary entries, to make texts of for `measure_crossover`."""
+    assert isinstance(pipeline.model, BytePairModel)
+    words = (name for name in pipeline.model.vocabulary if name.isascii() and name.isalpha())
+    return list(itertools.islice(words, _MEASURED_WORDS))

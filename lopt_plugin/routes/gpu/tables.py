@@ -1,0 +1,108 @@
+"""The tables of a pipeline that the kernels read, or the reason why they cannot do it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...pipeline import BytePairModel, Pipeline
+from ...pipeline.merges import Merge
+from ...pipeline.pipeline import MapCharacters, NormalizationForm
+from ...triton_kernels.classify.table import KindTable
+from ...triton_kernels.lookup.table import EntryTable
+from ...triton_kernels.merge.table import PairTable
+from ...unicode_tables.byte_level import alphabet
+
+# Split patterns that have a kernel.
+PATTERNS = ("gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_v3")
+
+
+@dataclass(frozen=True)
+class HostTables:
+    """pattern: the name of the split pattern."""
+
+    kinds: KindTable
+    entries: EntryTable
+    pairs: PairTable
+    pattern: str
+
+
+def unsupported(pipeline: Pipeline) -> str | None:
+    """Why the kernels cannot do this pipeline; None if they can.
+
+    Supports only normalizers that leave every part of a text unchanged if they leave the whole text unchanged: then
+    checking the whole text suffices, whatever added tokens it has.
+    """
+    model = pipeline.model
+    if not isinstance(model, BytePairModel):
+        return f"there are no kernels for a {type(model).__name__}"
+    if model.dropped_bytes:
+        return "the vocabulary lacks bytes, which are dropped from pre-tokens"
+    if model.end_of_word_suffix:
+        return "pre-tokens end in a suffix"
+    if pipeline.scanner not in PATTERNS:
+        return f"there is no kernel for the split pattern {pipeline.scanner}"
+    if pipeline.refinements or pipeline.metaspace is not None or pipeline.add_prefix_space:
+        return "there are no kernels for further split steps, Metaspace and add_prefix_space"
+    if not isinstance(pipeline.normalizer, tuple):
+        return "there are no kernels for this normalizer"
+    for step in pipeline.normalizer:
+        if not isinstance(step, (NormalizationForm, MapCharacters)):
+            return f"there are no kernels for the normalizer {type(step).__name__}"
+    return None
+
+
+def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
+    """Tables of a supported pipeline, in some tenths of a second. core: the native core of the same pipeline.
+
+    Raises ValueError, with the reason, for an invalid vocabulary.
+    """
+    from ...unicode_tables.load import character_classes
+    from .character_kinds import kind_table
+
+    model = pipeline.model
+    assert isinstance(model, BytePairModel)
+    vocabulary = model.vocabulary
+    if min(vocabulary.values(), default=0) < 0 or max(vocabulary.values(), default=0) >= 1 << 30:
+        raise ValueError("an id is negative or too large")
+    byte_ids = np.array([vocabulary.get(character, 0) for character in alphabet()], dtype=np.int32)
+    try:
+        merges = [
+            (vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in _pairs(model.merges)
+        ]
+    except KeyError as error:
+        raise ValueError(f"a merge names {error}, which is not an entry") from error
+    entries = dict(_entries(model, core))
+    if not all(bytes([byte]) in entries for byte in range(0x80)):
+        raise ValueError("an ASCII character is not an entry")  # `triton_kernels.batch.buffers` relies on it
+    kinds = kind_table(character_classes())
+    return HostTables(kinds, EntryTable.of(entries), PairTable.of(merges, byte_ids), pipeline.scanner)
+
+
+def _pairs(merges: Iterable[Merge]) -> Iterator[tuple[str, str]]:
+    for merge in merges:
+        left, right = merge.split(" ") if isinstance(merge, str) else merge
+        yield left, right
+
+
+def _entries(model: BytePairModel, core: Any) -> Iterator[tuple[bytes, int]]:
+    """The entries that a whole pre-token encodes to: all under ignore_merges, else those that BPE gives."""
+    to_bytes = str.maketrans({character: chr(byte) for byte, character in enumerate(alphabet())})
+    for name, number in model.vocabulary.items():
+        try:
+            data = name.translate(to_bytes).encode("latin-1")
+        except UnicodeEncodeError:
+            continue  # not in the byte-level alphabet: no text encodes to this
+        if data and (model.ignore_merges or _encoded(core, data) == [number]):
+            yield data, number
+
+
+def _encoded(core: Any, data: bytes) -> list[int] | None:
+    try:
+        ids: list[int] = core.encode_word(data, True)
+    except ValueError:  # a byte that no text contains
+        return None
+    return ids

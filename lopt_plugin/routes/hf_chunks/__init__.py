@@ -1,0 +1,1 @@
+"""Long texts in overlapping chunks for the reference tokenizer, joined without loss (LoPT)."""

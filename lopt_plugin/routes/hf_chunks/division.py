@@ -1,0 +1,132 @@
+"""Divides a text into chunks and joins their tokens into the ids of the text: LoPT's loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from .boundaries import Boundaries
+from .seams import ChunkTokens, Seam, find_seam
+from .workers import ChunkText
+
+Tokenize = Callable[[Sequence[ChunkText]], list[ChunkTokens]]
+_MAX_SEARCH = 1000
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Characters in a chunk and in an overlap, and how many ids must be equal after a seam (the paper's threshold)."""
+
+    chunk: int
+    overlap: int
+    tokens: int = 2
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """text[start:end]. It begins where the previous chunk ends, or overlaps it."""
+
+    start: int
+    end: int
+    tokens: ChunkTokens | None = None
+
+
+@dataclass
+class Counts:
+    """Chunks at first, and how neighbours were joined: at certain boundaries, at seams, or tokenized as one chunk."""
+
+    chunks: int = 0
+    boundaries: int = 0
+    seams: int = 0
+    merged: int = 0
+
+
+def divide(
+    text: str, boundaries: Boundaries, lengths: Lengths, use_boundaries: bool, use_overlaps: bool
+) -> list[Chunk]:
+    """Chunks that cover the text. A chunk gets longer if there is no suitable place near its end."""
+    chunks: list[Chunk] = []
+    start, target = 0, lengths.chunk
+    while target < len(text):
+        search_end = target + min(_MAX_SEARCH, max(lengths.chunk, lengths.overlap))
+        next_start = end = boundaries.certain(text, target, search_end) if use_boundaries else None
+        if end is None and use_overlaps:
+            next_start = boundaries.overlap_edge(text, target, search_end)
+            if next_start is not None:
+                overlap_end = next_start + lengths.overlap
+                end = boundaries.overlap_edge(text, overlap_end, overlap_end + _MAX_SEARCH)
+        if next_start is None or end is None:
+            target += lengths.chunk
+            continue
+        chunks.append(Chunk(start, end))
+        start = next_start
+        target = max(start + lengths.chunk, target)
+    return [*chunks, Chunk(start, len(text))]
+
+
+def encode(text: str, chunks: list[Chunk], lengths: Lengths, tokenize: Tokenize) -> tuple[list[int], Counts]:
+    """The ids of the text. If two neighbours have no seam, they become one chunk, which is tokenized again.
+
+    The paper tokenizes the whole text again with chunks of twice the length, which also loses the seams that matched.
+    """
+    counts = Counts(chunks=len(chunks))
+    while True:
+        pending = [number for number, chunk in enumerate(chunks) if chunk.tokens is None]
+        for number, tokens in zip(pending, tokenize([_chunk_text(text, chunks, n) for n in pending]), strict=True):
+            chunks[number] = replace(chunks[number], tokens=tokens)
+        seams = _seams(text, chunks, lengths)
+        if None not in seams:
+            break
+        counts.merged += seams.count(None)
+        chunks = _merged(chunks, seams)
+    counts.boundaries = sum(a.end == b.start for a, b in pairwise(chunks))
+    counts.seams = len(seams) - counts.boundaries
+    return _joined_ids(chunks, seams), counts
+
+
+def _chunk_text(text: str, chunks: list[Chunk], number: int) -> ChunkText:
+    chunk = chunks[number]
+    head = chunks[number - 1].end - chunk.start if number else 0
+    tail = chunk.end - chunks[number + 1].start if number + 1 < len(chunks) else 0
+    return ChunkText(text[chunk.start : chunk.end], chunk.start, head, tail, number == 0)
+
+
+def _seams(text: str, chunks: list[Chunk], lengths: Lengths) -> list[Seam | None]:
+    """The seam after each chunk but the last. A left chunk is only right from its own first seam on."""
+    seams: list[Seam | None] = []
+    right_from = 0
+    for left, right in pairwise(chunks):
+        assert left.tokens is not None
+        assert right.tokens is not None
+        if left.end == right.start:
+            seam: Seam | None = Seam(right.start, len(left.tokens.ids), 0)
+        else:
+            seam = find_seam(text, left.tokens, left.end, right.tokens, right.start, right_from, lengths.tokens)
+        seams.append(seam)
+        if seam is not None:
+            right_from = seam.place
+    return seams
+
+
+def _merged(chunks: list[Chunk], seams: Sequence[Seam | None]) -> list[Chunk]:
+    """The chunks, with neighbours that have no seam made one chunk without tokens."""
+    merged = [chunks[0]]
+    for chunk, seam in zip(chunks[1:], seams, strict=True):
+        if seam is None:
+            merged[-1] = Chunk(merged[-1].start, chunk.end)
+        else:
+            merged.append(chunk)
+    return merged
+
+
+def _joined_ids(chunks: list[Chunk], seams: Sequence[Seam | None]) -> list[int]:
+    ids: list[int] = []
+    first = 0
+    for chunk, seam in zip(chunks, [*seams, None], strict=True):
+        assert chunk.tokens is not None
+        of_chunk = chunk.tokens.ids
+        stop = len(of_chunk) if seam is None else seam.left
+        ids += of_chunk if first == 0 and stop == len(of_chunk) else of_chunk[first:stop]
+        first = 0 if seam is None else seam.right
+    return ids

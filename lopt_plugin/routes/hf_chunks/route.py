@@ -1,0 +1,181 @@
+"""LoPT: long texts in chunks, tokenized in parallel by the HF tokenizer itself and joined without loss.
+
+`boundaries` says where chunks may begin and end, `seams` where two overlapping ones may be joined, and `division` uses
+both until the whole text is joined. `pipeline.chunking` says for which tokenizers this is proven.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from ...pipeline import Unsupported
+from ...pipeline.chunking import read_chunking
+from ...settings import Settings
+from .. import Ids, RowOffsets
+from ..hf import HfRoute
+from ..post_processing import PostProcessing
+from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
+from .boundaries import AddedTokens, Boundaries, VocabularyCuts
+from .division import Lengths, Tokenize, divide, encode
+from .workers import ChunkTokenizer, LeadWord, on_threads
+
+SMALLEST_CHUNK, LARGEST_CHUNK = 16_384, 65_536
+_CHUNKS_PER_THREAD = 8
+
+
+class CannotChunkError(Exception):
+    """Texts of this tokenizer are not divided; the message says why."""
+
+
+class HfChunksRoute:
+    """Ids of `hf`'s tokenizer; texts shorter than `settings.parallel_min_chars` go to `hf` itself.
+
+    The route has its own tokenizers, which share the model, the normalizer and the pre-tokenizer and have no
+    post-processor, truncation or padding. Nobody can change their state, so threads need no lock.
+
+    before: a route of a tokenizer with the same vocabulary, whose vocabulary cuts are reused.
+    Raises CannotChunkError.
+    """
+
+    name = "hf_chunks"
+
+    def __init__(self, hf: HfRoute, settings: Settings, before: HfChunksRoute | None = None) -> None:
+        chunkable = read_chunking(hf.backend)
+        if isinstance(chunkable, Unsupported):
+            raise CannotChunkError(chunkable.reason)
+        self.hf = hf
+        self.settings = settings
+        self.chunkable = chunkable
+        self._tokenizers = {split: _without_state(hf.backend, split) for split in (False, True)}
+        added_tokens = list(hf.backend.get_added_tokens_decoder().values())
+        self._cuts: VocabularyCuts | None = None if before is None else before._cuts
+        self._lead = LeadWord()
+        if chunkable.how == "vocabulary":
+            if self._cuts is None:
+                self._cuts = VocabularyCuts(hf.backend.get_vocab(with_added_tokens=False), chunkable.replaced)
+            if chunkable.prepends:
+                self._lead = self._lead_word(self._cuts.foreign_character(token.content for token in added_tokens))
+        normalizer = self._tokenizers[False].normalizer
+        self.boundaries = Boundaries(chunkable, AddedTokens(added_tokens, normalizer, chunkable.literals), self._cuts)
+        self._overlaps = chunkable.how == "pattern"
+        self.post_processing = PostProcessing(chunkable.post_processor)
+        self.counts: Counter[str] = Counter()
+
+    def takes(self, chars: int) -> bool:
+        """Whether a text of that length is divided."""
+        return self.settings.threads > 1 and chars >= max(2, self.settings.parallel_min_chars)
+
+    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        if not self.takes(len(text)):
+            return self.hf.encode_list(text, add_special_tokens, split_special_tokens)
+        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
+
+    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+        """See Route; divides a text of any length."""
+        ids = self.encode_divided(text, self.lengths(len(text)), request.split_special_tokens)
+        return self.post_processing.finish(ids, request)
+
+    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+        """The ids of each row. Raises NeedsReference for anything but single texts and plain requests for ids."""
+        texts = [row for row in rows if isinstance(row, str)]
+        if len(texts) < len(rows) or not request.is_plain or request.offsets:
+            raise NeedsReference("chunks give ids of single texts only")
+        if request.token_type_ids and not self.post_processing.type_ids_are_zero:
+            raise NeedsReference("token type ids that are not all 0")
+        return Columns([self.encode_truncated(text, request) for text in texts])
+
+    def encode_divided(
+        self,
+        text: str,
+        lengths: Lengths,
+        split_special_tokens: bool = False,
+        *,
+        use_boundaries: bool = True,
+        alone: bool = False,
+    ) -> list[int]:
+        """Ids without special tokens.
+
+        use_boundaries: False joins chunks at seams only, as in the paper.
+        alone: the calling thread does everything, and nothing is counted.
+        """
+        chunks = divide(text, self.boundaries, lengths, use_boundaries or not self._overlaps, self._overlaps)
+        try:
+            ids, counts = encode(text, chunks, lengths, self._tokenize(split_special_tokens, alone))
+        except (TypeError, UnicodeError) as error:  # lone surrogates
+            raise NeedsReference(str(error)) from error
+        if not alone:
+            self.counts.update(vars(counts), texts=1)
+        return ids
+
+    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+        return np.array(self.encode_list(text, add_special_tokens, split_special_tokens), dtype=np.int32)
+
+    def encode_batch(
+        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
+    ) -> tuple[Ids, RowOffsets]:
+        """Divides long texts one after the other; HF encodes the others together, one text on each of its threads."""
+        short = [text for text in texts if not self.takes(len(text))]
+        ids, offsets = self.hf.encode_batch(short, add_special_tokens, split_special_tokens)
+        short_rows = (ids[a:b] for a, b in pairwise(offsets))
+        rows = [
+            self.encode_array(text, add_special_tokens, split_special_tokens)
+            if self.takes(len(text))
+            else next(short_rows)
+            for text in texts
+        ]
+        return np.concatenate([np.empty(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+    def lengths(self, chars: int) -> Lengths:
+        """Lengths for a text of that many characters: enough chunks that threads end together, none too short."""
+        chunk = self.settings.chunk_chars
+        if chunk == 0:
+            chunk = chars // (self.settings.threads * _CHUNKS_PER_THREAD)
+            chunk = min(max(chunk, SMALLEST_CHUNK), LARGEST_CHUNK)
+        return Lengths(chunk, self.settings.overlap_chars)
+
+    def chunks(self, chars: int) -> int:
+        """The number of chunks for a text of that length, if there is a suitable place for each."""
+        return max(1, -(-chars // self.lengths(chars).chunk)) if self.takes(chars) else 1
+
+    def info(self) -> dict[str, Any]:
+        return {"how": self.chunkable.how, "scan": self.chunkable.scan, "counts": dict(self.counts)}
+
+    def over(self, hf: HfRoute) -> HfChunksRoute:
+        """The same for a copy of the tokenizer."""
+        return HfChunksRoute(hf, self.settings, self)
+
+    def _tokenize(self, split_special_tokens: bool, alone: bool) -> Tokenize:
+        tokenize = ChunkTokenizer(self._tokenizers[split_special_tokens], self._lead, holding_gil=alone)
+        if alone:
+            return lambda chunks: list(map(tokenize, chunks))
+        return lambda chunks: on_threads(tokenize, chunks, self.settings.threads)
+
+    def _lead_word(self, character: str | None) -> LeadWord:
+        if character is None:
+            raise CannotChunkError("the vocabulary leaves no character for a lead word")
+        encoded = [t.encode(character, add_special_tokens=False).ids for t in self._tokenizers.values()]
+        if not encoded[0] or encoded[0] != encoded[1]:
+            raise CannotChunkError("the normalizer or the model drops the lead word")
+        return LeadWord(character, len(encoded[0]))
+
+
+def _without_state(backend: Tokenizer, split_special_tokens: bool) -> Tokenizer:
+    """A tokenizer of the same components without post-processor, truncation and padding."""
+    own = Tokenizer(backend.model)
+    if backend.normalizer is not None:
+        own.normalizer = backend.normalizer
+    if backend.pre_tokenizer is not None:
+        own.pre_tokenizer = backend.pre_tokenizer
+    own.encode_special_tokens = split_special_tokens
+    by_id = backend.get_added_tokens_decoder()
+    own.add_tokens([token for _, token in sorted(by_id.items())])
+    found = own.get_added_tokens_decoder()
+    if {i: t.__getstate__() for i, t in found.items()} != {i: t.__getstate__() for i, t in by_id.items()}:
+        raise CannotChunkError("the added tokens get other ids when they are added again")
+    return own

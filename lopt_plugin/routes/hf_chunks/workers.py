@@ -1,0 +1,95 @@
+"""Tokenizes chunks on several threads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from threading import Thread
+
+from tokenizers import Encoding, Tokenizer
+
+from .seams import ChunkTokens, pre_token_starts
+
+
+@dataclass(frozen=True)
+class ChunkText:
+    """A chunk to tokenize.
+
+    text        the chunk's own text
+    start       its place in the whole text
+    head, tail  how many of its first and last characters may hold a seam; 0 at a certain boundary
+    first       whether it is the first chunk of its text
+    """
+
+    text: str
+    start: int
+    head: int
+    tail: int
+    first: bool
+
+
+@dataclass(frozen=True)
+class LeadWord:
+    """Put before every chunk but the first, so that what the normalizer prepends is not prepended to the chunk.
+
+    None of its tokens contains a part of the chunk; its `tokens` are removed from the result.
+    """
+
+    text: str = ""
+    tokens: int = 0
+
+
+@dataclass(frozen=True)
+class ChunkTokenizer:
+    """Tokenizes chunks with a tokenizer that has no post-processor.
+
+    holding_gil: use `encode`, which holds the GIL and starts no thread. `encode_batch` releases the GIL and runs in the
+    thread pool of `tokenizers`, which warns at every later fork; its fast variant, a third cheaper, has no offsets.
+    """
+
+    tokenizer: Tokenizer
+    lead: LeadWord
+    holding_gil: bool = False
+
+    def __call__(self, chunk: ChunkText) -> ChunkTokens:
+        """Raises what the tokenizer raises."""
+        lead = LeadWord() if chunk.first else self.lead
+        encoding = self._encode(lead.text + chunk.text, bool(chunk.head or chunk.tail))
+        ids: list[int] = encoding.ids
+        length = len(chunk.text)
+        return ChunkTokens(
+            ids[lead.tokens :] if lead.tokens else ids,
+            pre_token_starts(encoding, 0, chunk.head, chunk.start) if chunk.head else {},
+            pre_token_starts(encoding, length - chunk.tail, length, chunk.start) if chunk.tail else {},
+        )
+
+    def _encode(self, text: str, with_offsets: bool) -> Encoding:
+        if self.holding_gil:
+            return self.tokenizer.encode(text, add_special_tokens=False)
+        encode_batch = self.tokenizer.encode_batch if with_offsets else self.tokenizer.encode_batch_fast
+        return encode_batch([text], add_special_tokens=False)[0]
+
+
+def on_threads(tokenize: ChunkTokenizer, chunks: Sequence[ChunkText], threads: int) -> list[ChunkTokens]:
+    """Tokens of the chunks, in their order. The threads end with the call, so a fork inherits none."""
+    results: list[ChunkTokens | None] = [None] * len(chunks)
+    failures: list[BaseException] = []
+    numbers = itertools.count()
+
+    def work() -> None:
+        try:
+            while not failures and (number := next(numbers)) < len(chunks):
+                results[number] = tokenize(chunks[number])
+        except BaseException as error:  # a panic in the Rust library is not an Exception
+            failures.append(error)
+
+    others = [Thread(target=work, name="lopt_chunks") for _ in range(min(threads, len(chunks)) - 1)]
+    for thread in others:
+        thread.start()
+    work()
+    for thread in others:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return [result for result in results if result is not None]

@@ -1,0 +1,304 @@
+"""What becomes of a text's ids: truncation, the ids of the post-processor, padding.
+
+The rules are those of `Tokenizer.post_process`, `Encoding.truncate` and `Encoding.merge_with` of the reference: each
+text is truncated first, then the post-processor puts its ids around and between, then rows are padded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..pipeline import PostProcessor, Template, Templates
+from . import Ids, RowOffsets
+from .request import EncodeRequest, NeedsReference, Padding, Row, RowParts, Run, Strategy
+
+_NO_TEXT = (0, 0)
+
+
+class PostProcessing:
+    """Truncates the ids of single texts and adds those of a tokenizer's post-processor.
+
+    templates: the places of these in rows of one and of two texts; None where they are not known.
+    """
+
+    def __init__(self, post_processor: PostProcessor, templates: Templates | None = None) -> None:
+        self.prefix = list(post_processor.prefix_ids)
+        self.suffix = list(post_processor.suffix_ids)
+        self.added = len(self.prefix) + len(self.suffix)
+        self.type_ids_are_zero = post_processor.token_type_ids_are_zero
+        self.templates = templates
+
+    def template(self, row: Row, request: EncodeRequest) -> Template:
+        """The places of special tokens in this row. Only where `templates` is not None."""
+        assert self.templates is not None
+        single, pair = self.templates.single, self.templates.pair
+        if not request.add_special_tokens:
+            single, pair = self.templates.single_bare, self.templates.pair_bare
+        return pair if isinstance(row, tuple) else single
+
+    def room(self, request: EncodeRequest) -> float:
+        """The most ids of the text itself, a whole number or infinity. Raises NeedsReference where that is none."""
+        most = request.max_length
+        if most is None:
+            return math.inf
+        if most <= self.added:
+            raise NeedsReference("max_length leaves no room for the text")
+        return most - self.added if request.add_special_tokens else most
+
+    def finish(self, ids: list[int], request: EncodeRequest) -> list[int]:
+        """The ids of a text, truncated and with special tokens; the list is changed in place."""
+        if request.max_length is not None:
+            room, number = int(self.room(request)), len(ids)
+            if number > room:
+                del ids[slice(0, number - room) if request.keeps_end else slice(room, None)]
+        if request.add_special_tokens:
+            if self.prefix:
+                ids[:0] = self.prefix
+            if self.suffix:
+                ids += self.suffix
+        return ids
+
+    def finish_offsets(self, offsets: list[tuple[int, int]], *, prefix: bool) -> None:
+        """Adds the offsets of special tokens; those of the prefix only if they are not there yet."""
+        if prefix and self.prefix:
+            offsets[:0] = [_NO_TEXT] * len(self.prefix)
+        if self.suffix:
+            offsets += [_NO_TEXT] * len(self.suffix)
+
+    def finish_array(self, ids: Ids) -> Ids:
+        """The same with special tokens for an array, nothing truncated."""
+        if not self.added:
+            return ids
+        return np.concatenate([np.array(self.prefix, np.int32), ids, np.array(self.suffix, np.int32)])
+
+    def finish_batch(self, ids: Ids, row_offsets: RowOffsets) -> tuple[Ids, RowOffsets]:
+        """The same for all rows of a batch."""
+        if not self.added:
+            return ids, row_offsets
+        rows = len(row_offsets) - 1
+        before, after = len(self.prefix), len(self.suffix)
+        shifted = row_offsets + np.arange(rows + 1, dtype=np.int64) * (before + after)
+        result = np.empty(int(shifted[-1]), dtype=np.int32)
+        is_text = np.ones(len(result), dtype=bool)
+        for k, token in enumerate(self.prefix):
+            result[shifted[:-1] + k] = token
+            is_text[shifted[:-1] + k] = False
+        for k, token in enumerate(self.suffix):
+            result[shifted[1:] - after + k] = token
+            is_text[shifted[1:] - after + k] = False
+        result[is_text] = ids
+        return result, shifted
+
+
+class Lists:
+    """Rows are lists of int, and lists of (int, int) tuples."""
+
+    as_lists = True
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """The parts one after the other; a single one is not copied."""
+        if len(parts) == 1:
+            return parts[0]
+        joined: list[Any] = []
+        for part in parts:
+            joined += part
+        return joined
+
+    @staticmethod
+    def fill(value: int, count: int) -> Any:
+        """`count` times the same."""
+        return [value] * count
+
+    @staticmethod
+    def no_offsets(count: int) -> Any:
+        """The offsets of ids that are not of the text."""
+        return [(0, 0)] * count
+
+    @staticmethod
+    def column(rows: list[Any]) -> Any:
+        """The rows of a batch."""
+        return rows
+
+
+class Arrays:
+    """Rows are arrays, int64 [n] and [n, 2]."""
+
+    as_lists = False
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """The parts one after the other."""
+        return np.concatenate(parts, dtype=np.int64)
+
+    @staticmethod
+    def fill(value: int, count: int) -> Any:
+        """`count` times the same."""
+        return np.full(count, value, dtype=np.int64)
+
+    @staticmethod
+    def no_offsets(count: int) -> Any:
+        """The offsets of ids that are not of the text."""
+        return np.zeros((count, 2), dtype=np.int64)
+
+    @staticmethod
+    def column(rows: list[Any]) -> Any:
+        """The rows of a batch: one array if they are of one length."""
+        return np.stack(rows) if len({len(row) for row in rows}) == 1 else rows
+
+
+Kind = type[Lists] | type[Arrays]
+
+
+Range = tuple[int, int]
+
+
+def part_ranges(length: int, kept: int, stride: int, keep_end: bool) -> list[Range]:
+    """The ids of each part of a text of `length` ids: the first, of `kept` ids, then those that overflow.
+
+    Neighbours have `stride` ids in common, which must be fewer than `kept`; with `keep_end` they go from the end of the
+    text to its beginning. If nothing is kept, the whole text overflows.
+    """
+    if length <= kept:
+        return [(0, length)]
+    if kept == 0:
+        return [(0, 0), (0, length)]
+    ranges = []
+    for at in range(0, length, kept - stride):
+        first = max(length - at - kept, 0) if keep_end else at
+        last = length - at if keep_end else min(at + kept, length)
+        ranges.append((first, last))
+        if first == 0 if keep_end else last == length:
+            break
+    return ranges
+
+
+def combined(template: Template, counts: Sequence[int]) -> list[tuple[int, ...]]:
+    """The rows that texts of so many parts make, in order: for each of them, which part of each text it has."""
+    main: tuple[int, ...] = (0,) * len(counts)
+    overflowing: list[tuple[int, ...]] = []
+    for piece in template.pieces:
+        if piece.text is None:
+            continue
+        place = piece.text
+        overflowing_here = range(1, counts[place])
+
+        def having(row: tuple[int, ...], part: int, place: int = place) -> tuple[int, ...]:
+            return (*row[:place], part, *row[place + 1 :])
+
+        merged = [having(row, part) for row in overflowing for part in (0, *overflowing_here)]
+        overflowing = merged + [having(main, part) for part in overflowing_here]
+    return [main, *overflowing]
+
+
+class RowText(NamedTuple):
+    """Ids of one text and their offsets, or None; `length`: how many there are if nothing is cut off."""
+
+    ids: Any
+    offsets: Any
+    length: int
+    word_counts: Any = None
+
+
+def rows_of(
+    template: Template, texts: list[RowText], limit: int | None, request: EncodeRequest, kind: Kind
+) -> list[RowParts]:
+    """The row of these texts and, if asked for, those of what is cut off."""
+    ranges = []
+    for text, kept in zip(texts, _kept([text.length for text in texts], limit, request.strategy), strict=True):
+        if request.stride >= kept > 0 and kept < text.length:
+            raise NeedsReference("stride is not smaller than what is kept of a text")
+        parts = part_ranges(text.length, kept, request.stride, request.keeps_end)
+        ranges.append(parts if request.overflow else parts[:1])
+    counts = [len(parts) for parts in ranges]
+    if max(counts) == 1:
+        return [_assembled(template, texts, [parts[0] for parts in ranges], (False,) * len(texts), kind)]
+    if template.overflow_type_ids is None:
+        raise NeedsReference("a post-processor that treats what is cut off in another way")
+    return [
+        _assembled(template, texts, [ranges[text][part] for text, part in enumerate(row)], [p > 0 for p in row], kind)
+        for row in combined(template, counts)
+    ]
+
+
+def _kept(lengths: list[int], limit: int | None, strategy: Strategy) -> list[int]:
+    """How many ids of each text are kept: `truncate_encodings` of the reference library."""
+    if limit is None or sum(lengths) <= limit:
+        return lengths
+    if strategy == "longest_first":
+        if len(lengths) == 1:
+            return [limit]
+        # The longer one is cut down to the shorter one first, then both by turns; the second keeps the odd id if the
+        # first is not longer.
+        short, long = sorted(lengths)
+        long = short if short > limit else max(short, limit - short)
+        if short + long > limit:
+            short = limit // 2
+            long = short + limit % 2
+        return [long, short] if lengths[0] > lengths[1] else [short, long]
+    place = 0 if strategy == "only_first" else 1
+    if place >= len(lengths):
+        raise NeedsReference("truncation_strategy=only_second for one text")
+    too_many = sum(lengths) - limit
+    if lengths[place] <= too_many:
+        raise NeedsReference("the text to be cut is too short for that")
+    kept = list(lengths)
+    kept[place] -= too_many
+    return kept
+
+
+def _assembled(
+    template: Template, texts: Sequence[RowText], ranges: Sequence[Range], overflowing: Sequence[bool], kind: Kind
+) -> RowParts:
+    ids, type_ids, special, offsets, runs = [], [], [], [], []
+    with_offsets = texts[0].offsets is not None
+    for piece in template.pieces:
+        type_id = piece.type_id
+        if piece.text is None:
+            part, places, count = kind.fill(piece.ids[0], 1), kind.no_offsets(1), 1
+            runs.append(Run(None, 0, 1))
+        else:
+            text, (begin, end) = texts[piece.text], ranges[piece.text]
+            count = end - begin
+            part, places = text.ids, text.offsets
+            if count < text.length:
+                part, places = part[begin:end], places[begin:end] if with_offsets else None
+            if overflowing[piece.text]:
+                assert template.overflow_type_ids is not None
+                type_id = template.overflow_type_ids[piece.text]
+            runs.append(Run(piece.text, begin, end))
+        ids.append(part)
+        type_ids.append(kind.fill(type_id, count))
+        special.append(kind.fill(int(piece.text is None), count))
+        offsets.append(places)
+    joined = kind.join(ids)
+    return RowParts(
+        joined,
+        kind.join(type_ids),
+        kind.join(special),
+        kind.fill(1, len(joined)),
+        kind.join(offsets) if with_offsets else None,
+        runs,
+    )
+
+
+def pad(row: RowParts, width: int, padding: Padding, kind: Kind) -> None:
+    missing = width - len(row.ids)
+    if missing <= 0:
+        return
+    at_the_end = padding.side == "right"
+
+    def filled(part: Any, filling: Any) -> Any:
+        return kind.join([part, filling] if at_the_end else [filling, part])
+
+    row.ids = filled(row.ids, kind.fill(padding.id, missing))
+    row.type_ids = filled(row.type_ids, kind.fill(padding.type_id, missing))
+    row.special = filled(row.special, kind.fill(1, missing))
+    row.attention = filled(row.attention, kind.fill(0, missing))
+    if row.offsets is not None:
+        row.offsets = filled(row.offsets, kind.no_offsets(missing))
+    row.runs = [*row.runs, Run(None, 0, missing)] if at_the_end else [Run(None, 0, missing), *row.runs]

@@ -1,0 +1,197 @@
+"""Accelerated transformers tokenizers: subclasses of the tokenizer's own class that ask the Encoder for ids.
+
+Results, warnings and exceptions are those of the class they come from. What the Encoder does not do (texts in words,
+overflowing tokens, ...) goes to that class, under a lock, so that threads do not meet in the state of the Rust
+tokenizer.
+
+Two things differ, and only in `_tokenizer` itself. A call that the Encoder answers leaves the truncation, padding and
+`encode_special_tokens` of the Rust tokenizer as they are, where transformers would have set them (a tokenizer that is
+saved, copied or pickled has the first two as transformers would have left them). And the methods that change the Rust
+tokenizer are watched (`backend_watch` says what is noticed).
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import threading
+from typing import TYPE_CHECKING, Any
+
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from ..encoder.encoder import Encoder
+from ..settings import SETTING_NAMES, Settings
+from .arguments import TRANSFORMERS_4
+from .binding import write_call_state
+from .calls import Calls, Calls4
+from .overrides import first_override
+
+logger = logging.getLogger("lopt_plugin")
+
+_OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
+
+
+def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> LoptMixin:
+    """Makes an accelerated copy of a Hugging Face fast tokenizer that is already loaded.
+
+    Args:
+        tokenizer: The tokenizer, which stays as it was.
+        **settings: Those of `Settings`, by name; what is left out comes from the environment.
+
+    Returns:
+        A tokenizer of a subclass of the argument's class. `.lopt` is its Encoder.
+
+    Raises:
+        TypeError: For a tokenizer that does not run on the tokenizers library, or an unknown setting.
+        ValueError: For an invalid setting.
+
+    >>> import lopt_plugin
+    >>> from transformers import AutoTokenizer
+    >>> loaded = AutoTokenizer.from_pretrained(example_folder)
+    >>> fast = lopt_plugin.accelerate(loaded, threads=2)
+    >>> fast("Hello world")["input_ids"] == loaded("Hello world")["input_ids"]
+    True
+    """
+    read = Settings.read(**settings)
+    _check_fast(tokenizer)
+    original = tokenizer._lopt_original() if isinstance(tokenizer, LoptMixin) else tokenizer
+    accelerated: LoptMixin = accelerate_in_place(copy.deepcopy(original), read)
+    return accelerated
+
+
+def from_pretrained(name_or_path: Any, *args: Any, **kwargs: Any) -> LoptMixin:
+    """Loads a tokenizer with `AutoTokenizer.from_pretrained`, and accelerates it.
+
+    Args:
+        name_or_path: The name of a model on the Hugging Face hub, or the folder of one.
+        *args: Further arguments of `AutoTokenizer.from_pretrained`.
+        **kwargs: Settings by name, as for `accelerate`. All others go to `AutoTokenizer.from_pretrained`.
+
+    Returns:
+        The tokenizer, of a subclass of the class that transformers chose. `.lopt` is its Encoder.
+
+    Raises:
+        TypeError: For a tokenizer that does not run on the tokenizers library.
+        ValueError: For an invalid setting.
+        OSError: As transformers raises it, if the tokenizer cannot be loaded.
+
+    >>> import lopt_plugin
+    >>> tokenizer = lopt_plugin.from_pretrained(example_folder, threads=2)
+    >>> tokenizer("Hello world")["input_ids"] == tokenizer.lopt.encode_list("Hello world")
+    True
+    """
+    given = {name: kwargs.pop(name) for name in SETTING_NAMES & kwargs.keys()}
+    settings = Settings.read(**given)
+    tokenizer = AutoTokenizer.from_pretrained(name_or_path, *args, **kwargs)
+    _check_fast(tokenizer)
+    accelerated: LoptMixin = accelerate_in_place(tokenizer, settings)
+    return accelerated
+
+
+def accelerate_in_place(
+    tokenizer: PreTrainedTokenizerFast, settings: Settings, *, lazy: bool = False
+) -> PreTrainedTokenizerFast:
+    """Turns the object itself into an accelerated one. Only for a tokenizer that nobody else holds yet.
+
+    With `lazy`, the encoder is built at its first use.
+    """
+    if not isinstance(tokenizer, LoptMixin):
+        tokenizer.__class__ = accelerated_class(type(tokenizer))
+    tokenizer.__dict__["_lopt_settings"] = settings
+    tokenizer.__dict__["_lopt_encoder"] = Encoder(tokenizer._tokenizer, settings, lazy=lazy)
+    reason = type(tokenizer)._lopt_not_direct
+    if reason is not None:
+        logger.warning("lopt_plugin: calls of this tokenizer stay with transformers: %s", reason)
+    return tokenizer
+
+
+def _check_fast(tokenizer: Any) -> None:
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise TypeError(
+            f"lopt_plugin accelerates fast tokenizers (PreTrainedTokenizerFast, those that run on the tokenizers "
+            f"library), got {type(tokenizer).__module__}.{type(tokenizer).__qualname__}"
+        )
+
+
+if TYPE_CHECKING:
+    _Calls = Calls
+else:
+    _Calls = Calls4 if TRANSFORMERS_4 else Calls
+
+
+class LoptMixin(_Calls):
+    """What an accelerated tokenizer has beside its own class; see the module's docstring."""
+
+    _lopt_is_ours = True
+    _lopt_original_class: Any
+
+    def _lopt_original(self) -> PreTrainedTokenizerFast:
+        """The tokenizer as an object of the class it had before, sharing the Rust tokenizer and every attribute."""
+        write_call_state(self)
+        original_class = self._lopt_original_class
+        original = original_class.__new__(original_class)
+        original.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _OWN_ATTRIBUTES})
+        return original
+
+    def _lopt_from_original(self, original: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+        original.__class__ = type(self)
+        original.__dict__["_lopt_settings"] = self._lopt_settings
+        backend = original._tokenizer
+        encoder = self._lopt_encoder
+        if encoder is not None and encoder._backend is not backend:
+            encoder = encoder._copy_for(backend) if encoder._backend is self._tokenizer else None
+        original.__dict__["_lopt_encoder"] = encoder
+        return original
+
+    def __copy__(self) -> Any:
+        if type(self).__reduce__ is not LoptMixin.__reduce__:
+            function, arguments = self.__reduce__()[:2]
+            return function(*arguments)
+        return self._lopt_from_original(copy.copy(self._lopt_original()))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if type(self).__reduce__ is not LoptMixin.__reduce__:
+            function, arguments = self.__reduce__()[:2]
+            copied = function(*copy.deepcopy(arguments, memo))
+        else:
+            copied = self._lopt_from_original(copy.deepcopy(self._lopt_original(), memo))
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        derived = None if "_lopt_original_class" in vars(type(self)) else type(self)
+        return _restore, (self._lopt_original(), self._lopt_settings, derived)
+
+    def save_pretrained(self, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers, and under the original class's name, so that the files load without lopt_plugin."""
+        return self._lopt_original().save_pretrained(*args, **kwargs)
+
+    def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
+        """As in transformers; the new tokenizer is accelerated with the same settings."""
+        trained = self._lopt_original().train_new_from_iterator(*args, **kwargs)
+        return accelerate_in_place(trained, self._lopt_settings or Settings.read())
+
+
+_making_a_class = threading.Lock()
+
+
+def accelerated_class(original: Any) -> Any:
+    """The subclass of the tokenizer class `original` and of LoptMixin; one for each, as long as it is in use."""
+    with _making_a_class:
+        # Asked of the class itself, because a cache would keep classes alive that engines make for each tokenizer.
+        for subclass in original.__subclasses__():
+            if vars(subclass).get("_lopt_original_class") is original:
+                return subclass
+        namespace = {"__module__": __name__, "__doc__": original.__doc__, "_lopt_original_class": original}
+        for name in ("__call__", "encode"):
+            # A class with a method of its own may have other arguments than ours.
+            if first_override(original, (name,)) is not None:
+                namespace[name] = getattr(original, name)
+        return type(f"Lopt{original.__name__}", (LoptMixin, original), namespace)
+
+
+def _restore(tokenizer: PreTrainedTokenizerFast, settings: Settings | None, derived: type | None) -> Any:
+    restored = accelerate_in_place(tokenizer, settings or Settings.read(), lazy=True)
+    if derived is not None:
+        restored.__class__ = derived
+    return restored

@@ -1,0 +1,298 @@
+"""What a call of the transformers interface asks for: its arguments as an EncodeRequest, its texts as rows."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from transformers import PreTrainedTokenizerFast
+from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
+from transformers.utils import PaddingStrategy, TensorType
+
+from ..encoder.operations import plain
+from ..routes.request import EncodeRequest, NeedsReference, Padding, Row, Side, Strategy
+
+TRANSFORMERS_4 = hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")
+
+# Beyond this the Rust side overflows and raises; the sum of two such lengths still fits.
+_LARGEST_LENGTH = 1 << 62
+
+# The reference pads rows to more than this; we do not.
+_LARGEST_PADDING = 1 << 28
+
+_STRATEGIES: dict[Any, Strategy | None] = {
+    "longest_first": "longest_first",
+    "only_first": "only_first",
+    "do_not_truncate": None,
+}
+_ARRAY_TENSORS = (TensorType.NUMPY, TensorType.PYTORCH)
+
+# Arguments of `_encode_plus` that, if true, ask for something that only HF gives in transformers 4.
+_ASK_FOR_MORE = ("stride", "is_split_into_words", "return_overflowing_tokens")
+# transformers 4 raises TypeError for every argument it does not know.
+_MAY_BE_FALSE = "sanitize_control_tokens"
+_KNOWN = frozenset(
+    (
+        *_ASK_FOR_MORE,
+        "return_special_tokens_mask",
+        "return_offsets_mapping",
+        "return_length",
+        "add_special_tokens",
+        "padding_strategy",
+        "truncation_strategy",
+        "max_length",
+        "pad_to_multiple_of",
+        "padding_side",
+        "return_tensors",
+        "return_token_type_ids",
+        "return_attention_mask",
+        "verbose",
+        "split_special_tokens",
+    )
+)
+
+
+def request_of_call(
+    tokenizer: Any,
+    add_special_tokens: bool,
+    truncation: Any = None,
+    max_length: Any = None,
+    return_token_type_ids: bool | None = False,
+    return_attention_mask: bool | None = False,
+    return_offsets_mapping: Any = False,
+) -> tuple[EncodeRequest, bool]:
+    """The request of a call for one text without padding, and whether transformers warns of too many ids.
+
+    Raises NeedsReference.
+    """
+    strategy: Strategy = "longest_first"
+    limit, side = None, "right"
+    if truncation is not None or max_length is not None:
+        strategy, limit, max_length = truncation_of_call(truncation, max_length, tokenizer.model_max_length)
+        if limit is not None:
+            side = _side(tokenizer, limit)
+    if return_token_type_ids is None:
+        return_token_type_ids = "token_type_ids" in tokenizer.model_input_names
+    if return_attention_mask is None:
+        return_attention_mask = "attention_mask" in tokenizer.model_input_names
+    request = _request(
+        add_special_tokens,
+        tokenizer.split_special_tokens,
+        limit,
+        side,
+        strategy,
+        return_offsets_mapping,
+        return_token_type_ids,
+        return_attention_mask,
+    )
+    return request, max_length is None
+
+
+@functools.lru_cache(maxsize=256)
+def _request(
+    add_special_tokens: bool,
+    split: Any,
+    limit: int | None,
+    side: Side,
+    strategy: Strategy,
+    offsets: Any,
+    type_ids: Any,
+    attention: Any,
+) -> EncodeRequest:
+    # Calls repeat, and finding a request takes less time than making one.
+    return EncodeRequest(
+        add_special_tokens,
+        bool(split),
+        limit,
+        side,
+        strategy,
+        offsets=bool(offsets),
+        token_type_ids=bool(type_ids),
+        attention_mask=bool(attention),
+    )
+
+
+def truncation_of_call(truncation: Any, max_length: Any, model_max_length: Any) -> tuple[Strategy, int | None, Any]:
+    """The strategy, the most ids (None: all) and the resolved max_length, from `__call__`'s arguments.
+
+    The rules of `PreTrainedTokenizerBase._get_padding_truncation_strategies`. Raises NeedsReference.
+    """
+    strategy: Strategy | None = "longest_first"
+    if truncation is None:
+        # In old versions, max_length alone asked for truncation.
+        strategy = None if max_length is None else "longest_first"
+    elif truncation is False:
+        return "longest_first", None, max_length
+    elif truncation is not True:
+        value = truncation.value if isinstance(truncation, TruncationStrategy) else truncation
+        if not isinstance(value, str) or value not in _STRATEGIES:
+            raise NeedsReference(f"truncation={value!r}")
+        strategy = _STRATEGIES[value]
+    if strategy is None:
+        return "longest_first", None, max_length
+    if TRANSFORMERS_4 and (truncation is None or max_length is None):
+        raise NeedsReference("transformers 4 may warn about this truncation")
+    if max_length is None:
+        if model_max_length > LARGE_INTEGER:
+            return strategy, None, None
+        max_length = model_max_length
+    return strategy, _checked_max_length(max_length), max_length
+
+
+def _checked_max_length(max_length: Any) -> int:
+    if type(max_length) is not int or not 0 <= max_length < _LARGEST_LENGTH:
+        raise NeedsReference("max_length is not a usual whole number")
+    return max_length
+
+
+def _side(tokenizer: Any, limit: int | None) -> Side:
+    if limit is None or tokenizer.truncation_side == "right":
+        return "right"
+    if tokenizer.truncation_side != "left":
+        raise NeedsReference("truncation_side")
+    return "left"
+
+
+def rows_and_request(
+    tokenizer: Any, text: Any, text_pair: Any, args: tuple[Any, ...], kwargs: dict[str, Any], batches: bool | None
+) -> tuple[list[Row], EncodeRequest, bool, bool]:
+    """The rows of `_encode_plus`, the request, whether a batch was given, and whether transformers warns of many ids.
+
+    batches: whether a batch has to be given (None: both are taken). Raises NeedsReference.
+    """
+    if tokenizer._lopt_not_direct is not None:
+        raise NeedsReference(tokenizer._lopt_not_direct)
+    if args:
+        raise NeedsReference("positional arguments")
+    _check_known(kwargs)
+    rows, batched = rows_of_encode_plus(text, text_pair, bool(kwargs.get("is_split_into_words")))
+    if batches is not None and batched is not batches:
+        raise NeedsReference("a batch where transformers 4 takes one text, or one text where it takes a batch")
+    request, warns = request_of_encode_plus(tokenizer, len(rows), kwargs)
+    return rows, request, batched, warns
+
+
+def request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -> tuple[EncodeRequest, bool]:
+    """The same for `_encode_plus` and so many rows. Raises NeedsReference where only the reference gives it."""
+    stride = kwargs.get("stride", 0)
+    if type(stride) is not int or not 0 <= stride < _LARGEST_LENGTH:
+        raise NeedsReference("stride is not a usual whole number")
+    max_length = kwargs.get("max_length")
+    strategy: Strategy = "longest_first"
+    limit = None
+    wanted = kwargs.get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE)
+    if not isinstance(wanted, TruncationStrategy):
+        raise NeedsReference(f"truncation_strategy={wanted!r}")
+    if wanted != TruncationStrategy.DO_NOT_TRUNCATE:
+        strategy, limit = wanted.value, _checked_max_length(max_length)
+    split, names = kwargs.get("split_special_tokens"), tokenizer.model_input_names
+    type_ids, attention = kwargs.get("return_token_type_ids"), kwargs.get("return_attention_mask")
+    overflow, tensors = bool(kwargs.get("return_overflowing_tokens")), kwargs.get("return_tensors")
+    padding = _padding(tokenizer, kwargs, max_length)
+    return EncodeRequest(
+        kwargs.get("add_special_tokens", True),
+        bool(tokenizer.split_special_tokens if split is None else split),
+        limit,
+        _side(tokenizer, limit),
+        strategy,
+        bool(kwargs.get("return_offsets_mapping")),
+        "token_type_ids" in names if type_ids is None else bool(type_ids),
+        "attention_mask" in names if attention is None else bool(attention),
+        0 if limit is None else stride,
+        overflow,
+        padding,
+        bool(kwargs.get("return_special_tokens_mask")),
+        bool(kwargs.get("return_length")),
+        tensors,
+        # Arrays only if all rows are going to be of one length; transformers has its own way with the others.
+        arrays=tensors in _ARRAY_TENSORS and (padding is not None or (rows == 1 and not overflow)),
+        in_words=bool(kwargs.get("is_split_into_words")),
+    ), max_length is None and bool(kwargs.get("verbose", True))
+
+
+def _check_known(kwargs: dict[str, Any]) -> None:
+    unknown = kwargs.keys() - _KNOWN
+    if not TRANSFORMERS_4 and kwargs.get(_MAY_BE_FALSE) is False:
+        unknown.discard(_MAY_BE_FALSE)
+    if unknown:
+        raise NeedsReference(f"argument {min(unknown)}")
+    for name in _ASK_FOR_MORE:
+        if TRANSFORMERS_4 and kwargs.get(name):
+            raise NeedsReference(name)
+    if type(kwargs.get("add_special_tokens", True)) is not bool:
+        raise NeedsReference("add_special_tokens is not a bool")
+    if kwargs.get("split_special_tokens") not in (None, True, False):
+        raise NeedsReference("split_special_tokens is not a bool")
+
+
+def _padding(tokenizer: Any, kwargs: dict[str, Any], max_length: Any) -> Padding | None:
+    strategy = kwargs.get("padding_strategy", PaddingStrategy.DO_NOT_PAD)
+    if strategy == PaddingStrategy.DO_NOT_PAD:
+        return None
+    if not isinstance(strategy, PaddingStrategy):
+        raise NeedsReference(f"padding_strategy={strategy!r}")
+    multiple = kwargs.get("pad_to_multiple_of")
+    if multiple is not None and (type(multiple) is not int or not 0 < multiple <= _LARGEST_PADDING):
+        raise NeedsReference("pad_to_multiple_of is not a usual whole number")
+    side = kwargs.get("padding_side")
+    side = tokenizer.padding_side if side is None else side
+    token, number, type_id = tokenizer.pad_token, tokenizer.pad_token_id, tokenizer.pad_token_type_id
+    if side not in ("left", "right") or not isinstance(token, str):
+        raise NeedsReference("padding_side or pad_token")
+    if not all(type(value) is int and 0 <= value < 1 << 31 for value in (number, type_id)):
+        raise NeedsReference("pad_token_id or pad_token_type_id is not a usual whole number")
+    if strategy == PaddingStrategy.LONGEST:
+        return Padding(None, multiple, side, number, type_id, token)
+    if type(max_length) is not int or not 0 < max_length <= _LARGEST_PADDING:
+        raise NeedsReference("max_length is not a usual whole number")
+    return Padding(max_length, multiple, side, number, type_id, token)
+
+
+def rows_of_encode_plus(text: Any, text_pair: Any, in_words: bool = False) -> tuple[list[Row], bool]:
+    """Rows of plain str or pairs of them, and whether they are a batch; with `in_words`, lists of str in place of str.
+
+    Raises NeedsReference where HF must be asked.
+    """
+    if in_words:
+        return _rows_in_words(text, text_pair)
+    if isinstance(text, str):
+        if text_pair is None or (isinstance(text_pair, str) and not text_pair):
+            return [plain(text)], False
+        if isinstance(text_pair, str):
+            return [(plain(text), plain(text_pair))], False
+        raise NeedsReference("text_pair is not a str")
+    rows = [_row_of(row) for row in text] if isinstance(text, (list, tuple)) else []
+    if not rows:
+        raise NeedsReference("text is not a str or a list of str")
+    if text_pair is None:
+        return rows, True
+    if isinstance(text_pair, (list, tuple)) and len(text_pair) == len(rows):
+        pairs = [_row_of(row) for row in zip(text, text_pair, strict=True)]
+        return pairs, True
+    raise NeedsReference("text_pair is not a list of as many str")
+
+
+def _row_of(row: Any) -> Row:
+    if isinstance(row, str):
+        return plain(row)
+    if type(row) is tuple and len(row) == 2 and isinstance(row[0], str) and isinstance(row[1], str):
+        return plain(row[0]), plain(row[1])
+    raise NeedsReference("a row that is not a str or a pair of them")
+
+
+def _rows_in_words(text: Any, text_pair: Any) -> tuple[list[Row], bool]:
+    if type(text) is not list or not text:
+        raise NeedsReference("words that are not a list")
+    if isinstance(text[0], str):
+        return [(_words(text), _words(text_pair)) if text_pair else _words(text)], False
+    if text_pair is None:
+        return [_words(row) for row in text], True
+    if type(text_pair) is list and len(text_pair) == len(text):
+        return [(_words(one), _words(other)) for one, other in zip(text, text_pair, strict=True)], True
+    raise NeedsReference("text_pair is not a list of as many lists of words")
+
+
+def _words(words: Any) -> list[str]:
+    if type(words) is not list or not all(isinstance(word, str) for word in words):
+        raise NeedsReference("words that are not a list of str")
+    return [plain(word) for word in words]

@@ -1,0 +1,202 @@
+"""The BatchEncoding of a call. The reference's own encodings are made only when somebody asks for them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from tokenizers import Encoding
+from transformers.tokenization_utils_base import BatchEncoding
+from transformers.utils import TensorType, is_torch_available
+
+from ..encoder.encoder import Encoder
+from ..encoder.route_choice import Snapshot
+from ..routes.columns import runs_of_single_texts
+from ..routes.request import Columns, EncodeRequest, Row, Run
+
+# The call that a result came from: the encoder, the state of its backend then, the rows and the request.
+Source = tuple[Encoder, Snapshot, Sequence[Row], EncodeRequest]
+
+
+class Places(NamedTuple):
+    """Where the ids of each row came from; see `Columns`."""
+
+    runs: list[list[Run]]
+    samples: list[int] | None
+    word_counts: list[list[Any]] | None
+
+    def sequence_ids(self, row: int) -> list[int | None]:
+        """For each id, its text."""
+        found: list[int | None] = []
+        for text, begin, end in self.runs[row]:
+            found += [text] * (end - begin)
+        return found
+
+    def word_ids(self, row: int) -> list[int | None] | None:
+        """For each id, its word; None where texts were not given in words."""
+        assert self.word_counts is not None
+        counts = self.word_counts[row if self.samples is None else self.samples[row]]
+        if any(of_text is None for of_text in counts):
+            return None
+        words = [np.repeat(np.arange(len(of_text)), of_text).tolist() for of_text in counts]
+        found: list[int | None] = []
+        for text, begin, end in self.runs[row]:
+            found += [None] * (end - begin) if text is None else words[text][begin:end]
+        return found
+
+
+class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
+    """Offsets, words and tokens cost a whole HF call; most callers want ids only.
+
+    Pickles as a plain BatchEncoding, encodings included: the receiver needs neither lopt_plugin nor the tokenizer.
+    """
+
+    _source: Source | None
+    _made: list[Encoding] | None
+    # For who asks for no more than that; None: HF's encodings are asked.
+    _lopt_places: Places | None = None
+    # Of rows that are one text each, how many ids: enough to find their places when somebody asks.
+    _lopt_lengths: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
+        # Not through __init__, which takes longer than the native core takes for a short text.
+        self = cls.__new__(cls)
+        self.__dict__ = {"data": data, "_n_sequences": sequences, "_source": source, "_made": None}
+        return self
+
+    @property
+    def _encodings(self) -> list[Encoding] | None:
+        if self._made is None and self._source is not None:
+            self._made = _encodings_of(*self._source)
+            self._source = None
+        return self._made
+
+    @_encodings.setter
+    def _encodings(self, encodings: list[Encoding] | None) -> None:
+        self._made, self._source = encodings, None
+
+    def sequence_ids(self, batch_index: int = 0) -> list[int | None]:
+        """As in transformers."""
+        places = self._places()
+        if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
+            return places.sequence_ids(batch_index)
+        found: list[int | None] = super().sequence_ids(batch_index)
+        return found
+
+    def word_ids(self, batch_index: int = 0) -> list[int | None]:
+        """As in transformers."""
+        places, found = self._places(), None
+        if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
+            found = places.word_ids(batch_index)
+        if found is None:
+            found = super().word_ids(batch_index)
+        return found
+
+    def _places(self) -> Places | None:
+        lengths, source = self._lopt_lengths, self._source
+        if lengths is not None and source is not None:
+            native, self._lopt_lengths = source[1].native, None
+            assert native is not None
+            runs = runs_of_single_texts(native.post_processing, lengths, source[3])
+            self._lopt_places = None if runs is None else Places(runs, None, [[None]] * len(lengths))
+        return self._lopt_places
+
+    @property
+    def is_fast(self) -> bool:
+        return self._source is not None or self._made is not None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BatchEncoding, (self.data, self._encodings)
+
+    def __copy__(self) -> LazyBatchEncoding:
+        copied = type(self).__new__(type(self))
+        copied.__dict__ = {**self.__dict__, "data": self.data.copy()}
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LazyBatchEncoding:
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        attributes = {key: value for key, value in self.__dict__.items() if key != "_source"}
+        copied.__dict__ = {**copy.deepcopy(attributes, memo), "_source": self._source}
+        return copied
+
+
+def _encodings_of(encoder: Encoder, snapshot: Snapshot, rows: Sequence[Row], request: EncodeRequest) -> list[Encoding]:
+    return encoder._runner.encodings(snapshot, list(rows), request)
+
+
+def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEncoding:
+    """The result of a call, with its columns in the order of transformers.
+
+    batched: whether a batch was given; otherwise each column is that of the only row.
+    """
+    request = source[3]
+    if request.is_plain and columns.type_ids is None:
+        return _plain(columns, source, request, batched)
+    data: dict[str, Any] = {"input_ids": columns.ids}
+    if request.token_type_ids:
+        data["token_type_ids"] = columns.type_ids
+    if request.attention_mask:
+        data["attention_mask"] = columns.attention
+    if request.special_tokens_mask:
+        data["special_tokens_mask"] = columns.special
+    if request.offsets:
+        data["offset_mapping"] = columns.offsets
+    if request.row_lengths:
+        data["length"] = [len(ids) for ids in columns.ids]
+    if request.overflow:
+        data["overflow_to_sample_mapping"] = columns.samples
+    native = source[1].native
+    assert native is not None
+    templates = [native.post_processing.template(row, request) for row in source[2]]
+    result = LazyBatchEncoding.of(data, source, templates[0].sequences)
+    if columns.runs is not None and all(template.tells_texts for template in templates):
+        result._lopt_places = Places(columns.runs, columns.samples, columns.word_counts)
+    if request.tensors is not None:
+        if request.tensors == TensorType.PYTORCH and is_torch_available():
+            _arrays_to_torch(data)
+        return result.convert_to_tensors(request.tensors)
+    if not batched and not request.overflow:
+        result.data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
+    return result
+
+
+def plain_batch_encoding(ids: list[int], offsets: Any, source: Source, batched: bool) -> LazyBatchEncoding:
+    """The result of a plain request for one text; `offsets` only where they are wanted."""
+    request, number = source[3], len(ids)
+    data: dict[str, Any] = {"input_ids": [ids] if batched else ids}
+    if request.token_type_ids:
+        data["token_type_ids"] = [[0] * number] if batched else [0] * number
+    if request.attention_mask:
+        data["attention_mask"] = [[1] * number] if batched else [1] * number
+    result = LazyBatchEncoding.of(data, source)
+    if offsets is not None:
+        data["offset_mapping"] = [offsets] if batched else offsets
+        result._lopt_lengths = (number,)
+    return result
+
+
+def _plain(columns: Columns, source: Source, request: EncodeRequest, batched: bool) -> LazyBatchEncoding:
+    if not batched:
+        return plain_batch_encoding(columns.ids[0], columns.offsets and columns.offsets[0], source, False)
+    data: dict[str, Any] = {"input_ids": columns.ids}
+    if request.token_type_ids:
+        data["token_type_ids"] = [[0] * len(ids) for ids in columns.ids]
+    if request.attention_mask:
+        data["attention_mask"] = [[1] * len(ids) for ids in columns.ids]
+    result = LazyBatchEncoding.of(data, source)
+    if request.offsets:
+        data["offset_mapping"] = columns.offsets
+        result._lopt_lengths = tuple(map(len, columns.ids))
+    return result
+
+
+def _arrays_to_torch(data: dict[str, Any]) -> None:
+    import torch
+
+    for key, column in data.items():
+        if isinstance(column, np.ndarray):
+            data[key] = torch.from_numpy(column)

@@ -1,0 +1,318 @@
+"""The calls of an accelerated tokenizer: answered by the Encoder where it can, by transformers otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from transformers import BatchEncoding, PreTrainedTokenizerFast
+
+from ..encoder.encoder import Encoder
+from ..encoder.operations import COLUMNS, LIST, LIST_WITH_OFFSETS
+from ..encoder.prefetch import PrefetchedIds, prefetch
+from ..encoder.token_batch import TokenBatch
+from ..routes import Ids
+from ..routes.request import EncodeRequest, NeedsReference, Row
+from ..settings import Settings
+from .arguments import TRANSFORMERS_4, request_of_call, rows_and_request
+from .batch_encoding import batch_encoding, plain_batch_encoding
+from .binding import bind, note_call_state
+from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
+
+if TYPE_CHECKING:
+    _Base = PreTrainedTokenizerFast
+else:
+    _Base = object
+
+_T = TypeVar("_T")
+
+
+class Calls(_Base):  # type: ignore[misc, valid-type]
+    """`__call__`, `encode` and `_encode_plus` of an accelerated tokenizer, and the calls of the engines for ids alone.
+
+    The first two answer the commonest calls. All others go the way they go in transformers, which ends at
+    `_encode_plus` with every argument in its normal form. So warnings and errors of arguments stay transformers' own.
+    """
+
+    _lopt_is_ours = True
+    # Why `_encode_plus` must leave everything to transformers; None if it need not. `_lopt_direct` also asks that
+    # `__call__` and `encode` do nothing else before it.
+    _lopt_not_direct: str | None = None
+    _lopt_direct = False
+
+    _lopt_encoder: Encoder | None = None
+    _lopt_settings: Settings | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        ours = [base for base in cls.__mro__ if "_lopt_is_ours" in vars(base)]
+        cls._lopt_not_direct = first_override(cls, BEHIND_ENCODE_PLUS, ours)
+        cls._lopt_direct = cls._lopt_not_direct is None and first_override(cls, BEFORE_ENCODE_PLUS, ours) is None
+
+    @property
+    def lopt(self) -> Encoder:
+        """The Encoder of this tokenizer: ids as arrays, batches, counts, `explain`.
+
+        >>> tokenizer.lopt.encode_ids("Hello world").tolist() == tokenizer("Hello world")["input_ids"]
+        True
+        """
+        encoder = self._lopt_current()
+        encoder._split_special_tokens = bool(self.split_special_tokens)
+        return encoder
+
+    def _lopt_current(self) -> Encoder:
+        encoder = self._lopt_encoder
+        return bind(self) if encoder is None or encoder._backend is not self._tokenizer else encoder
+
+    def __call__(
+        self,
+        text: Any = None,
+        text_pair: Any = None,
+        text_target: Any = None,
+        text_pair_target: Any = None,
+        add_special_tokens: bool = True,
+        padding: Any = False,
+        truncation: Any = None,
+        max_length: int | None = None,
+        stride: int = 0,
+        is_split_into_words: bool = False,
+        pad_to_multiple_of: int | None = None,
+        padding_side: str | None = None,
+        return_tensors: Any = None,
+        return_token_type_ids: bool | None = None,
+        return_attention_mask: bool | None = None,
+        return_overflowing_tokens: bool = False,
+        return_special_tokens_mask: bool = False,
+        return_offsets_mapping: bool = False,
+        return_length: bool = False,
+        verbose: bool = True,
+        tokenizer_kwargs: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        if (
+            (type(text) is str or _is_batch_of_one(text))
+            and self._lopt_direct
+            and text_pair is None
+            and text_target is None
+            and text_pair_target is None
+            and (add_special_tokens is True or add_special_tokens is False)
+            and padding is False
+            and not stride
+            and not is_split_into_words
+            and return_tensors is None
+            and not return_overflowing_tokens
+            and not return_special_tokens_mask
+            and not return_length
+            and tokenizer_kwargs is None
+            and (not kwargs or _changes_nothing(kwargs))
+        ):
+            try:
+                request, warns = request_of_call(
+                    self,
+                    add_special_tokens,
+                    truncation,
+                    max_length,
+                    return_token_type_ids,
+                    return_attention_mask,
+                    return_offsets_mapping,
+                )
+                one = text if type(text) is str else text[0]
+                return self._lopt_answer_one(one, request, text is not one, warns and verbose)
+            except NeedsReference:
+                # `_encode_plus` comes to the same answer, and counts it.
+                pass
+        if tokenizer_kwargs is not None:
+            kwargs["tokenizer_kwargs"] = tokenizer_kwargs
+        return super().__call__(
+            text,
+            text_pair,
+            text_target,
+            text_pair_target,
+            add_special_tokens=add_special_tokens,
+            padding=padding,
+            truncation=truncation,
+            max_length=max_length,
+            stride=stride,
+            is_split_into_words=is_split_into_words,
+            pad_to_multiple_of=pad_to_multiple_of,
+            padding_side=padding_side,
+            return_tensors=return_tensors,
+            return_token_type_ids=return_token_type_ids,
+            return_attention_mask=return_attention_mask,
+            return_overflowing_tokens=return_overflowing_tokens,
+            return_special_tokens_mask=return_special_tokens_mask,
+            return_offsets_mapping=return_offsets_mapping,
+            return_length=return_length,
+            verbose=verbose,
+            **kwargs,
+        )
+
+    def encode(
+        self,
+        text: Any,
+        text_pair: Any = None,
+        add_special_tokens: bool = True,
+        padding: Any = False,
+        truncation: Any = None,
+        max_length: int | None = None,
+        stride: int = 0,
+        padding_side: str | None = None,
+        return_tensors: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        if (
+            type(text) is str
+            and self._lopt_direct
+            and text_pair is None
+            and (add_special_tokens is True or add_special_tokens is False)
+            and padding is False
+            and not stride
+            and return_tensors is None
+            and not kwargs
+        ):
+            try:
+                return self._lopt_encode_alone(text, add_special_tokens, truncation, max_length)
+            except NeedsReference:
+                pass
+        return super().encode(
+            text,
+            text_pair=text_pair,
+            add_special_tokens=add_special_tokens,
+            padding=padding,
+            truncation=truncation,
+            max_length=max_length,
+            stride=stride,
+            padding_side=padding_side,
+            return_tensors=return_tensors,
+            **kwargs,
+        )
+
+    def _encode_plus(self, text: Any, text_pair: Any = None, *args: Any, **kwargs: Any) -> Any:
+        try:
+            asked = rows_and_request(self, text, text_pair, args, kwargs, batches=False if TRANSFORMERS_4 else None)
+            return self._lopt_answer(*asked)
+        except NeedsReference as reason:
+            hf = super()._encode_plus
+            if TRANSFORMERS_4:  # where it calls `_batch_encode_plus`, which counts
+                return self.lopt._runner.hf.call(lambda: hf(text, text_pair, *args, **kwargs))
+            self.lopt._runner.count_reference_call(str(reason))
+        return self._lopt_by_reference(lambda: hf(text, text_pair, *args, **kwargs))
+
+    def _lopt_by_reference(self, call: Callable[[], Any]) -> Any:
+        encoder = self.lopt
+        encoder._pending_call_state = None
+        return encoder._runner.timed_reference(lambda: encoder._runner.hf.call(call))
+
+    def _lopt_answer_one(self, text: str, request: EncodeRequest, batched: bool, warns: bool) -> BatchEncoding:
+        """`_lopt_answer` for one text and a plain request, by a shorter way."""
+        encoder, offsets = self._lopt_current(), None
+        if request.offsets:
+            (ids, offsets), snapshot = encoder._runner.run(None, LIST_WITH_OFFSETS, text, request)
+        else:
+            ids, snapshot = encoder._runner.run(None, LIST, text, request)
+        pending = encoder._pending_call_state
+        if request.max_length is not None or pending is None or pending.request is not None:
+            note_call_state(self, encoder, request)
+        if warns and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return plain_batch_encoding(ids, offsets, (encoder, snapshot, (text,), request), batched)
+
+    def _lopt_answer(self, rows: Sequence[Row], request: EncodeRequest, batched: bool, warns: bool) -> BatchEncoding:
+        """The result of a call, without the reference. Raises NeedsReference."""
+        encoder = self.lopt
+        columns, snapshot = encoder._runner.run(None, COLUMNS, rows, request)
+        note_call_state(self, encoder, request)
+        if warns:
+            for ids in columns.ids:
+                if len(ids) > self.model_max_length:
+                    self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return batch_encoding(columns, (encoder, snapshot, rows, request), batched)
+
+    def _lopt_encode_alone(
+        self, text: str, add_special_tokens: bool = True, truncation: Any = None, max_length: int | None = None
+    ) -> list[int]:
+        """`encode` without the reference, where `_lopt_direct`. Raises NeedsReference."""
+        request, warns = request_of_call(self, add_special_tokens, truncation, max_length)
+        encoder = self._lopt_current()
+        ids, _ = encoder._runner.run(None, LIST, text, request)
+        pending = encoder._pending_call_state
+        if request.max_length is not None or pending is None or pending.request is not None:
+            note_call_state(self, encoder, request)
+        if warns and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_array(self, text: str) -> Ids | None:
+        """The ids of `self(text)`; None where that call has to be made."""
+        ids = self._lopt_asked(lambda encoder: encoder.encode_ids(text))
+        if ids is not None and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
+        """The same of `self(texts)`."""
+        batch = self._lopt_asked(lambda encoder: encoder.encode_batch_ids(texts))
+        if batch is not None and len(batch.ids) > self.model_max_length:
+            for row in range(len(batch)):
+                self._eventual_warn_about_too_long_sequence(batch.row(row), None, True)
+        return batch
+
+    def _lopt_asked(self, ask: Callable[[Encoder], _T]) -> _T | None:
+        if not self._lopt_direct:
+            return None
+        encoder = self.lopt
+        try:
+            answer = ask(encoder)
+        except Exception:
+            # transformers raises its own error.
+            return None
+        note_call_state(self, encoder, EncodeRequest())
+        return answer
+
+    def _lopt_prefetch(
+        self,
+        texts: Sequence[str],
+        add_special_tokens: bool = True,
+        truncation: Any = None,
+        max_length: int | None = None,
+    ) -> PrefetchedIds | None:
+        """Starts `encode` of each text on other threads; None where the texts are better encoded one by one."""
+        encoder = self.lopt
+        try:
+            request, warns = request_of_call(self, add_special_tokens, truncation, max_length)
+            rows = prefetch(encoder._runner, texts, request)
+        except NeedsReference:
+            return None
+        if rows is not None:
+            if warns:
+                rows.look_at_longer_than(
+                    self.model_max_length, lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
+                )
+            note_call_state(self, encoder, request)
+        return rows
+
+
+class Calls4(Calls):
+    """The same in transformers 4, where batches have a method of their own."""
+
+    _lopt_is_ours = True
+
+    def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._lopt_answer(
+                *rows_and_request(self, batch_text_or_text_pairs, None, args, kwargs, batches=True)
+            )
+        except NeedsReference as reason:
+            self.lopt._runner.count_reference_call(str(reason))
+        hf = super()._batch_encode_plus
+        return self._lopt_by_reference(lambda: hf(batch_text_or_text_pairs, *args, **kwargs))
+
+
+def _is_batch_of_one(text: Any) -> bool:
+    # Engines pass single prompts this way.
+    return type(text) is list and len(text) == 1 and type(text[0]) is str
+
+
+def _changes_nothing(kwargs: dict[str, Any]) -> bool:
+    # What apply_chat_template always passes in transformers 5.
+    return len(kwargs) == 1 and kwargs.get("sanitize_control_tokens") is False and not TRANSFORMERS_4

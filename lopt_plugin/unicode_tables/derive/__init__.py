@@ -1,0 +1,1 @@
+"""Derives the tables from the installed `tokenizers`, for all code points."""

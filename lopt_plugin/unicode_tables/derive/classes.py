@@ -1,0 +1,46 @@
+"""Derives the class table from the installed `tokenizers`, over every code point.
+
+Uses nothing from Python's Unicode tables: their Unicode version differs from those of the reference's regex engine, its
+normalizer, and the Rust standard library that Punctuation and Digits use.
+"""
+
+from __future__ import annotations
+
+import tokenizers
+
+from .. import table
+from ..table import CharacterClasses
+from . import normalization, oracle
+
+# Sets of the reference's regex engine, as the split patterns use them.
+_CHARACTER_SETS = {
+    table.LETTER: r"\p{L}",
+    table.MARK: r"\p{M}",
+    table.UPPER_SIDE: r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]",
+    table.LOWER_SIDE: r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]",
+    table.NUMBER: r"\p{N}",
+    table.SPACE: r"\s",
+    table.NEWLINE: r"[\r\n]",
+    table.PUNCTUATION_OR_SYMBOL: r"[\p{P}\p{S}]",
+    table.DEEPSEEK_CJK: "[一-龥\u3040-ゟ゠-ヿ]",
+}
+
+
+def derive() -> CharacterClasses:
+    r"""The class table of the installed `tokenizers`, in about seven seconds.
+
+    Each bit is asked of the part of the reference that uses it: the sets of split patterns of its regex engine,
+    HF_PUNCTUATION and HF_NUMERIC of its pre-tokenizers, WORD and STRIP_SPACE of its added tokens (another regex engine,
+    with another `\w` and `\s`), and the NFC bits of its normalizers. `oracle` and `normalization` explain why the
+    answers are certain. Surrogates have no bits: the reference refuses them.
+    """
+    masks = {bit: oracle.in_character_set(pattern) for bit, pattern in _CHARACTER_SETS.items()}
+    masks[table.HF_PUNCTUATION] = oracle.removed_by_punctuation()
+    masks[table.HF_NUMERIC] = oracle.split_off_by_digits()
+    masks[table.WORD], masks[table.STRIP_SPACE] = oracle.word_and_strip_space()
+    decompositions = normalization.Decompositions()
+    masks[table.NFC_CHANGES] = normalization.composed_changes(decompositions)
+    masks[table.NFC_FOLLOWS] = normalization.composed_follows(decompositions, decompositions)
+    masks[table.DECOMPOSES] = normalization.decomposes(decompositions)
+    pairs = normalization.compose_pairs(decompositions)
+    return CharacterClasses.from_bits(oracle.combined(masks), pairs, tokenizers.__version__)

@@ -1,0 +1,120 @@
+"""Asks the installed `tokenizers` about all code points at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
+from tokenizers.models import WordLevel
+
+from ..table import CODE_POINTS
+
+Mask = npt.NDArray[np.bool_]
+CodePoints = npt.NDArray[np.uint32]
+
+# Every Unicode scalar value: the reference refuses surrogates.
+SCALAR_VALUES: CodePoints = np.array([*range(0xD800), *range(0xE000, CODE_POINTS)], dtype=np.uint32)
+
+# Texts of this length stay in the CPU's caches; a single text takes three times as long.
+_BATCH = 1 << 14
+
+
+def _batches() -> Iterator[CodePoints]:
+    return (SCALAR_VALUES[first : first + _BATCH] for first in range(0, len(SCALAR_VALUES), _BATCH))
+
+
+def combined(masks: dict[int, Mask]) -> npt.NDArray[np.uint16]:
+    """Bits of every code point, uint16 [0x110000], from a mask for each bit."""
+    bits = np.zeros(CODE_POINTS, dtype=np.uint16)
+    for bit, mask in masks.items():
+        bits[SCALAR_VALUES[mask]] |= bit
+    return bits
+
+
+def to_text(code_points: CodePoints) -> str:
+    return code_points.astype("<u4").tobytes().decode("utf-32-le")
+
+
+def in_character_set(pattern: str) -> Mask:
+    """Scalar values that a pattern for exactly one character matches.
+
+    Such a pattern treats each character alone, so texts of all scalar values in a row suffice: Split removes the
+    characters of the set and keeps the others.
+    """
+    return _removed_by(pre_tokenizers.Split(Regex(pattern), behavior="removed"))
+
+
+def removed_by_punctuation() -> Mask:
+    """Scalar values that `Punctuation` treats as punctuation; it too treats each character alone."""
+    return _removed_by(pre_tokenizers.Punctuation(behavior="removed"))
+
+
+def _removed_by(pre_tokenizer: pre_tokenizers.PreTokenizer) -> Mask:
+    answers = []
+    for batch in _batches():
+        removed = np.ones(len(batch), dtype=np.bool_)
+        for _, (start, stop) in pre_tokenizer.pre_tokenize_str(to_text(batch)):
+            removed[start:stop] = False
+        answers.append(removed)
+    return np.concatenate(answers)
+
+
+def split_off_by_digits() -> Mask:
+    """Scalar values that `Digits` treats as numeric.
+
+    `Digits` removes nothing, so every character follows an "a", which is not numeric: there is a boundary between the
+    two exactly if the character is numeric.
+    """
+    digits = pre_tokenizers.Digits(individual_digits=False)
+    answers = []
+    for batch in _batches():
+        text = np.full(2 * len(batch), ord("a"), dtype=np.uint32)
+        text[1::2] = batch
+        starts = np.array([start for _, (start, _) in digits.pre_tokenize_str(to_text(text))])
+        numeric = np.zeros(len(batch), dtype=np.bool_)
+        numeric[starts[starts % 2 == 1] // 2] = True
+        answers.append(numeric)
+    return np.concatenate(answers)
+
+
+def word_and_strip_space() -> tuple[Mask, Mask]:
+    r"""The `\w` and the `\s` of added tokens: scalar values that single_word refuses, and that rstrip takes.
+
+    Encodes "<A>" + c for a token "<A>" with both flags. If c is a word character the token is refused, and there is a
+    single unknown id. If c is white space the token takes it, and is the only id. Otherwise there are two ids, the
+    token's and c's. One text holds many of these, each after "<M>", which is found everywhere and ends with ">", which
+    is neither a word character nor white space, and so separates them. There is no pre-tokenizer and no vocabulary: a
+    stretch between added tokens is one unknown id, and an empty one has none.
+
+    lstrip and the left side of single_word use the same sets for the character before the token (tested).
+    """
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    tokenizer.add_tokens([AddedToken("<M>", normalized=False)])
+    tokenizer.add_tokens([AddedToken("<A>", single_word=True, rstrip=True, normalized=False)])
+    marker, token = tokenizer.token_to_id("<M>"), tokenizer.token_to_id("<A>")
+    word, strip_space = [], []
+    for batch in _batches():
+        ids = np.array(tokenizer.encode("<M><A>" + "<M><A>".join(to_text(batch))).ids)
+        markers = np.flatnonzero(ids == marker)
+        assert len(markers) == len(batch)
+        one_id = np.diff(markers, append=len(ids)) == 2
+        accepted = ids[markers + 1] == token
+        word.append(~accepted)
+        strip_space.append(accepted & one_id)
+    return np.concatenate(word), np.concatenate(strip_space)
+
+
+def normalize_each(form: str, texts: list[str]) -> list[str]:
+    r"""NFC, NFD, NFKC or NFKD of each text, none of which contains "\n".
+
+    Normalizes them as one text with "\n" between them: "\n" neither decomposes nor composes, and is a starter, across
+    which nothing is reordered, so it separates the texts.
+    """
+    normalizer = getattr(normalizers, form)()
+    answers: list[str] = []
+    for first in range(0, len(texts), _BATCH):
+        answers += normalizer.normalize_str("\n".join(texts[first : first + _BATCH])).split("\n")
+    assert len(answers) == len(texts)
+    return answers

@@ -1,0 +1,124 @@
+"""Two-stage tables of class bits for every code point, and the classes of split patterns, added tokens and NFC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .files import read_arrays, write_arrays
+
+CODE_POINTS = 0x110000
+PAGE_SIZE = 128
+PAGES = CODE_POINTS // PAGE_SIZE
+
+LETTER = 1 << 0
+MARK = 1 << 1
+UPPER_SIDE = 1 << 2
+LOWER_SIDE = 1 << 3
+NUMBER = 1 << 4
+SPACE = 1 << 5
+NEWLINE = 1 << 6
+PUNCTUATION_OR_SYMBOL = 1 << 7
+DEEPSEEK_CJK = 1 << 8
+HF_PUNCTUATION = 1 << 9
+HF_NUMERIC = 1 << 10
+WORD = 1 << 11
+STRIP_SPACE = 1 << 12
+NFC_CHANGES = 1 << 13
+NFC_FOLLOWS = 1 << 14
+DECOMPOSES = 1 << 15
+
+_Table = TypeVar("_Table", bound="PagedTable")
+
+
+@dataclass(frozen=True, eq=False)
+class PagedTable:
+    """Class bits of every code point.
+
+    tokenizers_version: the version that the table was derived from.
+    pages: uint16 [8704], block number of code point >> 7.
+    cells: uint16 [blocks * 128], class bits; those of c are ``cells[pages[c >> 7] * 128 + (c & 127)]``.
+    FORMAT: increase it when a bit or an array changes its meaning, so that cached older tables are not read.
+    """
+
+    FORMAT: ClassVar[int]
+
+    tokenizers_version: str
+    pages: npt.NDArray[np.uint16]
+    cells: npt.NDArray[np.uint16]
+
+    def __post_init__(self) -> None:
+        for name in _arrays(type(self)):
+            getattr(self, name).setflags(write=False)
+
+    def bits(self) -> npt.NDArray[np.uint16]:
+        """Class bits of every code point, uint16 [0x110000]."""
+        return self.cells.reshape(-1, PAGE_SIZE)[self.pages].reshape(-1)
+
+    def equals(self: _Table, other: _Table) -> bool:
+        same = self.tokenizers_version == other.tokenizers_version
+        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _arrays(type(self)))
+
+    def write(self, path: Path) -> None:
+        """Write a file atomically. Raises OSError if the folder cannot be written."""
+        arrays = {name: getattr(self, name) for name in _arrays(type(self))}
+        write_arrays(path, self.FORMAT, self.tokenizers_version, arrays)
+
+    @classmethod
+    def read(cls: type[_Table], path: Path, tokenizers_version: str) -> _Table | None:
+        """The table at `path`; None if it is absent, damaged, or of another format or version."""
+        arrays = read_arrays(path, cls.FORMAT, tokenizers_version, _arrays(cls))
+        if arrays is None:
+            return None
+        table = cls(tokenizers_version=tokenizers_version, **arrays)
+        return table if table.is_consistent() else None
+
+    def is_consistent(self) -> bool:
+        """Whether types and lengths of the arrays fit together."""
+        pages, cells = self.pages, self.cells
+        return bool(
+            pages.dtype == cells.dtype == np.uint16
+            and pages.shape == (PAGES,)
+            and cells.shape == ((int(pages.max()) + 1) * PAGE_SIZE,)
+        )
+
+
+def _arrays(table: type[PagedTable]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(table) if field.name != "tokenizers_version")
+
+
+def fold(bits: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+    """Pages and cells of uint16 [0x110000]; the distinct blocks are numbered as they first appear."""
+    blocks: dict[bytes, int] = {}
+    pages = [blocks.setdefault(page.tobytes(), len(blocks)) for page in bits.reshape(PAGES, PAGE_SIZE)]
+    return np.array(pages, dtype=np.uint16), np.frombuffer(b"".join(blocks), dtype=np.uint16)
+
+
+@dataclass(frozen=True, eq=False)
+class CharacterClasses(PagedTable):
+    """The bits above, as the installed `tokenizers` sees them.
+
+    compose_pairs: uint32 [n, 2], sorted; every (a, b) that NFC composes into one character (see `normalization`).
+    """
+
+    FORMAT = 1
+
+    compose_pairs: npt.NDArray[np.uint32]
+
+    @classmethod
+    def from_bits(
+        cls, bits: npt.NDArray[np.uint16], compose_pairs: npt.NDArray[np.uint32], tokenizers_version: str
+    ) -> CharacterClasses:
+        return cls(tokenizers_version, *fold(bits), compose_pairs)
+
+    def is_consistent(self) -> bool:
+        pairs = self.compose_pairs
+        return super().is_consistent() and pairs.dtype == np.uint32 and pairs.ndim == 2 and pairs.shape[1] == 2
+
+
+def file_name(tokenizers_version: str, kind: str = "table") -> str:
+    return f"{kind}_{tokenizers_version}_{CharacterClasses.FORMAT}.npz"

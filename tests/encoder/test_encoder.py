@@ -1,0 +1,564 @@
+"""The Encoder: ids as arrays and batches, the choice of the route, the self-check, verification, explain."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import logging
+import pickle
+import threading
+from typing import Any
+from unittest.mock import ANY
+
+import corpus
+import numpy as np
+import pytest
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from lopt_plugin.encoder.encoder import Encoder
+from lopt_plugin.encoder.operations import LIST
+from lopt_plugin.encoder.self_check import self_check
+from lopt_plugin.encoder.token_batch import TokenBatch
+from lopt_plugin.routes import native
+from lopt_plugin.routes.hard_texts import hard_texts
+from lopt_plugin.routes.hf import HfRoute
+from lopt_plugin.routes.request import EncodeRequest, NeedsReference
+from lopt_plugin.settings import Settings
+
+TEXT = "Hello world, isn't it 12345? <|end|> é中文 \n\n  the end 👍🏽"
+TEXTS = [TEXT, "", " ", "word " * 300, "\n" * 40, "e\u0301 <|start|>"]
+
+
+class FakeCore:
+    """The native core's interface over the oracle, to be broken on purpose."""
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self.oracle = HfRoute(copy.deepcopy(backend))
+        self.calls: list[tuple[int, int]] = []
+
+    def encode(
+        self, text: str, threads: int, chunk_chars: int, split_special_tokens: bool, first_id: int = -1
+    ) -> list[int]:
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise NeedsReference("the text holds a lone surrogate")
+        self.calls.append((threads, chunk_chars))
+        return [first_id] * (first_id >= 0) + self.oracle.encode_list(text, False, split_special_tokens)
+
+    def id_count(self) -> int:
+        return 1 << 20
+
+    def encode_array(self, *arguments: Any) -> Any:
+        return np.array(self.encode(*arguments), dtype=np.int32)
+
+    def encode_first(self, text: str, most: int, threads: int, split_special_tokens: bool) -> list[int]:
+        return self.encode(text, threads, 0, split_special_tokens)[:most]
+
+    def first_seam(self, text: str, begin: int) -> None:
+        return None
+
+    def encode_part(self, text: str, begin: int, end: int | None, inside: bool) -> list[int]:
+        return self.encode(text[begin:end], 1, 0, False)
+
+    def encode_batch(self, texts: list[str], threads: int, split_special_tokens: bool) -> Any:
+        rows = [self.encode(text, threads, 0, split_special_tokens) for text in texts]
+        ids = np.array([i for row in rows for i in row], dtype=np.int32)
+        return ids, np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+    def remember_prefixes(self, limit_bytes: int, **options: int) -> None:
+        pass
+
+    def trust_seams(self) -> None:
+        pass
+
+    def prefix_counters(self) -> dict[str, int]:
+        return {}
+
+    def info(self) -> dict[str, Any]:
+        return {"fake": True}
+
+
+class WrongCore(FakeCore):
+    """Wrong for one word only."""
+
+    word = "Hello"
+
+    def encode(self, text: str, *arguments: Any) -> list[int]:
+        ids = super().encode(text, *arguments)
+        return [*ids, 7] if self.word in text else ids
+
+
+class FailingCore(FakeCore):
+    armed = False
+
+    def encode(self, *arguments: Any) -> list[int]:
+        if self.armed:
+            raise MemoryError("no room")
+        return super().encode(*arguments)
+
+
+@pytest.fixture
+def backend() -> Tokenizer:
+    tokenizer = corpus.load_tokenizer("tiny_roberta")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<|end|> $A <|start|> <|end|>",
+        pair="$A $B",
+        special_tokens=[(t, tokenizer.token_to_id(t)) for t in ("<|end|>", "<|start|>")],
+    )
+    return tokenizer
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, backend: Tokenizer) -> Any:
+    """Makes every encoder of this test use a core of the class given."""
+
+    def use(core: type[FakeCore]) -> None:
+        monkeypatch.setattr(native, "build_core", lambda pipeline: core(backend))
+
+    return use
+
+
+def settings(**given: Any) -> Settings:
+    return Settings.read({}, **{"threads": 2, **given})
+
+
+def oracle_ids(backend: Tokenizer, text: str, add_special_tokens: bool = True) -> list[int]:
+    ids: list[int] = backend.encode(text, add_special_tokens=add_special_tokens).ids
+    return ids
+
+
+@pytest.mark.parametrize("route", ["auto", "hf", "fake"])
+def test_ids(backend: Tokenizer, fake: Any, route: str) -> None:
+    if route == "fake":
+        fake(FakeCore)
+    encoder = Encoder(backend, settings(route="hf" if route == "hf" else "auto"))
+    if route == "fake":
+        assert encoder.explain()["route"] == "native"
+    for add_special_tokens in (True, False):
+        expected = [oracle_ids(backend, text, add_special_tokens) for text in TEXTS]
+        for text, ids in zip(TEXTS, expected, strict=True):
+            found = encoder.encode_ids(text, add_special_tokens)
+            assert found.dtype == np.int32
+            assert found.ndim == 1
+            assert found.tolist() == ids
+            found_list = encoder.encode_list(text, add_special_tokens)
+            assert found_list == ids
+            assert {type(i) for i in found_list} <= {int}
+        batch = encoder.encode_batch_ids(TEXTS, add_special_tokens)
+        assert isinstance(batch, TokenBatch)
+        assert len(batch) == len(TEXTS)
+        assert (batch.ids.dtype, batch.row_offsets.dtype) == (np.int32, np.int64)
+        assert [batch.row(k).tolist() for k in range(len(batch))] == expected
+        assert batch.row_offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+    empty = encoder.encode_batch_ids([])
+    assert (len(empty), empty.ids.tolist(), empty.row_offsets.tolist()) == (0, [], [0])
+
+
+@pytest.mark.parametrize("route", ["auto", "hf", "fake"])
+def test_split_special_tokens(backend: Tokenizer, fake: Any, route: str) -> None:
+    if route == "fake":
+        fake(FakeCore)
+    encoder = Encoder(backend, settings(route="hf" if route == "hf" else "auto"))
+    whole = oracle_ids(backend, TEXT)
+    splitting = copy.deepcopy(backend)
+    splitting.encode_special_tokens = True
+    split = oracle_ids(splitting, TEXT)
+    assert split != whole
+    assert encoder.encode_list(TEXT, split_special_tokens=True) == split
+    assert encoder.encode_ids(TEXT, split_special_tokens=True).tolist() == split
+    assert encoder.encode_batch_ids([TEXT], split_special_tokens=True).ids.tolist() == split
+    assert encoder.encode_list(TEXT) == whole
+    encoder._split_special_tokens = True
+    assert encoder.encode_list(TEXT) == split
+    assert encoder.encode_list(TEXT, split_special_tokens=False) == whole
+    assert backend.encode_special_tokens is False
+
+
+@pytest.mark.parametrize("bad", [None, b"x", 3, ["a"], "\ud800", "ab\udfff"])
+def test_bad_input_raises_what_hf_raises(backend: Tokenizer, fake: Any, bad: Any) -> None:
+    fake(FakeCore)
+    encoder = Encoder(backend, settings())
+    with pytest.raises(TypeError) as expected:
+        backend.encode(bad)
+    for call in (encoder.encode_ids, encoder.encode_list):
+        with pytest.raises(TypeError) as raised:
+            call(bad)
+        assert str(raised.value) == str(expected.value)
+    with pytest.raises(TypeError):
+        encoder.encode_batch_ids(["a", bad])
+    assert encoder.explain()["route"] == "native"
+    assert encoder.encode_list("a") == oracle_ids(backend, "a")
+
+
+@pytest.mark.parametrize("device", ["cuda:x", "cudas", "mps", 3])
+def test_what_is_no_device_is_refused(backend: Tokenizer, device: Any) -> None:
+    encoder = Encoder(backend, settings(route="hf"))
+    assert len(encoder.encode_batch_ids(["a"], device="cpu")) == 1
+    with pytest.raises(ValueError, match="device="):
+        encoder.encode_batch_ids(["a"], device=device)
+
+
+def test_call_state_of_the_backend_does_not_matter(backend: Tokenizer, fake: Any) -> None:
+    expected = oracle_ids(backend, TEXT)
+    backend.enable_truncation(4, strategy="only_first", direction="left")
+    backend.enable_padding(length=100, pad_id=3)
+    state = backend.truncation, backend.padding
+    fake(FakeCore)
+    for encoder in (
+        Encoder(backend, settings(route="hf")),
+        Encoder(backend, settings()),
+        Encoder(backend, settings(verify=1)),
+    ):
+        assert encoder.encode_list(TEXT) == expected
+        assert encoder.encode_ids(TEXT).tolist() == expected
+        assert encoder.encode_batch_ids([TEXT, TEXT]).ids.tolist() == expected * 2
+        assert encoder._runner.hf.encodings([TEXT], EncodeRequest(max_length=7))[0].ids == cut(backend, 7)
+        assert (backend.truncation, backend.padding) == state
+
+
+def cut(backend: Tokenizer, length: int) -> list[int]:
+    other = copy.deepcopy(backend)
+    other.no_padding()
+    other.enable_truncation(length)
+    ids: list[int] = other.encode(TEXT).ids
+    return ids
+
+
+@pytest.mark.parametrize("keep_end", [False, True])
+@pytest.mark.parametrize("add_special_tokens", [False, True])
+def test_truncation(backend: Tokenizer, fake: Any, keep_end: bool, add_special_tokens: bool) -> None:
+    fake(FakeCore)
+    encoder = Encoder(backend, settings())
+    truncating = copy.deepcopy(backend)
+    for limit in range(4, 60):
+        side = "left" if keep_end else "right"
+        truncating.enable_truncation(limit, direction=side)
+        expected = truncating.encode(TEXT, add_special_tokens=add_special_tokens).ids
+        request = EncodeRequest(add_special_tokens, max_length=limit, truncation_side=side)
+        assert encoder._runner.run(None, LIST, TEXT, request)[0] == expected
+
+
+def test_threads_and_chunks(backend: Tokenizer, fake: Any) -> None:
+    fake(FakeCore)
+    encoder = Encoder(backend, settings(threads=3, chunk_chars=10, parallel_min_chars=20))
+    core = encoder._runner.state.snapshot().native.core
+    core.calls.clear()
+    encoder.encode_list("x" * 19)
+    encoder.encode_list("x" * 20)
+    encoder.encode_ids("x" * 25)
+    assert core.calls == [(1, 0), (3, 10), (3, 10)]
+    assert encoder.explain("x" * 19)["text"] == {"characters": 19, "route": "native", "chunks": 1, "gpu": ANY}
+    assert encoder.explain("x" * 25)["text"] == {"characters": 25, "route": "native", "chunks": 3, "gpu": ANY}
+    single = Encoder(backend, settings(threads=1, parallel_min_chars=20))
+    core = single._runner.state.snapshot().native.core
+    core.calls.clear()
+    single.encode_list("x" * 1000)
+    assert core.calls == [(1, 0)]
+
+
+def test_self_check_finds_a_wrong_core(backend: Tokenizer, fake: Any, caplog: pytest.LogCaptureFixture) -> None:
+    WrongCore.word = "東京"
+    fake(WrongCore)
+    with caplog.at_level(logging.INFO, "lopt_plugin"):
+        encoder = Encoder(backend, settings())
+    assert encoder.explain()["route"] == "hf"
+    explained = encoder.explain()
+    assert "self-check" in explained["reason"]
+    assert explained["self_check"]["mismatch"] in explained["reason"]
+    assert [r.levelname for r in caplog.records] == ["ERROR", "WARNING"]
+    assert "東京" not in caplog.text
+    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+
+
+def test_self_check_survives_a_failing_core(backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FailingCore, "armed", True)
+    fake(FailingCore)
+    encoder = Encoder(backend, settings())
+    assert encoder.explain()["reason"].startswith("the self-check failed: MemoryError")
+    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+
+
+def test_a_failure_later_changes_the_route(
+    backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake(FailingCore)
+    encoder = Encoder(backend, settings())
+    assert encoder.explain()["route"] == "native"
+    monkeypatch.setattr(FailingCore, "armed", True)
+    for call in (encoder.encode_list, lambda text: encoder.encode_ids(text).tolist()):
+        assert call(TEXT) == oracle_ids(backend, TEXT)
+    assert encoder.explain()["route"] == "hf"
+    assert "MemoryError" in encoder.explain()["reason"]
+    assert sum(record.levelname == "ERROR" for record in caplog.records) == 1
+
+
+def test_verify_returns_hf_ids_and_changes_the_route(
+    backend: Tokenizer, fake: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    WrongCore.word = "no hard text says this"
+    fake(WrongCore)
+    encoder = Encoder(backend, settings(verify=1))
+    for text in TEXTS:
+        assert encoder.encode_list(text) == oracle_ids(backend, text)
+        assert encoder.encode_ids(text).tolist() == oracle_ids(backend, text)
+        assert encoder.encode_batch_ids([text, "a"]).row(0).tolist() == oracle_ids(backend, text)
+    assert encoder.explain()["route"] == "native"
+    assert encoder.explain()["calls"]["verified"] == 3 * len(TEXTS)
+    wrong = f"secret {WrongCore.word} secret"
+    truncated = encoder._runner.run("a test", LIST, wrong, EncodeRequest(max_length=500))[0]
+    assert truncated == oracle_ids(backend, wrong)
+    assert encoder.explain()["route"] == "hf"
+    (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "secret" not in record.getMessage()
+    assert str(len(wrong)) in record.getMessage()
+    assert encoder.encode_list(wrong) == oracle_ids(backend, wrong)
+    # For good: a change of the tokenizer does not bring the wrong core back.
+    backend.add_tokens(["another"])
+    assert encoder.encode_list("another") == oracle_ids(backend, "another")
+    assert encoder.explain()["route"] == "hf"
+    assert encoder._copy_for(copy.deepcopy(backend)).explain()["route"] == "hf"
+
+
+def test_verify_batch(backend: Tokenizer, fake: Any) -> None:
+    WrongCore.word = "no hard text says this"
+    fake(WrongCore)
+    encoder = Encoder(backend, settings(verify=1))
+    texts = ["a", WrongCore.word]
+    assert encoder.encode_batch_ids(texts).ids.tolist() == [i for text in texts for i in oracle_ids(backend, text)]
+    assert encoder.explain()["route"] == "hf"
+
+
+@pytest.mark.parametrize(("share", "compared"), [(0.25, 10), (0.4, 16)])
+def test_verify_share(backend: Tokenizer, fake: Any, share: float, compared: int) -> None:
+    fake(FakeCore)
+    encoder = Encoder(backend, settings(verify=share))
+    for _ in range(40):
+        encoder.encode_list("a")
+    assert encoder._runner.verification.calls == compared
+
+
+def test_verify_with_split_special_tokens(backend: Tokenizer) -> None:
+    encoder = Encoder(backend, settings(verify=1))
+    split = encoder._runner.hf.encode_list(TEXT, True, True)
+    assert split != oracle_ids(backend, TEXT)
+    assert encoder.encode_batch_ids([TEXT], split_special_tokens=True).ids.tolist() == split
+    assert encoder.encode_with_offsets(TEXT, split_special_tokens=True)[0].tolist() == split
+    assert encoder.explain()["route"] == "native"
+
+
+def test_verify_gives_out_split_special_tokens(backend: Tokenizer, fake: Any) -> None:
+    WrongCore.word = "no hard text says this"
+    fake(WrongCore)
+    encoder = Encoder(backend, settings(verify=1))
+    texts = ["<|end|>", f"{WrongCore.word} <|end|>"]
+    expected = [encoder._runner.hf.encode_list(text, True, True) for text in texts]
+    batch = encoder.encode_batch_ids(texts, split_special_tokens=True)
+    assert [batch.row(row).tolist() for row in range(2)] == expected
+    assert encoder.explain()["route"] == "hf"
+
+
+def test_verify_is_not_fooled_by_others_who_truncate(backend: Tokenizer, fake: Any) -> None:
+    fake(FakeCore)
+    encoder = Encoder(backend, settings(verify=1))
+    encode = encoder._runner.hf.encodings
+
+    def disturbed(*arguments: Any) -> Any:
+        found = encode(*arguments)
+        for encoding in found:
+            encoding.truncate(2)
+        return found
+
+    encoder._runner.hf.encodings = disturbed  # type: ignore[method-assign]
+    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    assert encoder.explain()["route"] == "native"
+
+
+def test_self_check_is_short_and_covers_added_tokens(backend: Tokenizer) -> None:
+    contents = [token.content for token in backend.get_added_tokens_decoder().values()]
+    texts = hard_texts(contents)
+    assert texts == hard_texts(contents)
+    assert 180 < len(texts) < 320
+    joined = "\0".join(texts)
+    assert all(content in joined for content in contents)
+    many = hard_texts([f"<|{k}|>" for k in range(5000)])
+    assert len(many) < 1000
+    assert all(f"<|{k}|>" in "\0".join(many) for k in range(0, 5000, 97))
+    result = self_check(HfRoute(backend), HfRoute(copy.deepcopy(backend)), contents)
+    assert (result.texts, result.mismatch) == (len(texts), None)
+
+
+def test_unsupported_tokenizers_say_why(caplog: pytest.LogCaptureFixture) -> None:
+    word_piece = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+    with caplog.at_level(logging.INFO, "lopt_plugin"):
+        encoder = Encoder(word_piece, settings())
+    explained = encoder.explain("a")
+    assert explained["route"] == "hf"
+    assert "WordPiece" in explained["reason"]
+    assert explained["text"] == {"characters": 1, "route": "hf", "chunks": 1, "gpu": ANY}
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert "WordPiece" in record.getMessage()
+    assert encoder.encode_list("a") == [1]
+
+
+def test_custom_components_go_to_hf() -> None:
+    class Custom:
+        def normalize(self, normalized: Any) -> None:
+            normalized.lowercase()
+
+    tokenizer = corpus.load_tokenizer("tiny_qwen2")
+    encoder = Encoder(tokenizer, settings())
+    before = encoder.encode_list("ABC")
+    tokenizer.normalizer = normalizers.Normalizer.custom(Custom())
+    assert encoder.encode_list("ABC") == tokenizer.encode("ABC").ids != before
+    assert encoder.explain()["route"] == "hf"
+
+
+def test_other_backends_are_not_touched() -> None:
+    class Shim:
+        truncation = padding = None
+        encode_special_tokens = False
+
+    encoder = Encoder(Shim(), settings())  # type: ignore[arg-type]
+    assert "Shim, not tokenizers.Tokenizer" in encoder.explain()["reason"]
+
+
+def test_route_set_to_hf_is_no_warning(backend: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "lopt_plugin"):
+        assert Encoder(backend, settings(route="hf")).explain()["reason"] == "route is set to 'hf'"
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+
+
+def test_lazy_builds_at_first_use(backend: Tokenizer, fake: Any, caplog: pytest.LogCaptureFixture) -> None:
+    fake(FakeCore)
+    with caplog.at_level(logging.INFO, "lopt_plugin"):
+        encoder = Encoder(backend, settings(), lazy=True)
+        assert caplog.records == []
+        assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    assert len(caplog.records) == 1
+
+
+def test_explain_is_json(backend: Tokenizer, fake: Any) -> None:
+    fake(FakeCore)
+    encoder = Encoder(backend, settings())
+    encoder.encode_list(TEXT)
+    explained = json.loads(json.dumps(encoder.explain(TEXT)))
+    assert explained["route"] == "native"
+    assert explained["threads"] == 2
+    assert explained["versions"].keys() == {"lopt_plugin", "tokenizers", "transformers", "python", "character_classes"}
+    assert explained["self_check"]["mismatch"] is None
+    assert explained["calls"] == {"native": 1, "hf_chunks": 0, "gpu": 0, "hf": 0, "verified": 0}
+
+
+def test_two_encoders_of_one_backend_both_notice(backend: Tokenizer, fake: Any) -> None:
+    built = []
+    fake(lambda backend: built.append(1) or FakeCore(backend))  # type: ignore[func-returns-value]
+    one, other = Encoder(backend, settings()), Encoder(backend, settings())
+    del one
+    backend.add_tokens(["world"])
+    assert other.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    another = Encoder(backend, settings())
+    assert len(built) == 4
+    backend.add_tokens([AddedToken("isn't", lstrip=True)])
+    for encoder in (other, another):
+        assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    # The same tokens again are no change.
+    backend.add_tokens([AddedToken("isn't", lstrip=True)])
+    for encoder in (other, another):
+        assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    assert len(built) == 6
+
+
+def test_changes_under_load(backend: Tokenizer) -> None:
+    """Threads that encode while tokens are added get the ids of before or of after, never others."""
+    encoder = Encoder(backend, settings())
+    text = "the world is one world"
+    before = oracle_ids(backend, text)
+    changed = copy.deepcopy(backend)
+    changed.add_tokens(["world"])
+    after = oracle_ids(changed, text)
+    found: list[list[int]] = []
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            found.append(encoder.encode_list(text))
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    # The reference's getters make objects while they hold its lock. A collection there may run Python code (Hypothesis
+    # has a callback), which lets another thread change the tokenizer: that one then waits, with the interpreter lock.
+    gc.disable()
+    backend.add_tokens(["world"])
+    gc.enable()
+    now = encoder.encode_list(text)
+    stop.set()
+    for worker in workers:
+        worker.join()
+    assert now == after
+    assert {tuple(ids) for ids in found} <= {tuple(before), tuple(after)}
+
+
+def test_whole_pipeline_of_the_real_core() -> None:
+    """The one place here that needs the compiled core."""
+    for name in ("tiny_qwen2", "tiny_cl100k", "tiny_o200k", "tiny_roberta"):
+        backend = corpus.load_tokenizer(name)
+        encoder = Encoder(backend, settings(parallel_min_chars=10, chunk_chars=7, threads=3))
+        assert encoder.explain()["route"] == "native", encoder.explain()["reason"]
+        for text in TEXTS:
+            assert encoder.encode_list(text) == oracle_ids(backend, text)
+            assert encoder.encode_ids(text).tolist() == oracle_ids(backend, text)
+
+
+def test_pre_tokenizer_changed_in_place(backend: Tokenizer) -> None:
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    encoder = Encoder(backend, settings())
+    before = encoder.encode_list("word")
+    backend.pre_tokenizer.add_prefix_space = True
+    assert encoder.encode_list("word") == oracle_ids(backend, "word") != before
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("bert_base_uncased", "unk_token", "[MASK]"),
+        ("bert_base_uncased", "continuing_subword_prefix", "@@"),
+        ("bert_base_uncased", "max_input_chars_per_word", 5),
+        ("tiny_llama2", "unk_token", "</s>"),
+        ("tiny_llama2", "fuse_unk", False),
+        ("tiny_llama2", "byte_fallback", False),
+        ("tiny_qwen2", "ignore_merges", True),
+        ("tiny_qwen2", "dropout", 1.0),
+    ],
+)
+def test_options_of_the_model_changed_in_place(name: str, option: str, value: Any) -> None:
+    backend = corpus.load_tokenizer(name)
+    encoder = Encoder(backend, settings())
+    assert encoder.explain()["route"] == "native"
+    text = "unbelievable internationalization \u2603\u2603 \u6f22\u5b57\ue000\ue001"
+    assert encoder.encode_list(text) == oracle_ids(backend, text)
+    setattr(backend.model, option, value)
+    assert encoder.encode_list(text) == oracle_ids(backend, text)
+
+
+def test_a_pickle_holds_nothing_of_earlier_calls() -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=3))
+    encoder._split_special_tokens = True
+    before = pickle.dumps(encoder)
+    expected = encoder.encode_batch_ids(TEXTS).ids.tolist()
+    encoder.encode_with_offsets(TEXT)
+    assert pickle.dumps(encoder) == before
+    restored = pickle.loads(before)
+    assert (restored._runner.settings, restored._split_special_tokens) == (encoder._runner.settings, True)
+    assert restored.encode_batch_ids(TEXTS).ids.tolist() == expected
+
+
+def test_a_token_that_was_added_again_is_not_left_to_chance() -> None:
+    """Before tokenizers 0.23 its old flags count as well; then the self-check notices, and the reference answers."""
+    backend = corpus.load_tokenizer("tiny_qwen2")
+    backend.add_tokens([AddedToken("lonesome", normalized=False)])
+    backend.add_tokens([AddedToken("lonesome", normalized=True)])
+    encoder = Encoder(backend, settings())
+    for text in ("lonesome", "lonesome\u0301", "a lonesome\u0301 b", "lonesom\u0065\u0301"):
+        assert encoder.encode_list(text) == backend.encode(text).ids

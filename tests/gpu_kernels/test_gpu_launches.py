@@ -1,0 +1,196 @@
+"""Recorded launches and streams, by stand-ins for torch.cuda that note what is asked of them; and room for batches."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import corpus
+import pytest
+from kernel_device import INTERPRETED, make_interpreter_faster, torch
+
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.gpu import cuda_graphs as graphs
+from lopt_plugin.routes.gpu import streams
+from lopt_plugin.routes.gpu.cuda_graphs import Graphs
+from lopt_plugin.routes.gpu.route import GpuRoute
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.settings import Settings
+from lopt_plugin.triton_kernels.batch.buffers import LEAST_BUCKET, SEPARATOR_SHARE, Batch, Scratch, bucket_of
+from lopt_plugin.triton_kernels.common.limits import MAX_BYTES
+
+
+class FakeGraph:
+    """Does at `replay` what was recorded."""
+
+    def __init__(self, work: Any) -> None:
+        self.work = work
+
+    def replay(self) -> None:
+        self.work()
+
+
+def test_first_plain_then_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "record", FakeGraph)
+    monkeypatch.setattr(graphs, "MAX_GRAPHS", 2)
+    done: list[str] = []
+    recorded = Graphs(enabled=True)
+    for key in "aaabbac":
+        recorded.run(key, lambda key=key: done.append(key))
+    assert done == list("aaabbac")
+    assert (recorded.direct, recorded.replayed) == (3, 4)
+    # The least recently used one was dropped: it is launched directly again.
+    recorded.run("b", lambda: done.append("b"))
+    assert recorded.direct == 4
+    recorded.clear()
+    recorded.run("b", lambda: done.append("b"))
+    assert (recorded.direct, recorded.info()["recorded"]) == (5, 0)
+
+
+def test_recording_that_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(work: Any) -> Any:
+        raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr(graphs, "record", refuse)
+    done: list[int] = []
+    recorded = Graphs(enabled=True)
+    with caplog.at_level(logging.WARNING, "lopt_plugin"):
+        for number in range(4):
+            recorded.run("key", lambda number=number: done.append(number))
+    assert done == [0, 1, 2, 3]
+    assert len(caplog.records) == 1
+    assert "not permitted" in recorded.info()["failure"]
+
+
+def test_rules_of_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only this thread is held to them; a recording that fails is ended; nothing else is waited for or given back."""
+    calls: list[Any] = []
+    fake = SimpleNamespace(
+        capture_begin=lambda **options: calls.append(options), capture_end=lambda: calls.append("end")
+    )
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: fake)
+    assert graphs.record(lambda: calls.append("work")) is fake
+    assert calls == [{"capture_error_mode": "thread_local"}, "work", "end"]
+    with pytest.raises(ZeroDivisionError):
+        graphs.record(lambda: calls.append(1 // 0))
+    assert calls[3:] == [{"capture_error_mode": "thread_local"}, "end"]
+
+
+class FakeCuda:
+    """Streams and events that note, in `log`, who waits for what; works are done at once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log: list[tuple[str, ...]] = []
+        self.current = "caller"
+        names = iter(("sending", "computing", "fetching"))
+        events = iter([f"{name} {lane}" for name in ("sent", "done", "taken") for lane in range(streams.LANES)])
+        fake = self
+
+        class Stream:
+            def __init__(self, device: Any) -> None:
+                self.name = next(names)
+
+            def wait_event(self, event: Any) -> None:
+                fake.log.append((self.name, "waits for", event.name))
+
+            def wait_stream(self, other: Any) -> None:
+                fake.log.append((self.name, "waits for", other.name))
+
+            def synchronize(self) -> None:
+                fake.log.append(("host", "waits for", self.name))
+
+        class Event:
+            def __init__(self) -> None:
+                self.name = next(events)
+
+            def record(self) -> None:
+                fake.log.append((fake.current, "records", self.name))
+
+            def synchronize(self) -> None:
+                fake.log.append(("host", "waits for", self.name))
+
+        @contextlib.contextmanager
+        def stream(one: Any) -> Any:
+            before, fake.current = fake.current, one.name
+            yield
+            fake.current = before
+
+        monkeypatch.setattr(torch.cuda, "Stream", Stream)
+        monkeypatch.setattr(torch.cuda, "Event", Event)
+        monkeypatch.setattr(torch.cuda, "stream", stream)
+
+
+def test_order_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeCuda(monkeypatch)
+    on_cuda = streams.CudaStreams(torch.device("cpu"))
+    source, middle, target = torch.arange(3), torch.zeros(3, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)
+    on_cuda.send(1, [(middle, source)])
+    on_cuda.launch(1, lambda: fake.log.append((fake.current, "works")), [(target[:1], middle[:1])])
+    on_cuda.fetch(1, [(target, middle)])
+    on_cuda.wait(1)
+    on_cuda.taken(1)
+    assert fake.log == [
+        ("sending", "records", "sent 1"),
+        ("computing", "waits for", "sent 1"),
+        ("computing", "waits for", "taken 1"),
+        ("computing", "works"),
+        ("computing", "records", "done 1"),
+        ("fetching", "waits for", "done 1"),
+        ("fetching", "records", "done 1"),
+        ("host", "waits for", "done 1"),
+        ("caller", "records", "taken 1"),
+    ]
+    assert target.tolist() == [0, 1, 2]
+    fake.log.clear()
+    with on_cuda.allocating():
+        assert fake.current == "computing"
+    assert fake.log == [("sending", "waits for", "computing"), ("fetching", "waits for", "computing")]
+    fake.log.clear()
+    on_cuda.wait_for_all()
+    assert {entry[2] for entry in fake.log} == {"sending", "computing", "fetching", "taken 0", "taken 1"}
+
+
+def test_buckets() -> None:
+    buckets = {bucket_of(size, 1) for size in range(1, 1 << 17)}
+    assert min(buckets) == LEAST_BUCKET
+    assert len(buckets) == 1 + 4 * 3
+    for size in (1, LEAST_BUCKET + 1, 100_000, 12_345_678, 1 << 26, MAX_BYTES - (1 << 29)):
+        assert size <= bucket_of(size, 1) <= max(LEAST_BUCKET, size * 5 / 4)
+    assert bucket_of(10, 5000) >= SEPARATOR_SHARE * 5000
+    with pytest.raises(ValueError, match="too large"):
+        bucket_of(MAX_BYTES, 1)
+
+
+def test_smaller_bucket_within_larger_buffers() -> None:
+    device = torch.device("cpu")
+    for made in (Batch.empty(1 << 16, device), Scratch.empty(1 << 16, device, 1024)):
+        fresh = type(made).empty(1 << 14, device, *([1024] if isinstance(made, Scratch) else []))
+        for name, tensor in vars(made.within(1 << 14)).items():
+            if isinstance(tensor, torch.Tensor):
+                assert tensor.data_ptr() == vars(made)[name].data_ptr()
+                assert len(tensor) >= len(vars(fresh)[name])
+    assert Scratch.empty(1 << 16, device, 1024).bytes() + 2 * Batch.empty(1 << 16, device).bytes() < 42 << 16
+
+
+@pytest.mark.skipif(not INTERPRETED, reason="a stand-in for recordings; test_gpu_real_sizes has those of a GPU")
+def test_route_with_recordings_and_growing_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_interpreter_faster(monkeypatch)
+    monkeypatch.setattr(graphs, "record", FakeGraph)
+    tokenizer = corpus.load_tokenizer("tiny_cl100k")
+    pipeline = read_pipeline(tokenizer)
+    assert isinstance(pipeline, Pipeline)
+    route = GpuRoute(pipeline, NativeRoute(pipeline, Settings.read({}, threads=1)), check=False, cache_slots=256)
+    route._batch.graphs.enabled = True
+    small = ["a few words", "zzxqj " * 30, "=" * 700]
+    large = ["more words than before " * 800 + "é" * 300]
+    for texts in (small, small, large, small, small, ["b" + text for text in small]):
+        ids, offsets = route.encode_batch(texts, False, False)
+        expected = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+        assert [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)] == expected
+    # Larger buffers made the first recording worthless.
+    assert (route._batch.graphs.direct, route._batch.graphs.replayed) == (3, 3)
+    assert route.texts_on_host == 0
+    assert route.info()["table_bytes"]["entries"] > 0

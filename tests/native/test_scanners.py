@@ -1,0 +1,118 @@
+"""The pre-tokens of the native core against those of the reference library: boundaries in bytes, compared with ==."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+from collections.abc import Callable, Iterable, Iterator
+
+import corpus
+import native_cores
+import numpy as np
+import pytest
+import representatives
+import tier
+from reference import Reference
+
+from lopt_plugin.pipeline import BytePairModel, Pipeline, read_pipeline
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.settings import Settings
+from lopt_plugin.unicode_tables import load
+
+# The small tokenizers have the pre-tokenizers of all families; the others are tried on real texts only. Those of
+# characters have cuts for pre-tokens, of which the reference knows nothing: test_sentencepiece.py. That of tiny_roberta
+# puts a blank before the text.
+NAMES = [name for name in native_cores.BYTE_LEVEL if name != "tiny_roberta"]
+SMALL = [name for name in NAMES if name.startswith("tiny_") or name == "roberta_base"]
+
+# One character of each class that a split pattern tells apart, few enough to try all short strings: errors in
+# backtracking, look-ahead and the order of alternatives show in three to five characters.
+SHORT_STRINGS = [("aA1 \n's.é中あ゛\u0301²\u200b/ſ", 3), ("aA' \n1\u0301中", 4), ("aʰA!\n/", 5)]
+
+
+@functools.lru_cache(maxsize=2)
+def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]]], Reference]:
+    reference = Reference(name)
+    pipeline = read_pipeline(reference.tokenizer)
+    assert isinstance(pipeline, Pipeline), pipeline
+    assert isinstance(pipeline.model, BytePairModel)
+    assert not pipeline.add_prefix_space
+    return NativeRoute(pipeline, Settings.read()).core.pre_tokens, reference
+
+
+def _cut_elsewhere(name: str, texts: Iterable[str]) -> list[str]:
+    """The texts, at most five, that the core does not cut as the reference does."""
+    pre_tokens, reference = _core_and_reference(name)
+    texts, different = list(texts), []
+    for text, pieces in zip(texts, reference.pre_tokens(texts), strict=True):
+        # All these pipelines end in ByteLevel, whose stand-in characters are one a byte.
+        stops = list(itertools.accumulate(len(piece) for piece, _ in pieces))
+        expected = list(itertools.pairwise([0, *stops]))
+        if "clip" in name:  # leaves some of the text out, and never cuts a character
+            places = [0, *itertools.accumulate(len(c.encode()) for c in text)]
+            expected = [(places[start], places[stop]) for _, (start, stop) in pieces]
+        if pre_tokens(text) != expected:
+            different.append(text)
+            if len(different) == 5:
+                break
+    return different
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("name", SMALL)
+def test_short_strings(name: str) -> None:
+    texts = (
+        "".join(characters)
+        for alphabet, most in SHORT_STRINGS
+        for length in range(1, most + 1)
+        for characters in itertools.product(alphabet, repeat=length)
+    )
+    assert _cut_elsewhere(name, texts) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_code_point_in_context(name: str) -> None:
+    # The reference takes long over long texts. Most code points are in no class at all: some of those will do.
+    bits = load.character_classes().bits()
+    code_points = [c for c in range(0x110000) if (bits[c] or c % 64 == 1) and not 0xD800 <= c < 0xE000]
+    code_points = code_points[:: tier.pick(11, 1)]
+    contexts = [f" x{c}x {c}{c}1 !{c}'s  {c}\n" for c in map(chr, code_points)]
+    texts = ("".join(contexts[start : start + 16]) for start in range(0, len(contexts), 16))
+    assert _cut_elsewhere(name, texts) == []
+
+
+@pytest.mark.parametrize("family", corpus.conformance_families())
+@pytest.mark.parametrize("name", SMALL)
+def test_hard_texts(name: str, family: str) -> None:
+    assert _cut_elsewhere(name, (text[:3000] for text in corpus.conformance(family, 1))) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_windows(name: str) -> None:
+    """Many windows over few characters, so that every rule of the window step meets the others at any place."""
+
+    def texts() -> Iterator[str]:
+        rng = random.Random(name)
+        alphabet = [*representatives.characters(), *"aaAAss    \n\n''11!!//", *SHORT_STRINGS[0][0]]
+        for _ in range(300):
+            few = rng.choices(alphabet, k=rng.randint(2, 12))
+            yield "".join(rng.choice(few) * rng.choice([1, 1, 1, 2, 3, 20]) for _ in range(300))
+
+    assert _cut_elsewhere(name, texts()) == []
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_as_an_array(name: str) -> None:
+    core = native_cores.core_and_reference(name)[0]
+    for text in ("", "a", "one  two 123\n", "\u4e2d\u6587 caf\u00e9 \U0001f600's" * 300):
+        array = core.pre_token_array(text)
+        assert (array.dtype, array.shape[1:]) == (np.int64, (2,))
+        assert list(map(tuple, array.tolist())) == core.pre_tokens(text)
+    with pytest.raises(TypeError):
+        core.pre_token_array(b"a")
+
+
+@pytest.mark.parametrize("name", tier.pick(["tiny_o200k"], [name for name in NAMES if name not in SMALL]))
+def test_documents(name: str) -> None:
+    assert _cut_elsewhere(name, (text for kind in corpus.corpora() for text in corpus.texts(kind, 20_000))) == []

@@ -1,0 +1,24 @@
+"""A pytest plugin: what the examples in docstrings may use without making it. `make doctest` loads it."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TOKENIZER = Path(__file__).resolve().parents[1] / "data" / "tokenizers" / "tiny_qwen2.json.xz"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _names(doctest_namespace: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """`example_folder`, a folder with a small tokenizer, and `tokenizer`, that tokenizer accelerated."""
+    import lopt_plugin
+
+    folder = tmp_path_factory.mktemp("example")
+    (folder / "tokenizer.json").write_bytes(lzma.decompress(TOKENIZER.read_bytes()))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
+    doctest_namespace["example_folder"] = str(folder)
+    doctest_namespace["tokenizer"] = lopt_plugin.from_pretrained(folder)

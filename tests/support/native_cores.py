@@ -1,0 +1,76 @@
+"""Native cores for tests: that of a tokenizer as the plugin builds it, and one of any arguments."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import corpus
+import tier
+from reference import Reference
+from tokenizers import Tokenizer
+
+from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.settings import Settings
+from lopt_plugin.unicode_tables import byte_level, load
+
+# The BPE tokenizers of ../shared, one a family and more; the others have another kind of model.
+LARGE = ["clip_vit", "deepseek_v3", "falcon", "gpt2", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3"]
+LARGE_SENTENCEPIECE = ["gemma3", "llama2", "llama2_added_normalized", "mistral_7b_v0_1", "mistral_7b_v0_3", "phi3_mini"]
+LARGE += LARGE_SENTENCEPIECE
+# Those of characters, with U+2581 for the blank; the others are byte-level.
+SENTENCEPIECE = {"tiny_llama2", "tiny_gemma", "tiny_metaspace", "tiny_metaspace_first", *LARGE_SENTENCEPIECE}
+SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "roberta_base"]
+# qwen3 is large for the quick tier; test_native_ids.py and test_native_bpe.py try it there too.
+ALL = [*SMALL, *(name for name in LARGE if tier.DEEP and name in corpus.tokenizer_names())]
+BYTE_LEVEL = [name for name in ALL if name not in SENTENCEPIECE]
+
+
+@functools.lru_cache(maxsize=2)
+def core_and_reference(name: str) -> tuple[Any, Reference]:
+    """The core of a tokenizer, and the tokenizer; for those with a native route."""
+    reference = Reference(name)
+    pipeline = read_pipeline(reference.tokenizer)
+    assert isinstance(pipeline, Pipeline), pipeline.reason
+    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, reference
+
+
+def expected(reference: Tokenizer | Reference, texts: list[str]) -> list[list[int]]:
+    """The reference's ids without those of the post-processor."""
+    if isinstance(reference, Reference):
+        return reference.ids(texts)
+    return [encoding.ids for encoding in reference.encode_batch_fast(texts, add_special_tokens=False)]
+
+
+def different(core: Any, reference: Tokenizer | Reference, texts: Iterable[str], **options: Any) -> list[str]:
+    """The texts, at most five, that the core does not encode as the reference does."""
+    texts = list(texts)
+    pairs = zip(texts, expected(reference, texts), strict=True)
+    return list(itertools.islice((text for text, ids in pairs if core.encode(text, **options) != ids), 5))
+
+
+def make_core(vocabulary: dict[str, int], merges: list[Any], **changes: Any) -> Any:
+    """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise."""
+    from lopt_plugin.native import _core as native
+
+    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": merges, **changes})
+
+
+@functools.cache
+def _arguments() -> dict[str, Any]:
+    classes = load.character_classes()
+    return {
+        "ignore_merges": False,
+        "class_pages": classes.pages.tobytes(),
+        "class_cells": classes.cells.tobytes(),
+        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
+        "byte_classes": byte_level.byte_classes(),
+        "scanner": "whole",
+        "refinements": [],
+        "add_prefix_space": False,
+        "normalizer": [],
+        "added_tokens": [],
+    }

@@ -1,1 +1,0 @@
-"""Character kinds to the starts of pre-tokens."""

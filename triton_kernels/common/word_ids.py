@@ -1,0 +1,7 @@
+"""Negative values in place of a word's id, and what they mean."""
+
+from __future__ import annotations
+
+MISSED = -1  # not an entry of the vocabulary, and without a slot of the word cache
+SEPARATOR = -2  # the byte after a document, which stands for no token
+FIRST_SLOT = -3  # FIRST_SLOT - s: the ids are in slot s of the word cache

@@ -1,0 +1,1 @@
+"""Commands that compile the kernels and report what they use; no GPU needed."""

@@ -1,0 +1,100 @@
+"""Count the instructions of masks and boundaries for each byte of text. Compiles without running: needs no GPU.
+
+    python -m lopt_plugin.triton_kernels.inspection.instructions [90 ...]
+
+An instruction of a lane with 64 bytes counts 1/64 for a byte. Counted are the instructions of the compiled kernels,
+without fillers: each loop once (the only loops, over chains of contractions in o200k, do not run at all for most
+texts), and both sides of each branch. A tile that is not ASCII takes `masks` as well, which finds that out. The exit
+code is 1 if a pattern takes more than its kind of tile may (CEILINGS), or if a kernel spills.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..classify import character_masks, masks
+from ..classify import kernel as classify
+from ..common.limits import PATTERNS
+from ..common.variant import Variant
+from ..compact import kernel as compact
+from ..pretokenize.ascii import kernel as bits
+from ..pretokenize.utf8 import kernel as characters
+from .compiled import compiled, read, reader_or_exit
+from .resources import resources_of
+
+ASCII, OTHERS = "ASCII", "others"
+CEILINGS = {ASCII: 45, OTHERS: 150}
+ARCHITECTURES = (90,)
+_LANES = 32
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@\S+\s+)?([A-Z][A-Z0-9_]*)", re.MULTILINE)
+_FILLERS = ("NOP",)
+
+
+def instructions(binary: bytes, reader: Path) -> int:
+    """Instructions of a compiled kernel, each counted once."""
+    found: list[str] = _INSTRUCTION.findall(read(binary, "-sass", reader))
+    return sum(name not in _FILLERS for name in found)
+
+
+def of_pattern(variants: list[Variant], pattern: str) -> list[Variant]:
+    """The variants that a batch of this pattern launches for every tile."""
+    tiled = (variant for variant in variants if "TILE" in variant.constants)
+    return [variant for variant in tiled if variant.constants.get("PATTERN", pattern) == pattern]
+
+
+def stages_of(tiles: str, pattern: str) -> dict[str, list[Variant]]:
+    """The kernels of one kind of tile, from bytes to start bits."""
+    before, boundaries = masks.variants(), bits.variants()
+    if tiles == OTHERS:
+        before, boundaries = before + classify.variants() + character_masks.variants(), characters.variants()
+    kernels = of_pattern(boundaries, pattern)
+    return {"masks": of_pattern(before, pattern), "summary": kernels[:-1], "starts": kernels[-1:]}
+
+
+def _measured(variant: Variant, architecture: int, reader: Path) -> tuple[float, int, int]:
+    """Instructions a byte, registers, bytes spilled."""
+    binary = compiled(variant, architecture).asm["cubin"]
+    resources = resources_of(binary, reader)
+    a_byte = instructions(binary, reader) * _LANES * variant.warps / variant.constants["TILE"]
+    return a_byte, resources.registers, resources.spilled
+
+
+def main() -> None:
+    architectures = [int(argument) for argument in sys.argv[1:]] or list(ARCHITECTURES)
+    reader = reader_or_exit()
+    too_much = False
+    names = ("masks", "summary", "starts", "together", "compaction", "registers", "spilled")
+    print(f"{'instructions a byte':27}" + "".join(f"{name:>11}" for name in names))
+    for architecture in architectures:
+        found: dict[tuple[str, str | None], tuple[float, int, int]] = {}
+
+        def measured(variants: list[Variant], architecture: int = architecture, found: Any = found) -> Any:
+            for variant in variants:
+                key = variant.kernel.__name__, variant.constants.get("PATTERN")
+                if key not in found:
+                    found[key] = _measured(variant, architecture, reader)
+                yield found[key]
+
+        for pattern in PATTERNS:
+            after = list(measured(of_pattern(compact.variants(), pattern)))
+            for tiles, ceiling in CEILINGS.items():
+                stages = {stage: list(measured(variants)) for stage, variants in stages_of(tiles, pattern).items()}
+                columns = [sum(count for count, _, _ in of_stage) for of_stage in stages.values()]
+                together = sum(columns)
+                kernels = [*after, *(kernel for of_stage in stages.values() for kernel in of_stage)]
+                registers, spilled = max(k[1] for k in kernels), sum(k[2] for k in kernels)
+                figures = [*columns, together, sum(count for count, _, _ in after)]
+                print(
+                    f"sm_{architecture:<3} {pattern:12} {tiles:7}",
+                    "".join(f"{figure:11.1f}" for figure in figures) + f"{registers:11}{spilled:11}",
+                    flush=True,
+                )
+                too_much |= together > ceiling or spilled > 0
+    sys.exit(too_much)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Character kinds to the starts of pre-tokens, for each split pattern."""

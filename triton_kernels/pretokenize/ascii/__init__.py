@@ -1,0 +1,1 @@
+"""Split patterns on ASCII tiles."""

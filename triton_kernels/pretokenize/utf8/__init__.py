@@ -1,0 +1,1 @@
+"""Split patterns on tiles with any UTF-8."""
