@@ -57,7 +57,7 @@ test-core: environment $(if $(filter file,$(origin TESTS)),doctest)
 
 doctest: environment
 	@PYTHONPATH=tests/support; export PYTHONPATH; \
-	$(TIMED) $(VENV)/bin/$(PYTEST) --quiet -p docstring_examples --doctest-modules --pyargs $(DOCUMENTED)
+	$(TIMED) $(VENV)/bin/$(PYTEST) --quiet --noconftest -p docstring_examples --doctest-modules --pyargs $(DOCUMENTED)
 
 # LOPT_REQUIRE_...: what is not installed makes these tests fail instead of being skipped.
 test-kernels: sglang-environment
