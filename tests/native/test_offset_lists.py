@@ -6,7 +6,6 @@ import gc
 import random
 import sys
 import threading
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -110,29 +109,6 @@ def test_references() -> None:
     gc.collect()
     assert {sys.getrefcount(offset) for offset in offsets} <= {2, 3}
     assert offsets[0][0] == 0
-
-
-def test_references_to_integers() -> None:
-    """Those of tuples that are kept are not counted; those of all others are, whatever the tuples were before."""
-    native = NativeRoute(read_pipeline(backend(False)), Settings.read({}, threads=1))
-    rng = random.Random(8)
-    held = []
-    for turn in range(40):
-        offsets, expected = both(native, text_of(rng, 3000))
-        # Whole lists, so that other tuples take their places, and some tuples of others.
-        held.append((offsets, expected) if turn % 4 == 0 else (offsets[turn::7], expected[turn::7]))
-        if turn % 10 == 9:
-            del held[:3]
-    del native, offsets, expected
-    gc.collect()
-    assert all(found == right for found, right in held)
-    tuples = {id(offset): offset for found, _ in held for offset in found}
-    of_places = Counter(place for offset in tuples.values() for place in offset if place > 256)
-    objects = {id(place): place for offset in tuples.values() for place in offset if place > 256}
-    # They are shared: one object for each place, which the tuples, this list and the argument refer to.
-    assert len(objects) == len(of_places)
-    for place in list(objects.values()):
-        assert sys.getrefcount(place) - of_places[place] in (4, 5)
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -26,9 +26,6 @@ class BytePairEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace : PieceSpace {
-        // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
-        void read_later(const void* const* memory) { window.read_later = memory; }
-
         std::vector<Span> pieces;
         WordBuffer words;
         const uint8_t* readable_end = nullptr;  // after the pieces of the window, where stretches are joined
@@ -168,12 +165,9 @@ class BytePairEncoder {
     }
     const uint8_t* add_three_byte_pieces(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
         constexpr size_t AT_ONCE = 1024;
-        uint32_t* const begin = out.reserve(3 * AT_ONCE);
-        uint32_t* end = begin;
+        uint32_t* end = out.reserve(3 * AT_ONCE);
         p = three_byte_pieces_->encode(p, stop, text.end, AT_ONCE, end);
         out.set_end(end);
-        if (window.read_later)
-            for (const uint32_t* id = begin; id < end; id++) __builtin_prefetch(window.read_later[*id], 1);
         window.start(p);
         return p;
     }

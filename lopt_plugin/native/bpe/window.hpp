@@ -22,8 +22,6 @@ struct Window {
 
     const uint8_t* base = nullptr;
     uint32_t count = 0;
-    // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
-    const void* const* read_later = nullptr;
     uint32_t bounds[ROOM + 8];
     struct Parts {
         uint32_t first, last;  // pieces of one pre-token

@@ -180,8 +180,7 @@ class WindowEncoder {
     }
 
     void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
-        uint32_t* const begin = out.reserve(window.bounds[window.count] + Window::COPIED);
-        uint32_t* o = begin;
+        uint32_t* o = out.reserve(window.bounds[window.count] + Window::COPIED);
         uint32_t piece = 0, m = 0;
         for (uint32_t s = 0;; s++) {
             const Window::Resolved& resolved = window.resolved[s];
@@ -208,8 +207,6 @@ class WindowEncoder {
             piece++;
         }
         out.set_end(o);
-        if (window.read_later)
-            for (const uint32_t* id = begin; id < o; id++) __builtin_prefetch(window.read_later[*id], 1);
     }
     static_assert(sizeof(ShortWords::Word::ids) <= sizeof(uint32_t[Window::COPIED]));
     static void copy_some(const uint32_t* from, uint32_t* to) { std::memcpy(to, from, Window::COPIED * sizeof *to); }

@@ -68,7 +68,6 @@ class Core {
         space.recalled.clear();
         space.divisions.clear();
         space.known = 0;
-        space.last_piece = 0;
         if (!options.recall || !prefixes_.applies(text)) return encode_all(text, options, space, sink);
         prefixes_.recall(text, options, space);
         EncodeOptions of_rest = options;

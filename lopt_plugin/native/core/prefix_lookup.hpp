@@ -64,9 +64,6 @@ class PrefixLookup {
     }
     // Keeps the pieces of the rest, as far as there is room.
     void remember(const Characters& text, const EncodeOptions& options, Workspace& space) const {
-        space.last_piece_ids = 0;
-        for (const auto& known : space.recalled) space.last_piece_ids += known.count();
-        if (!space.recalled.empty()) space.last_piece = space.recalled.back().run->name(space.recalled.back().pieces);
         if (space.divisions.empty()) return;
         Runs runs;
         std::vector<Piece> pieces;
@@ -88,8 +85,7 @@ class PrefixLookup {
             if (bytes > store_->limit()) break;
         }
         if (!pieces.empty()) finish_run(space.divisions.back().character);
-        for (const auto& run : runs) space.last_piece_ids += run->count();
-        space.last_piece = store_->insert(root(options), space.recalled, std::move(runs));
+        store_->insert(root(options), space.recalled, std::move(runs));
     }
 
   private:

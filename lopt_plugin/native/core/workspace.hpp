@@ -49,9 +49,6 @@ struct Workspace {
     std::vector<Recalled> recalled;
     std::vector<Division> divisions;
     size_t known = 0;  // characters of `recalled`
-    // Of the last piece of the text that is kept: its name, or 0, and how many ids there are up to its end.
-    uint64_t last_piece = 0;
-    size_t last_piece_ids = 0;
     // For offsets: the text, and where each segment came from if not all lie in it as they are.
     Text text{};
     bool ascii = false;
@@ -83,7 +80,6 @@ class IdleWorkspaces {
         space->alignments.clear();
         if (space->origins.capacity() > KEPT_ORIGINS) std::vector<Origin>().swap(space->origins);
         space->text = {};
-        space->stretch.read_later(nullptr);
         if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock && idle_.size() < KEPT) idle_.push_back(std::move(space));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "prefix/content_hash.hpp"
-#include "prefix/list_template.hpp"
 #include "text/characters.hpp"
 
 namespace lopt {
@@ -48,11 +46,9 @@ class Run {
                 std::memcpy(text_data() + pieces_[next].text_at, from.data, from.length * static_cast<size_t>(from.unit_bytes));
             }
         }
-        join_templates(parts);
     }
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
-    ~Run() { delete form_.load(); }
 
     size_t size() const { return pieces_.size(); }
     // Of the first `pieces`; the name is that of the last of them.
@@ -78,21 +74,9 @@ class Run {
     }
     // Whether these runs begin with the same piece.
     bool begins_like(const Run& other) const { return characters(1) == other.characters(1) && same_text(other.text(0), 0, 1); }
-    // Made when it is first asked for; its bytes are then added to `made`. See ListTemplate.
-    ListTemplate& list_template(const ListSource& material, size_t& made) {
-        ListTemplate* known = form_.load(std::memory_order_acquire);
-        if (known) return *known;
-        auto fresh = std::make_unique<ListTemplate>(ids(), count(), material);
-        if (form_.compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) {
-            known = fresh.release();
-            made += known->bytes();
-        }
-        return *known;
-    }
     // All memory, what the store keeps for it included.
     size_t bytes() const {
-        const ListTemplate* form = form_.load(std::memory_order_acquire);
-        return data_bytes() + pieces_.capacity() * sizeof(Piece) + sections_.capacity() * sizeof(size_t) + sizeof(Run) + OVERHEAD + (form ? form->bytes() : 0);
+        return data_bytes() + pieces_.capacity() * sizeof(Piece) + sections_.capacity() * sizeof(size_t) + sizeof(Run) + OVERHEAD;
     }
 
   private:
@@ -151,20 +135,6 @@ class Run {
         sections_.push_back(size());
         return at;
     }
-    // The first part, if it is long, has mostly been asked for.
-    void join_templates(const std::vector<std::shared_ptr<Run>>& parts) {
-        const ListTemplate* first = parts.front()->form_.load(std::memory_order_acquire);
-        if (!first) return;
-        std::vector<std::unique_ptr<ListTemplate>> made;
-        std::vector<const ListTemplate*> forms;
-        for (const auto& part : parts) {
-            const ListTemplate* form = part->form_.load(std::memory_order_acquire);
-            if (!form) form = made.emplace_back(std::make_unique<ListTemplate>(part->ids(), part->count(), first->material())).get();
-            forms.push_back(form);
-        }
-        form_.store(new ListTemplate(forms));
-    }
-
     const Piece& begin(size_t piece) const { return piece ? pieces_[piece - 1] : NOTHING; }
     size_t data_bytes() const { return count() * sizeof(uint32_t) + text_bytes_; }
     Data allocate() const {
@@ -204,12 +174,10 @@ class Run {
     const uint64_t first_hash_;
     const size_t text_bytes_;
     const Data data_;
-    std::atomic<ListTemplate*> form_{nullptr};
     // Guarded by the store's lock, apart from the first one, which is set before the run is shared.
     uint64_t before_ = 0;
     Run *newer_ = nullptr, *older_ = nullptr;
     bool kept_ = false;
-    size_t charged_ = 0;  // bytes
 };
 
 // The pieces of a run that a text has, from its first one on.

@@ -93,8 +93,8 @@ class PrefixStore {
         shelf.renew(known);
     }
     // Takes in runs that follow one another, the first one after `known`, or after `root` where that is empty. There is at
-    // least one; returns the name of the last piece.
-    uint64_t insert(uint64_t root, const std::vector<Recalled>& known, Runs fresh) {
+    // least one.
+    void insert(uint64_t root, const std::vector<Recalled>& known, Runs fresh) {
         Shelf& shelf = own_shelf();
         uint64_t before = known.empty() ? root : known.back().run->name(known.back().pieces);
         for (const auto& run : fresh) {
@@ -109,28 +109,11 @@ class PrefixStore {
         for (auto i = fresh.rbegin(); i != fresh.rend(); i++) shelf.add(*i);
         shelf.renew(known);
         shelf.evict_above(limit_);
-        return before;
-    }
-    // Counts bytes that are kept elsewhere for these runs towards the limit.
-    void set_aside(size_t bytes) {
-        Shelf& shelf = own_shelf();
-        const std::lock_guard<std::mutex> lock(shelf.mutex);
-        shelf.aside = bytes;
-        shelf.evict_above(limit_);
-    }
-    // A run has become larger.
-    void charge(Run& run, size_t bytes) {
-        Shelf& shelf = own_shelf();
-        const std::lock_guard<std::mutex> lock(shelf.mutex);
-        if (!run.kept_) return;
-        run.charged_ += bytes;
-        shelf.bytes += bytes;
-        shelf.evict_above(limit_);
     }
     Counters counters() {
         Shelf& s = own_shelf();
         const std::lock_guard<std::mutex> lock(s.mutex);
-        return {s.lookups, s.hits, s.bytes_saved, s.insertions, s.evictions, s.collisions, s.pieces, s.bytes + s.aside, limit_};
+        return {s.lookups, s.hits, s.bytes_saved, s.insertions, s.evictions, s.collisions, s.pieces, s.bytes, limit_};
     }
 
   private:
@@ -173,7 +156,7 @@ class PrefixStore {
         std::mutex mutex;
         std::unordered_multimap<uint64_t, std::shared_ptr<Run>> table;
         Run *newest = nullptr, *oldest = nullptr;
-        size_t pieces = 0, bytes = 0, aside = 0;
+        size_t pieces = 0, bytes = 0;
         uint64_t lookups = 0, hits = 0, bytes_saved = 0, insertions = 0, evictions = 0;
         std::atomic<uint64_t> next_name{ROOTS}, collisions{0};
 
@@ -190,9 +173,8 @@ class PrefixStore {
             if (alike >= MOST_ALIKE) evict(*from->second);
             table.emplace(name, run);
             run->kept_ = true;
-            run->charged_ = run->bytes();
             link_newest(*run);
-            bytes += run->charged_;
+            bytes += run->bytes();
             pieces += run->size();
             insertions += run->size();
         }
@@ -205,7 +187,7 @@ class PrefixStore {
             }
         }
         void evict_above(size_t limit) {
-            while (bytes + aside > limit && oldest) evict(*oldest);
+            while (bytes > limit && oldest) evict(*oldest);
         }
         void evict(Run& run) {
             evictions += run.size();
@@ -221,7 +203,7 @@ class PrefixStore {
         void remove(Run& run) {
             unlink(run);
             run.kept_ = false;
-            bytes -= run.charged_;
+            bytes -= run.bytes();
             pieces -= run.size();
             const auto [from, to] = table.equal_range(key(run.before_, run.first_hash_));
             table.erase(std::find_if(from, to, [&run](const auto& entry) { return entry.second.get() == &run; }));

@@ -161,7 +161,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         if (n) count = by_rank ? merge_by_rank(model.merges(), p, n, ids.data())
                                : static_cast<size_t>(model.matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
         count = static_cast<size_t>(model.unknown_characters().replace(ids.data(), ids.data() + count) - ids.data());
-        IdObjects::List list(objects());
+        IdList list(largest_id());
         list.append(ids.data(), count);
         return nb::steal(list.finish());
     }

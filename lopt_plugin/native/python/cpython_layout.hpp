@@ -1,8 +1,8 @@
 // All that the core knows of CPython's private layouts.
 //
 // A list owns one block of PyMem memory for its items. So a block that was filled before its length was known can become a
-// list, and can move from one list to another. References can be counted several at a time. An untracked tuple of two integers
-// can be turned into another one in place. A PyO3 object has its pointer after the header.
+// list. An integer is a header and a digit: it can be made in any memory, and be one that lives for ever. An untracked tuple of
+// two integers can be turned into another one in place. A PyO3 object has its pointer after the header.
 //
 // All this is used only where `trusted()`: on CPython with the interpreter lock, up to the newest version that was checked, and
 // after a self-test at import. Otherwise the same functions use the public API.
@@ -15,7 +15,6 @@
 #include <cstring>
 #include <new>
 #include <stdexcept>
-#include <utility>
 
 namespace lopt::cpython {
 
@@ -38,6 +37,21 @@ inline bool trusted() { return COMPILED && detail::trusted; }
     throw std::bad_alloc();
 }
 
+namespace detail {
+
+// Holds an object for as long as a trial takes.
+struct Held {
+    explicit Held(PyObject* made) : object(made) {
+        if (!made) throw_no_memory();
+    }
+    ~Held() { Py_DECREF(object); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    PyObject* const object;
+};
+
+}  // namespace detail
+
 // A new list of `size` items, whose references it takes over with their block of PyMem memory, in which there is room for
 // `room`. Throws std::bad_alloc, and takes nothing over.
 inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
@@ -55,34 +69,25 @@ inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
     return list;
 }
 
-// The items of a list, and how many there is room for.
-struct Block {
-    PyObject** items;
-    size_t size, room;
-};
-// Only where `trusted()`.
-inline Block block_of(PyObject* list) {
-    const auto* const object = reinterpret_cast<const PyListObject*>(list);
-    return {object->ob_item, static_cast<size_t>(Py_SIZE(list)), static_cast<size_t>(object->allocated)};
-}
-// Leaves the list empty; the block and the references of its items are the caller's.
-inline Block take_block(PyObject* list) {
-    const Block block = block_of(list);
-    auto* const object = reinterpret_cast<PyListObject*>(list);
-    object->ob_item = nullptr;
-    object->allocated = 0;
-    Py_SET_SIZE(object, 0);
-    return block;
-}
-
-// Adds `count` references to an object, or, if negative, removes as many, none of which is the last one.
-inline void add_references(PyObject* object, Py_ssize_t count) {
-    if (trusted()) {
-        Py_SET_REFCNT(object, Py_REFCNT(object) + count);  // does nothing to an immortal object
-        return;
+// Makes the integers [first, last), integer i at memory + i * INTEGER_BYTES, with a count of references that never becomes
+// zero: from 3.12 on that of CPython's own immortal integers, which nothing changes; before, one so large that nobody has to
+// count a reference (a billion too few a second would take 36 years). Only where `trusted()`; last is at most 2^30.
+inline constexpr size_t INTEGER_BYTES = 32;
+inline void make_integers(uint8_t* memory, size_t first, size_t last) {
+    constexpr size_t HEADER_BYTES = sizeof(PyVarObject), SMALL = 257;  // CPython makes those below at its start
+    const detail::Held one(PyLong_FromLong(1)), large(PyLong_FromLong(1L << 20));
+    Py_ssize_t references = Py_ssize_t{1} << 60;
+#if PY_VERSION_HEX >= 0x030C0000
+    std::memcpy(&references, one.object, sizeof references);
+#endif
+    for (size_t i = first; i < last; i++) {
+        uint8_t* const integer = memory + i * INTEGER_BYTES;
+        const detail::Held like(i < SMALL ? PyLong_FromSize_t(i) : Py_NewRef(large.object));
+        const auto digit = static_cast<uint32_t>(i);
+        std::memcpy(integer, like.object, HEADER_BYTES);
+        std::memcpy(integer, &references, sizeof references);
+        std::memcpy(integer + HEADER_BYTES, &digit, sizeof digit);
     }
-    for (; count > 0; count--) Py_INCREF(object);
-    for (; count < 0; count++) Py_DECREF(object);
 }
 
 // Makes a tuple of two into another one. No reference is counted, neither to what was there nor to what is there now.
@@ -126,17 +131,6 @@ inline size_t word_of(PyObject* object, size_t offset) {
 
 namespace detail {
 
-// Holds an object for as long as a trial takes.
-struct Held {
-    explicit Held(PyObject* made) : object(made) {
-        if (!made) throw_no_memory();
-    }
-    ~Held() { Py_DECREF(object); }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-    PyObject* const object;
-};
-
 inline bool lists_as_expected() {
     constexpr Py_ssize_t COUNT = 3, ROOM = 8;
     const Held number(PyLong_FromLongLong(1LL << 40));
@@ -153,20 +147,23 @@ inline bool lists_as_expected() {
             if (PyList_Append(list.object, number.object)) return false;
         if (PyList_Size(list.object) != COUNT + ROOM || Py_REFCNT(number.object) != 1 + COUNT + ROOM) return false;
         if (PyList_SetSlice(list.object, 1, COUNT + ROOM, nullptr) || Py_REFCNT(number.object) != 2) return false;
-        const Block block = take_block(list.object);
-        if (PyList_Size(list.object) != 0 || block.size != 1 || block.items[0] != number.object) return false;
-        const Held other(list_of_block(block.items, block.size, block.room));
-        if (PyList_Size(other.object) != 1 || PyList_Append(list.object, number.object)) return false;
     }
     return Py_REFCNT(number.object) == 1;
 }
 
-inline bool references_as_expected() {
-    const Held number(PyLong_FromLongLong(1LL << 40));
-    add_references(number.object, 5);
-    const bool added = Py_REFCNT(number.object) == 6;
-    add_references(number.object, -5);
-    return added && Py_REFCNT(number.object) == 1;
+inline bool integers_as_expected() {
+    alignas(8) static uint8_t memory[300 * INTEGER_BYTES];
+    constexpr size_t LAST = sizeof memory / INTEGER_BYTES;
+    make_integers(memory, 0, LAST);
+    for (size_t i = 0; i < LAST; i++) {
+        auto* const made = reinterpret_cast<PyObject*>(memory + i * INTEGER_BYTES);
+        const Held real(PyLong_FromSize_t(i)), sum(PyNumber_Add(made, real.object));
+        if (!PyLong_CheckExact(made) || PyLong_AsSize_t(made) != i || PyLong_AsSize_t(sum.object) != 2 * i) return false;
+        if (PyObject_RichCompareBool(made, real.object, Py_EQ) != 1 || PyObject_Hash(made) != PyObject_Hash(real.object)) return false;
+        for (int uncounted = 0; uncounted < 3; uncounted++) Py_DECREF(made);
+        if (Py_REFCNT(made) < Py_ssize_t{1} << 29 || PyLong_AsSize_t(made) != i) return false;
+    }
+    return true;
 }
 
 inline bool tuples_as_expected() {
@@ -186,9 +183,10 @@ inline void trust(bool wanted) {
     detail::trusted = false;
     if (!COMPILED || !wanted) return;
     if (PyList_Type.tp_basicsize != sizeof(PyListObject) || PyTuple_Type.tp_basicsize != sizeof(PyTupleObject) - sizeof(PyObject*)) return;
+    if (PyLong_Type.tp_basicsize != sizeof(PyVarObject) || PyLong_Type.tp_itemsize != sizeof(uint32_t) || sizeof(PyVarObject) != 24) return;
     detail::trusted = true;
     try {
-        detail::trusted = detail::lists_as_expected() && detail::references_as_expected() && detail::tuples_as_expected();
+        detail::trusted = detail::lists_as_expected() && detail::integers_as_expected() && detail::tuples_as_expected();
     } catch (const std::bad_alloc&) {
         detail::trusted = false;
     }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
-#include <utility>
 
 #include "base/id_buffer.hpp"
 #include "python/cpython_layout.hpp"
@@ -24,7 +23,6 @@ class ListBuilder {
     ListBuilder(const ListBuilder&) = delete;
     ListBuilder& operator=(const ListBuilder&) = delete;
 
-    bool empty() const { return size_ == 0; }
     // Room for `count` more. The first call reserves little more than what it is asked for: mostly it is the only one.
     void reserve(size_t count) {
         if (room_ - size_ >= count) return;
@@ -39,12 +37,6 @@ class ListBuilder {
     // Where the next ones belong, and that they are there.
     PyObject** end() { return items_ + size_; }
     void set_end(PyObject** end) { size_ = static_cast<size_t>(end - items_); }
-    // Takes the first `size` items of a block, whose references are the builder's then. It has none yet.
-    void take(const cpython::Block& block, size_t size) {
-        PyMem_Free(std::exchange(items_, block.items));
-        room_ = block.room;
-        size_ = size;
-    }
     // A new list, which takes over the items.
     PyObject* finish() {
         PyObject* const list = cpython::list_of_block(items_, size_, room_);

@@ -10,6 +10,7 @@
 
 #include "python/cpython_layout.hpp"
 #include "python/list_builder.hpp"
+#include "python/shared_integers.hpp"
 #include "text/alignment.hpp"
 
 namespace lopt {
@@ -30,18 +31,13 @@ class GarbageCollectionWaits {
 
 // Makes lists of offsets. Allocating a tuple costs more than filling it, so tuples are kept, and those that nobody else holds
 // any more are filled again, as zip() does. A list like the one before then touches the same memory in the same order, and
-// allocates only itself. The integers are kept as well, one for each place of a text.
-//
-// A kept tuple's references to its integers are not counted, so no integer is touched when a tuple is filled again. That is
-// sound because each of those integers has a reference of ours for as long as tuples are kept, and because a tuple's references
-// are counted before it is given up.
+// allocates only itself. Their integers are those that all share, so no integer is touched.
 // All members hold the interpreter lock; where layouts are not trusted, nothing is kept.
 class OffsetObjects {
   public:
     OffsetObjects() = default;
     ~OffsetObjects() {
-        for (PyObject* tuple : kept_) let_go(tuple);
-        for (PyObject* number : numbers_) Py_DECREF(number);
+        for (PyObject* tuple : kept_) Py_DECREF(tuple);
     }
     OffsetObjects(const OffsetObjects&) = delete;
     OffsetObjects& operator=(const OffsetObjects&) = delete;
@@ -51,11 +47,11 @@ class OffsetObjects {
         const GarbageCollectionWaits waits;
         ListBuilder items;
         items.reserve(leading + count);
-        if (!cpython::trusted()) {
-            for (size_t i = 0; i < leading; i++) items.push(counted_tuple({0, 0}));
-            for (size_t i = 0; i < count; i++) items.push(counted_tuple(offsets[i]));
-            return items.finish();
-        }
+        // What is no place of a text counts as the largest one.
+        uint32_t largest = 0;
+        for (size_t i = 0; i < count; i++) largest = std::max({largest, static_cast<uint32_t>(offsets[i].begin), static_cast<uint32_t>(offsets[i].end)});
+        const size_t wanted = std::min(size_t{largest} + 1, SharedIntegers::MOST);
+        integers_ = SharedIntegers::make(wanted) ? wanted : 0;
         prepare(leading + count);
         for (size_t i = 0; i < leading; i++) add(items, {0, 0});
         for (size_t i = 0; i < count; i++) {
@@ -65,12 +61,10 @@ class OffsetObjects {
         return items.finish();
     }
     // Of what is kept.
-    size_t bytes() const { return kept_.size() * (sizeof(PyObject*) + 64) + numbers_.size() * (sizeof(PyObject*) + 32); }
+    size_t bytes() const { return kept_.size() * (sizeof(PyObject*) + 64); }
 
   private:
     static constexpr size_t MOST_KEPT = size_t{1} << 19;  // tuples
-    static constexpr size_t MOST_NUMBERS = size_t{1} << 19;
-
     static constexpr size_t AHEAD = 32;  // few lie in the first-level cache
 
     // Chooses what the next `count` tuples are made of, and makes room for those that are new.
@@ -84,15 +78,13 @@ class OffsetObjects {
     size_t refill(ListBuilder& items, const Offset* offsets, size_t count) {
         PyObject** out = items.end();
         PyObject* const* const tuples = kept_.data() + next_;
-        PyObject* const* const numbers = numbers_.data();
-        const size_t most = std::min(count, kept_.size() - next_), all_numbers = numbers_.size();
+        const size_t most = std::min(count, kept_.size() - next_);
         size_t i = 0;
         for (; i < most; i++) {
-            const auto begin = static_cast<size_t>(offsets[i].begin), end = static_cast<size_t>(offsets[i].end);
             PyObject* const tuple = tuples[i];
             if (i + AHEAD < most) __builtin_prefetch(tuples[i + AHEAD], 1);
-            if (!is_ours(tuple) || begin >= all_numbers || end >= all_numbers) break;
-            cpython::set_pair(tuple, numbers[begin], numbers[end]);
+            if (!is_ours(tuple) || !is_known(offsets[i])) break;
+            set(tuple, offsets[i]);
             *out++ = Py_NewRef(tuple);
         }
         next_ += i;
@@ -100,39 +92,24 @@ class OffsetObjects {
         return i;
     }
     void add(ListBuilder& items, const Offset& offset) {
-        const auto begin = static_cast<size_t>(offset.begin), end = static_cast<size_t>(offset.end);
-        if (next_ == MOST_KEPT || !add_numbers(std::max(begin, end))) return items.push(counted_tuple(offset));
-        const bool known = next_ < kept_.size();
-        PyObject* tuple;
-        if (known && is_ours(kept_[next_])) {
-            tuple = kept_[next_];
-            cpython::set_pair(tuple, numbers_[begin], numbers_[end]);
+        if (next_ == MOST_KEPT || !is_known(offset)) return items.push(counted_tuple(offset));
+        const bool kept = next_ < kept_.size();
+        if (kept && is_ours(kept_[next_])) {
+            set(kept_[next_], offset);
         } else {
-            tuple = cpython::new_pair(numbers_[begin], numbers_[end]);
-            if (known) let_go(std::exchange(kept_[next_], tuple));
+            PyObject* const tuple = cpython::new_pair(SharedIntegers::at(static_cast<uint32_t>(offset.begin)), SharedIntegers::at(static_cast<uint32_t>(offset.end)));
+            if (kept) Py_DECREF(std::exchange(kept_[next_], tuple));
             else kept_.push_back(tuple);
         }
-        next_++;
-        items.push(Py_NewRef(tuple));
+        items.push(Py_NewRef(kept_[next_++]));
+    }
+    static void set(PyObject* tuple, const Offset& offset) {
+        cpython::set_pair(tuple, SharedIntegers::at(static_cast<uint32_t>(offset.begin)), SharedIntegers::at(static_cast<uint32_t>(offset.end)));
+    }
+    bool is_known(const Offset& offset) const {
+        return static_cast<uint32_t>(offset.begin) < integers_ && static_cast<uint32_t>(offset.end) < integers_;
     }
     static bool is_ours(PyObject* tuple) { return Py_REFCNT(tuple) == 1; }
-    // Counts the references of a kept tuple, and gives up our reference to it.
-    static void let_go(PyObject* tuple) {
-        Py_INCREF(PyTuple_GET_ITEM(tuple, 0));
-        Py_INCREF(PyTuple_GET_ITEM(tuple, 1));
-        Py_DECREF(tuple);
-    }
-    // Makes the integers up to `last`; false if that is too large. What is no place of a text is too large as well.
-    [[gnu::noinline]] bool add_numbers(size_t last) {
-        if (last >= MOST_NUMBERS) return false;
-        if (numbers_.capacity() <= last) numbers_.reserve(std::max(last + 1, std::min(2 * numbers_.capacity(), MOST_NUMBERS)));
-        while (numbers_.size() <= last) {
-            PyObject* const number = PyLong_FromSize_t(numbers_.size());
-            if (!number) cpython::throw_no_memory();
-            numbers_.push_back(number);
-        }
-        return true;
-    }
 
     // A tuple of its own.
     static PyObject* counted_tuple(const Offset& offset) {
@@ -147,8 +124,8 @@ class OffsetObjects {
         }
     }
 
-    std::vector<PyObject*> kept_, numbers_;
-    size_t next_ = 0;
+    std::vector<PyObject*> kept_;
+    size_t next_ = 0, integers_ = 0;  // integers that the list at hand may use
 };
 
 }  // namespace lopt

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/thread_pool.hpp"
-#include "python/id_objects.hpp"
+#include "python/id_list.hpp"
 #include "python/python_arguments.hpp"
 
 namespace lopt {
@@ -16,9 +16,9 @@ class PrefetchedTexts {
     // Ids of a text; throws what is wrong with it, or NotPythonThread where it takes a thread of Python's.
     using Encode = std::function<void(const Characters&, IdBuffer&)>;
 
-    // pool, objects and what `encode` refers to outlive it. texts: of strings, to which `rows` refers.
-    PrefetchedTexts(ThreadPool& pool, size_t workers, const IdObjects& objects, nb::tuple texts, std::vector<Characters> rows, Encode encode)
-        : objects_(objects), texts_(std::move(texts)), rows_(std::move(rows)), encode_(std::move(encode)), ids_(rows_.size()), whole_(rows_.size(), 0),
+    // pool and what `encode` refers to outlive it. texts: of strings, to which `rows` refers.
+    PrefetchedTexts(ThreadPool& pool, size_t workers, uint32_t largest_id, nb::tuple texts, std::vector<Characters> rows, Encode encode)
+        : largest_id_(largest_id), texts_(std::move(texts)), rows_(std::move(rows)), encode_(std::move(encode)), ids_(rows_.size()), whole_(rows_.size(), 0),
           background_(pool, rows_.size(), workers, [this](size_t i) {
               // `take` encodes it again, and throws.
               try {
@@ -40,7 +40,7 @@ class PrefetchedTexts {
                 ids = &own;
             }
         }
-        IdObjects::List list(objects_);
+        IdList list(largest_id_);
         list.append(ids->data(), ids->size());
         nb::object made = nb::steal(list.finish());
 #ifndef Py_GIL_DISABLED
@@ -51,7 +51,7 @@ class PrefetchedTexts {
     }
 
   private:
-    const IdObjects& objects_;
+    const uint32_t largest_id_;
     nb::tuple texts_;
     const std::vector<Characters> rows_;
     const Encode encode_;

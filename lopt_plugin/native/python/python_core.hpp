@@ -6,48 +6,40 @@
 #include <utility>
 
 #include "core/packed_rows.hpp"
-#include "python/id_objects.hpp"
+#include "python/id_list.hpp"
 #include "python/offset_array.hpp"
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
 #include "python/python_arguments.hpp"
-#include "python/reusable_lists.hpp"
 
 namespace lopt {
 
 template <class Core>
 class PythonCore {
   public:
-    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), objects_(largest_id) {}
-    ~PythonCore() {
-        core_.reset();
-        take_back_references();
-    }
+    PythonCore(std::unique_ptr<Core> core, uint32_t largest_id) : core_(std::move(core)), largest_id_(largest_id) {}
     PythonCore(const PythonCore&) = delete;
     PythonCore& operator=(const PythonCore&) = delete;
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
         const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
         const uint32_t first = checked_first_id(first_id);
-        take_back_references();
-        nb::object changed;  // a list that may hold any object: dropped last
         typename Core::Borrowed space(*core_);
-        IdObjects::List list(objects_, first);
+        IdList list(largest_id_, first);
         if (options.threads == 1) {
-            space->stretch.read_later(objects_.addresses());
             run(text, options, *space);
-            append_recalled(*space, space->ids.size(), list, changed);
+            append_recalled(*space, space->ids.size(), list);
             list.append(space->ids.data(), space->ids.size());
         } else {
             // Part of the list is made while other threads still encode.
             bool begun = false;
             run(text, options, *space, [&](const uint32_t* ids, size_t count) {
                 const InterpreterLocked locked;
-                if (!std::exchange(begun, true)) append_recalled(*space, count, list, changed);
+                if (!std::exchange(begun, true)) append_recalled(*space, count, list);
                 list.append(ids, count);
             });
         }
-        return kept_list(*space, list);
+        return nb::steal(list.finish());
     }
     nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         typename Core::Borrowed space(*core_);
@@ -78,7 +70,7 @@ class PythonCore {
     nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
         nb::list rows;
         for (const IdBuffer& ids : encode_rows(texts, threads, split_special)) {
-            IdObjects::List list(objects_);
+            IdList list(largest_id_);
             list.append(ids.data(), ids.size());
             rows.append(nb::steal(list.finish()));
         }
@@ -87,17 +79,17 @@ class PythonCore {
     PrefetchedTexts* encode_ahead(nb::list texts, size_t workers, bool split_special) const {
         nb::tuple alive(texts);
         std::vector<Characters> rows = characters_of_all(alive, "encode_ahead: a text is not a str");
-        return new PrefetchedTexts(core_->pool(), workers, objects_, std::move(alive), std::move(rows),
+        return new PrefetchedTexts(core_->pool(), workers, largest_id_, std::move(alive), std::move(rows),
                               [this, split_special](const Characters& row, IdBuffer& ids) { encode_row(row, split_special, ids); });
     }
     // The integers of ids that came from elsewhere.
     nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
         const int32_t* data = ids.data();
-        const size_t count = ids.shape(0), most = objects_.size();
+        const size_t count = ids.shape(0), most = id_count();
         for (size_t i = 0; i < count; i++) {
             if (data[i] < 0 || static_cast<size_t>(data[i]) >= most) throw nb::value_error("list_of: not an id of this core");
         }
-        IdObjects::List list(objects_);
+        IdList list(largest_id_);
         list.append(reinterpret_cast<const uint32_t*>(data), count);
         return nb::steal(list.finish());
     }
@@ -178,7 +170,7 @@ class PythonCore {
         const nb::tuple both = ids_and_offsets(ids.data(), std::move(offsets), as_lists, ids.size());
         return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
     }
-    size_t id_count() const { return objects_.size(); }
+    size_t id_count() const { return size_t{largest_id_} + 1; }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     // See Core; to be called before anything is encoded.
     void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters) {
@@ -219,7 +211,6 @@ class PythonCore {
     nb::dict info() const {
         nb::dict result;
         result["table_bytes"] = core_->bytes();
-        result["id_object_bytes"] = objects_.bytes();
         result["offset_object_bytes"] = offset_objects_.bytes();
         return result;
     }
@@ -255,13 +246,7 @@ class PythonCore {
 
   protected:
     const Core& core() const { return *core_; }
-    const IdObjects& objects() const { return objects_; }
-    ListSource list_source() const { return {objects_.addresses(), &objects_.code(), unused_.get()}; }
-    // Those that forms handed in; under the interpreter lock.
-    void take_back_references() const {
-        for (const auto& unused : unused_->take()) objects_.refer(unused.tally, -static_cast<Py_ssize_t>(unused.lists));
-    }
-
+    uint32_t largest_id() const { return largest_id_; }
     // Does the work on the text's characters, without the interpreter lock where the text is long.
     template <class Work>
     static void run(nb::handle text, Work&& work) {
@@ -273,70 +258,32 @@ class PythonCore {
 
   private:
     uint32_t checked_first_id(int64_t first_id) const {
-        if (first_id >= static_cast<int64_t>(objects_.size())) throw nb::value_error("first_id: not an id of this core");
-        return first_id < 0 ? IdObjects::List::NO_ID : static_cast<uint32_t>(first_id);
+        if (first_id >= static_cast<int64_t>(id_count())) throw nb::value_error("first_id: not an id of this core");
+        return first_id < 0 ? IdList::NO_ID : static_cast<uint32_t>(first_id);
     }
     nb::tuple ids_and_offsets(const uint32_t* ids, OffsetArray offsets, bool as_lists, std::optional<size_t> ids_count = {},
-                              uint32_t first_id = IdObjects::List::NO_ID) const {
+                              uint32_t first_id = IdList::NO_ID) const {
         const size_t count = ids_count.value_or(offsets.count());
         if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
-        IdObjects::List list(objects_, first_id);
+        IdList list(largest_id_, first_id);
         list.append(ids, count);
         nb::object ids_list = nb::steal(list.finish());
-        const size_t leading = first_id == IdObjects::List::NO_ID ? 0 : 1;
+        const size_t leading = first_id == IdList::NO_ID ? 0 : 1;
         return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count(), leading)));
     }
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for less, releasing the lock costs more than it gains
 
-    // The finished list, which is kept where the next text is likely to extend this one.
-    nb::object kept_list(const typename Core::Workspace& space, IdObjects::List& list) const {
-        nb::object made = nb::steal(list.finish());
-        if (!space.recalled.empty() && space.last_piece_ids >= ListTemplate::LEAST && objects_.takes_templates()) {
-            PrefixStore& prefixes = *core_->prefixes();
-            reusable_lists_.keep(space.last_piece, made.ptr(), prefixes.limit() / 4);
-            prefixes.set_aside(reusable_lists_.bytes());
-        }
-        return made;
-    }
-    // Takes the items of the list that was made of all that is recalled, if nobody holds it any more. `changed`: a list that
-    // is not what it was.
-    bool take_reusable_list(const typename Core::Workspace& space, IdObjects::List& list, nb::object& changed) const {
-        if (!objects_.takes_templates()) return false;
-        nb::object used = nb::steal(reusable_lists_.take(space.recalled.back().run->name(space.recalled.back().pieces)));
-        if (!used) return false;
-        const bool taken = list.take_over(used.ptr(), recalled_ids(space), [&](const void* const* objects) {
-            for (const auto& known : space.recalled) {
-                const ListTemplate* const form = list_template(known);
-                if (form ? !form->same(objects) : !objects_.are(objects, known.run->ids(), known.count())) return false;
-                objects += known.count();
-            }
-            return true;
-        });
-        if (!taken) changed = std::move(used);
-        return taken;
-    }
     static size_t recalled_ids(const typename Core::Workspace& space) {
         size_t count = 0;
         for (const auto& known : space.recalled) count += known.count();
         return count;
     }
     // Appends the ids of the text's beginning that was known; `more` are to come.
-    void append_recalled(const typename Core::Workspace& space, size_t more, IdObjects::List& list, nb::object& changed) const {
-        if (space.recalled.empty() || take_reusable_list(space, list, changed)) return;
+    static void append_recalled(const typename Core::Workspace& space, size_t more, IdList& list) {
+        if (space.recalled.empty()) return;
         list.reserve(recalled_ids(space) + more);
-        for (const auto& known : space.recalled) {
-            if (ListTemplate* const form = list_template(known)) objects_.append_template(*form, known.run->ids(), list);
-            else list.append(known.run->ids(), known.count());
-        }
-    }
-    // Of what is worth one; null: nothing, or what is to be read one by one.
-    ListTemplate* list_template(const Recalled& known) const {
-        if (!known.whole() || known.count() < ListTemplate::LEAST || !objects_.takes_templates()) return nullptr;
-        size_t made = 0;
-        ListTemplate& form = known.run->list_template(list_source(), made);
-        if (made) core_->prefixes()->charge(*known.run, made);
-        return &form;
+        for (const auto& known : space.recalled) list.append(known.run->ids(), known.count());
     }
     void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
@@ -377,10 +324,8 @@ class PythonCore {
         ids.append(space->ids.data(), space->ids.size());
     }
     std::unique_ptr<Core> core_;
-    const std::unique_ptr<UnusedReferences> unused_ = std::make_unique<UnusedReferences>();
     PrefixStore::Counters reported_{};
-    IdObjects objects_;
-    mutable ReusableLists reusable_lists_;
+    const uint32_t largest_id_;
     mutable OffsetObjects offset_objects_;
 };
 

@@ -43,7 +43,7 @@ class PythonIntervals {
 template <class Core>
 class PythonWord {
   public:
-    PythonWord(const Core& core, const IdObjects& objects) : core_(core), objects_(objects), word_(*core.method().word_model()) {}
+    PythonWord(const Core& core, uint32_t largest_id) : core_(core), largest_id_(largest_id), word_(*core.method().word_model()) {}
 
     // False where it is no such word any more; the object must not be used after that.
     bool append(nb::str text) {
@@ -57,7 +57,7 @@ class PythonWord {
     nb::object ids() const {
         IdBuffer ids;
         word_.ids(word_.size(), ids);
-        IdObjects::List list(objects_);
+        IdList list(largest_id_);
         list.append(ids.data(), ids.size());
         return nb::steal(list.finish());
     }
@@ -71,7 +71,7 @@ class PythonWord {
     }
 
     const Core& core_;
-    const IdObjects& objects_;
+    const uint32_t largest_id_;
     GrowingWord word_;
     unsigned kinds_ = ALL_RUNS;  // of rows, that it may be
 };
@@ -83,15 +83,14 @@ class PythonGrowing : public PythonCore<Core> {
 
     nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
                            size_t chunk_bytes) const {
-        IdObjects::List list(this->objects());
+        IdList list(this->largest_id());
         with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
                   [&](const IdBuffer& ids) { list.append(ids.data(), ids.size()); });
         return nb::steal(list.finish());
     }
     FinalIds* settled_ids(const FinalIds* first, size_t count) const {
-        this->take_back_references();
         // Python owns it.
-        return first ? new FinalIds(checked(*first), count) : new FinalIds(this->objects(), this->list_source());
+        return first ? new FinalIds(checked(*first), count) : new FinalIds(this, this->largest_id());
     }
     void settle_part(FinalIds& settled, nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special,
                      size_t threads) const {
@@ -162,7 +161,7 @@ class PythonGrowing : public PythonCore<Core> {
             first_ids(this->core(), characters, most, {std::max<size_t>(threads, 1), 0, split_special}, *space, ids);
             if (holds_surrogate(characters)) throw LoneSurrogateError();
         });
-        IdObjects::List list(this->objects());
+        IdList list(this->largest_id());
         list.append(ids.data(), ids.size());
         return nb::steal(list.finish());
     }
@@ -173,7 +172,7 @@ class PythonGrowing : public PythonCore<Core> {
     PythonWord<Core>* growing_word(nb::str text) const {
         const Characters characters = characters_of(text);
         if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
-        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->objects());
+        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id());
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }
 
@@ -223,7 +222,7 @@ class PythonGrowing : public PythonCore<Core> {
         return characters.part(begin, stop);
     }
     const FinalIds& checked(const FinalIds& settled) const {
-        if (!settled.are_of(this->objects())) throw nb::value_error("settled ids of another core");
+        if (!settled.are_of(this)) throw nb::value_error("settled ids of another core");
         return settled;
     }
     // use(ids) of a part of a text; with the interpreter lock.

@@ -20,9 +20,6 @@ class WordPieceEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace {
-        // For each id, memory that the caller will read when it has all ids; asked for while they are found. May be null.
-        void read_later(const void* const* memory) { later = memory; }
-
         struct Miss {
             WordKey key;
             uint64_t hash;
@@ -33,7 +30,6 @@ class WordPieceEncoder {
         uint32_t ids[RawWords::ROOM + 8];
         Miss misses[RawWords::ROOM + 1];
         std::vector<uint8_t> normalized;
-        const void* const* later = nullptr;
     };
 
     // items: the vocabulary, names in UTF-8.
@@ -55,7 +51,7 @@ class WordPieceEncoder {
             }
             if (begins_row(p, stop)) {
                 if (words.count) resolve(space, text.readable_end, out);
-                p = add_row(p, stop, space.later, out);
+                p = add_row(p, stop, out);
                 words.start(p);
                 continue;
             }
@@ -89,13 +85,12 @@ class WordPieceEncoder {
         return lone_[decode_character(p, length)] != NONE;
     }
     // Appends the ids of characters that stand alone, of three bytes each, as far as there are such; returns their end.
-    const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, const void* const* later, IdBuffer& out) const {
+    const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, IdBuffer& out) const {
         uint32_t* o = out.reserve(static_cast<size_t>(stop - p) / 3 + 1);
         int length;
         for (; p < stop && *p >= 0xE0 && *p < 0xF0; p += length) {
             const uint32_t id = lone_[decode_character(p, length)];
             if (id == NONE) break;
-            if (later) __builtin_prefetch(later[id], 1);
             *o++ = id;
         }
         out.set_end(o);
@@ -151,7 +146,6 @@ class WordPieceEncoder {
 
     void emit(Workspace& space, uint32_t missing, IdBuffer& out) const {
         const uint32_t count = space.words.count;
-        const size_t before = out.size();
         uint32_t word = 0;
         for (uint32_t m = 0; m <= missing; m++) {
             const uint32_t stop = m < missing ? space.misses[m].word : count;
@@ -161,8 +155,6 @@ class WordPieceEncoder {
             word = stop + 1;
             if (m < missing) encode(space, space.misses[m], out);
         }
-        if (space.later)
-            for (const uint32_t *id = out.data() + before, *end = out.data() + out.size(); id < end; id++) __builtin_prefetch(space.later[*id], 1);
     }
 
     void encode(Workspace& space, const Workspace::Miss& miss, IdBuffer& out) const {
