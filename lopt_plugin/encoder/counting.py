@@ -7,8 +7,9 @@ reference encodes the whole text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from ..routes.hf import HfRoute
 from ..routes.native import NativeRoute
@@ -18,12 +19,8 @@ from .operations import Operation
 from .route_choice import Snapshot
 from .runner import Runner
 
-
-class Limited(NamedTuple):
-    """A text and the most ids that it, or a prefix of it, may have."""
-
-    text: str
-    limit: int
+# A text and the most ids that it, or a prefix of it, may have.
+Limit: TypeAlias = tuple[str, int]
 
 
 def _native(snapshot: Snapshot, gpu: GpuUse, text: Any, request: EncodeRequest) -> NativeRoute | None:
@@ -39,8 +36,8 @@ def _native_for_all(snapshot: Snapshot, gpu: GpuUse, texts: list[str], request: 
     return _native(snapshot, gpu, "", request)
 
 
-def _native_for_limited(snapshot: Snapshot, gpu: GpuUse, given: Limited, request: EncodeRequest) -> NativeRoute | None:
-    return _native(snapshot, gpu, given.text, request)
+def _native_for_limited(snapshot: Snapshot, gpu: GpuUse, given: Limit, request: EncodeRequest) -> NativeRoute | None:
+    return _native(snapshot, gpu, given[0], request)
 
 
 def _count(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> int:
@@ -57,14 +54,14 @@ def _count_batch(route: NativeRoute | HfRoute, texts: Sequence[str], request: En
     return route.count_batch(texts, request.add_special_tokens, request.split_special_tokens)
 
 
-def _count_until(route: NativeRoute | HfRoute, given: Limited, request: EncodeRequest) -> int | None:
+def _count_until(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> int | None:
     if isinstance(route, HfRoute):
-        number = len(route.encode_truncated(given.text, request))
-        return number if number <= given.limit else None
+        number = len(route.encode_truncated(given[0], request))
+        return number if number <= given[1] else None
     return route.count_until(*given, request.add_special_tokens, request.split_special_tokens)
 
 
-def _cut(route: NativeRoute | HfRoute, given: Limited, request: EncodeRequest) -> int:
+def _cut(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> int:
     text, limit = given
     if not isinstance(route, HfRoute):
         return route.cut(text, limit, request.add_special_tokens, request.split_special_tokens)
@@ -75,48 +72,24 @@ def _cut(route: NativeRoute | HfRoute, given: Limited, request: EncodeRequest) -
     raise ValueError(f"max_tokens={limit}: fewer than an empty text has")
 
 
-def _intervals(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> _Counts:
+def _intervals(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> Callable[[int, int], int]:
     if isinstance(route, HfRoute):
-        return _ReferenceCounts(route, text, request)
+        route.encode_truncated(text, request)  # raises where there is nothing to count
+        return lambda start, end: len(route.encode_truncated(text[start:end], request))
     added = route.post_processing.added if request.add_special_tokens else 0
-    return _NativeCounts(route.intervals(text, request.split_special_tokens), added)
-
-
-class _Counts(Protocol):
-    def count(self, start: int, end: int) -> int: ...
-
-
-class _NativeCounts:
-    def __init__(self, core: Any, added: int) -> None:
-        self._core, self._added = core, added
-
-    def count(self, start: int, end: int) -> int:
-        number: int = self._core.count(start, end)
-        return number + self._added
-
-
-class _ReferenceCounts:
-    def __init__(self, hf: HfRoute, text: str, request: EncodeRequest) -> None:
-        self._hf, self._text, self._request = hf, text, request
-        hf.encode_truncated(text, request)  # raises where there is nothing to count
-
-    def count(self, start: int, end: int) -> int:
-        return len(self._hf.encode_truncated(self._text[start:end], self._request))
-
-
-def _equal(one: Any, other: Any) -> bool:
-    return bool(one == other)
+    count = route.core.intervals(text, request.split_special_tokens).count
+    return lambda start, end: count(start, end) + added
 
 
 def _not_compared(one: Any, other: Any) -> bool:
     return True
 
 
-COUNT: Operation[str, int] = Operation(_native, _count, _equal)
-COUNT_BATCH: Operation[list[str], list[int]] = Operation(_native_for_all, _count_batch, _equal, len)
-COUNT_UNTIL: Operation[Limited, int | None] = Operation(_native_for_limited, _count_until, _equal)
-CUT: Operation[Limited, int] = Operation(_native_for_limited, _cut, _equal)
-_INTERVALS: Operation[str, _Counts] = Operation(_native, _intervals, _not_compared)
+COUNT: Operation[str, int] = Operation(_native, _count, operator.eq)
+COUNT_BATCH: Operation[list[str], list[int]] = Operation(_native_for_all, _count_batch, operator.eq, len)
+COUNT_UNTIL: Operation[Limit, int | None] = Operation(_native_for_limited, _count_until, operator.eq)
+CUT: Operation[Limit, int] = Operation(_native_for_limited, _cut, operator.eq)
+_INTERVALS: Operation[str, Callable[[int, int], int]] = Operation(_native, _intervals, _not_compared)
 
 
 class Intervals:
@@ -139,7 +112,7 @@ class Intervals:
 
     def __init__(self, runner: Runner, text: str, request: EncodeRequest) -> None:
         self.text = text
-        self._counts, _ = runner.run("intervals", _INTERVALS, text, request)
+        self._count, _ = runner.run("intervals", _INTERVALS, text, request)
 
     def count(self, start: int, end: int) -> int:
         """Counts the ids of `text[start:end]` as a text of its own.
@@ -160,7 +133,7 @@ class Intervals:
         """
         if not 0 <= start <= end <= len(self.text):
             raise IndexError(f"intervals: 0 <= start <= end <= {len(self.text)} expected, got {start} and {end}")
-        return self._counts.count(start, end)
+        return self._count(start, end)
 
 
 def check_text(text: Any) -> None:

@@ -13,7 +13,7 @@ from ..routes.request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from . import counting
 from .call_state import PendingCallState
-from .counting import Intervals, Limited
+from .counting import Intervals
 from .explain import explanation
 from .gpu_policy import check_device
 from .incremental import IncrementalEncoder
@@ -59,6 +59,19 @@ class Encoder:
     def __reduce__(self) -> tuple[Any, ...]:
         # Nothing that was built or counted: a pickle, and a hash of it (datasets), does not depend on earlier calls.
         return _restore, (self._backend, self._runner.settings, self._split_special_tokens)
+
+    def _note_call_state(self, request: EncodeRequest) -> None:
+        """Notes the truncation and padding that transformers would have written to the backend for this call."""
+        wanted = None if request.max_length is None and request.padding is None else request
+        pending = self._pending_call_state
+        if pending is None or (pending.request is not wanted and pending.request != wanted):
+            self._pending_call_state = PendingCallState(self._backend, wanted)
+
+    def _write_call_state(self) -> None:
+        """Leaves the backend as transformers would have; it is to be saved or copied."""
+        if self._pending_call_state is not None:
+            self._pending_call_state.write(self._runner.hf)
+            self._pending_call_state = None
 
     def _request(self, add_special_tokens: Any, split_special_tokens: bool | None) -> EncodeRequest:
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
@@ -276,7 +289,7 @@ class Encoder:
         True
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return self._runner.run("count_until", counting.COUNT_UNTIL, Limited(plain(text), limit), request)[0]
+        return self._runner.run("count_until", counting.COUNT_UNTIL, (plain(text), limit), request)[0]
 
     def cut(
         self, text: str, max_tokens: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -300,7 +313,7 @@ class Encoder:
         True
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return text[: self._runner.run("cut", counting.CUT, Limited(plain(text), max_tokens), request)[0]]
+        return text[: self._runner.run("cut", counting.CUT, (plain(text), max_tokens), request)[0]]
 
     def explain(self, text: str | Sequence[str] | None = None) -> dict[str, Any]:
         """Says what is active and why. Nothing is encoded, and no GPU is started.

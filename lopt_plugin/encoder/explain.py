@@ -40,27 +40,23 @@ def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, A
         "hf_chunks": None if hf_chunks is None else hf_chunks.info(),
         "gpu": runner.gpu.info(),
     }
+    if text is None:
+        return explained
+    lengths = [len(text)] if isinstance(text, str) else list(map(len, text))
+    route, gpu = snapshot.route_for(max(lengths, default=0)), runner.gpu.outlook(snapshot, text)
+    about: dict[str, Any] = {
+        "characters": sum(lengths),
+        "route": "gpu" if gpu["gpu"] else (route or runner.hf).name,
+        "gpu": gpu,
+    }
     if isinstance(text, str):
-        route, gpu = snapshot.route_for(len(text)), runner.gpu.outlook(snapshot, text)
-        explained["text"] = {
-            "characters": len(text),
-            "route": "gpu" if gpu["gpu"] else (route or runner.hf).name,
-            "chunks": 1 if route is None or gpu["gpu"] else route.chunks(len(text)),
-            "gpu": gpu,
-        }
-    elif text is not None:
-        route, gpu = snapshot.route_for(max(map(len, text), default=0)), runner.gpu.outlook(snapshot, text)
-        explained["batch"] = {
-            "texts": len(text),
-            "characters": sum(map(len, text)),
-            "route": "gpu" if gpu["gpu"] else (route or runner.hf).name,
-            "gpu": gpu,
-        }
+        explained["text"] = {**about, "chunks": 1 if route is None or gpu["gpu"] else route.chunks(len(text))}
+    else:
+        explained["batch"] = {**about, "texts": len(text)}
     return explained
 
 
 def _versions(with_character_classes: bool) -> dict[str, str | None]:
-
     transformers = sys.modules.get("transformers")
     return {
         "lopt_plugin": version(),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +15,7 @@ from ..pipeline import Unsupported, read_pipeline
 from ..routes.gpu.crossover import SIZES, Crossover, crossover_key, stored_crossover
 from ..routes.gpu.device import GpuUnavailableError, device_in_use, find_device, interpreted, numbered
 from ..routes.gpu.route import GpuRoute
+from ..routes.hf import new_lock_now_and_after_forks
 from ..routes.native import NativeRoute
 from ..routes.request import EncodeRequest
 from ..settings import Settings
@@ -45,13 +44,15 @@ class GpuUse:
     def __init__(self, backend: Tokenizer, settings: Settings) -> None:
         self._backend = backend
         self._settings = settings
-        self._lock = threading.Lock()
         self._native: NativeRoute | None = None
         self._routes: dict[str, GpuRoute | str] = {}
         self._crossovers: dict[str, Crossover | None] = {}
         self._prefixes: OrderedDict[int, None] = OrderedDict()
         self._warned_of_host = False
-        _alive.add(self)
+        new_lock_now_and_after_forks(self)
+
+    def new_lock(self) -> None:
+        self._lock = threading.Lock()
 
     def copy_for(self, backend: Tokenizer) -> GpuUse:
         """The same for a copy of the backend; tables and device memory are shared."""
@@ -237,6 +238,10 @@ class GpuUse:
         return route
 
 
+def _prefix_hash(text: str) -> int:
+    return hash(text[:_PREFIX_CHARS])
+
+
 def _stored_crossover(snapshot: Snapshot, threads: int) -> Crossover | None:
     try:
         device = find_device()
@@ -244,23 +249,6 @@ def _stored_crossover(snapshot: Snapshot, threads: int) -> Crossover | None:
         return None
     pattern = (snapshot.description or {}).get("scanner", "")
     return stored_crossover(crossover_key(device, pattern, threads))
-
-
-def _prefix_hash(text: str) -> int:
-    return hash(text[:_PREFIX_CHARS])
-
-
-_alive: weakref.WeakSet[GpuUse] = weakref.WeakSet()
-
-
-def _renew_locks() -> None:
-    # If another thread held a lock at the fork, nobody in the child would ever release it.
-    for use in list(_alive):
-        use._lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_locks)
 
 
 def check_device(device: Any) -> str:

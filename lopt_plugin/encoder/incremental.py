@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..routes.request import EncodeRequest, NeedsReference
 from .counting import check_text
@@ -13,14 +13,6 @@ from .settled import IncrementalState, Middle, Settled
 
 # From this length on, characters without a seam are kept as one growing word; the core has the same bound.
 _LONG_WORD = 512
-
-
-class _Updated(NamedTuple):
-    """A list of the caller's, as it was left. No append can change the first `stable` ids."""
-
-    ids: list[int]
-    length: int
-    stable: int
 
 
 class IncrementalEncoder:
@@ -47,7 +39,8 @@ class IncrementalEncoder:
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
         self._word: Any = None  # the core's growing word: the end of the text, if it is long and has no seam
-        self._updated: _Updated | None = None
+        # A list of the caller's, its length as it was left, and how many of the first ids no append can change.
+        self._updated: tuple[list[int], int, int] | None = None
 
     @property
     def text(self) -> str:
@@ -164,13 +157,14 @@ class IncrementalEncoder:
         if not isinstance(ids, list):
             raise TypeError(f"update: a list of ids expected, not {type(ids).__name__}")
         now, updated = self._current(), self._updated
-        known = updated is not None and updated.ids is ids and updated.length == len(ids)
-        start = updated.stable if updated is not None and known else 0
+        start = 0
+        if updated is not None and updated[0] is ids and updated[1] == len(ids):
+            start = updated[2]
         ids[start:] = self._ids_from(now, start)
         self._updated = None
         # Ids that are compared with Hugging Face's may turn out to differ from the first one on.
         if now.middle is not None and not self._runner.settings.verify:
-            self._updated = _Updated(ids, len(ids), self._stable(now, now.middle))
+            self._updated = ids, len(ids), self._stable(now, now.middle)
 
     def _ids_from(self, now: Settled, start: int) -> list[int]:
         middle = now.middle
@@ -267,8 +261,7 @@ class IncrementalEncoder:
 
     def _nothing(self, snapshot: Snapshot) -> Settled:
         native = snapshot.native
-        taken_apart = native is not None and native.takes_apart()
-        if native is None or not taken_apart:
+        if native is None or not native.takes_apart():
             return Settled(snapshot, None)
         return Settled(snapshot, Middle(native, self._request.split_special_tokens))
 

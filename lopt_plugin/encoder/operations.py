@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..routes import Ids, Route
+from ..routes.columns import native_columns
 from ..routes.hf import HfRoute
 from ..routes.native import NativeRoute
 from ..routes.request import Columns, EncodeRequest, NeedsReference, Row
@@ -45,33 +47,19 @@ def _check(text: Any) -> None:
         raise NeedsReference(f"an object of type {type(text).__name__} in place of a text")
 
 
-def _route_for_list(snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest) -> Route | None:
+def _route_for_text(
+    snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest, lists: bool = True
+) -> Route | None:
     if not isinstance(text, str):
         _check(text)
-    native = snapshot.native
-    if len(text) >= LEAST_TEXT_CHARS:
-        on_gpu = gpu.route_for_text(snapshot, text, request, lists=True)
+    if len(text) >= LEAST_TEXT_CHARS and not request.offsets:
+        on_gpu = gpu.route_for_text(snapshot, text, request, lists=lists)
         if on_gpu is not None:
             return on_gpu
+    native = snapshot.native
     if request.token_type_ids and native is not None and not native.post_processing.type_ids_are_zero:
         raise NeedsReference("token type ids that are not all 0")
-    return native or snapshot.route_for(len(text))
-
-
-def _route_for_offsets(snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest) -> Route | None:
-    native = snapshot.native
-    if native is not None and request.token_type_ids and not native.post_processing.type_ids_are_zero:
-        raise NeedsReference("token type ids that are not all 0")
-    return native
-
-
-def _route_for_array(snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest) -> Route | None:
-    _check(text)
-    if len(text) >= LEAST_TEXT_CHARS:
-        on_gpu = gpu.route_for_text(snapshot, text, request)
-        if on_gpu is not None:
-            return on_gpu
-    return snapshot.native or snapshot.route_for(len(text))
+    return native or (None if request.offsets else snapshot.route_for(len(text)))
 
 
 def _route_for_batch(snapshot: Snapshot, gpu: GpuUse, texts: list[str], request: EncodeRequest) -> Route | None:
@@ -121,12 +109,16 @@ def _batch_on_device(route: Any, texts: list[str], request: EncodeRequest) -> To
 def _list_with_offsets(route: Any, text: str, request: EncodeRequest) -> tuple[list[int], list[tuple[int, int]]]:
     if isinstance(route, NativeRoute):
         return route.encode_with_offsets(text, request)
-    columns = route.encode_columns((text,), request)
+    columns = _columns(route, (text,), request)
     return columns.ids[0], columns.offsets[0]
 
 
-def _columns(route: Route, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-    return route.encode_columns(rows, request)
+def _columns(route: Any, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+    """The columns of each row; of a plain request, ids and offsets suffice."""
+    if isinstance(route, NativeRoute):
+        return native_columns(route, rows, request)
+    columns: Columns = route.encode_columns(rows, request)
+    return columns
 
 
 def _equal_arrays(one: Any, other: Any) -> bool:
@@ -151,11 +143,11 @@ def _equal_columns(ours: Columns, reference: Columns) -> bool:
     return True
 
 
-LIST: Operation[str, list[int]] = Operation(_route_for_list, _list, list.__eq__)
-ARRAY: Operation[str, Ids] = Operation(_route_for_array, _array, _equal_arrays)
+LIST: Operation[str, list[int]] = Operation(_route_for_text, _list, list.__eq__)
+ARRAY: Operation[str, Ids] = Operation(partial(_route_for_text, lists=False), _array, _equal_arrays)
 BATCH: Operation[list[str], TokenBatch] = Operation(_route_for_batch, _batch, _equal_batches)
 LIST_WITH_OFFSETS: Operation[str, tuple[list[int], list[tuple[int, int]]]] = Operation(
-    _route_for_offsets, _list_with_offsets, tuple.__eq__
+    _route_for_text, _list_with_offsets, tuple.__eq__
 )
 COLUMNS: Operation[Sequence[Row], Columns] = Operation(_route_for_columns, _columns, _equal_columns, len)
 

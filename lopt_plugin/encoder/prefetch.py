@@ -18,31 +18,20 @@ if TYPE_CHECKING:
 class PrefetchedIds:
     """Ids of texts, each to be taken once, from any thread. Made by `prefetch`.
 
-    on_end: is called with the seconds spent here and in waiting, after the last text is taken.
-    on_error: is called with an error that no text explains.
+    The runner counts the call, with the seconds spent here and in waiting, after the last text is taken.
     """
 
-    def __init__(
-        self,
-        native: NativeRoute,
-        texts: TextsAhead,
-        request: EncodeRequest,
-        on_end: Callable[[float], None],
-        on_error: Callable[[Exception], None],
-    ) -> None:
+    def __init__(self, runner: Runner, native: NativeRoute, texts: TextsAhead, request: EncodeRequest) -> None:
+        self._runner = runner
         self._native = native
         self._texts = texts
         self._request = request
-        self._on_end = on_end
-        self._on_error = on_error
-        room = native.post_processing.room(request)
         # A list of at most so many ids is given out as it is.
-        self._whole_up_to = room
-        if request.add_special_tokens and native.post_processing.added:
-            self._whole_up_to = -1
+        adds = request.add_special_tokens and native.post_processing.added
+        self._whole_up_to = -1 if adds else native.post_processing.room(request)
         self._short_up_to: float = math.inf
         self._look_at: Callable[[list[int]], None] | None = None
-        self._left = len(texts)
+        self._left = self._number = len(texts)
         self._seconds = 0.0
 
     def look_at_longer_than(self, length: int, look_at: Callable[[list[int]], None]) -> None:
@@ -60,12 +49,12 @@ class PrefetchedIds:
             # The text is at fault: the reference has its own error for it.
             return None
         except Exception as error:
-            self._on_error(error)
+            self._runner.state.failed(self._native, error)
             return None
         self._seconds += perf_counter() - start
         self._left -= 1
         if not self._left:
-            self._on_end(self._seconds)
+            self._runner.count_timed(self._native, self._seconds, self._number)
         if self._look_at is not None and len(ids) > self._short_up_to:
             self._look_at(ids)
         return ids
@@ -80,10 +69,6 @@ def prefetch(runner: Runner, texts: Sequence[str], request: EncodeRequest) -> Pr
     room = native.post_processing.room(request)
     if not request.keeps_end and native.is_over_long(max(texts, key=len, default=""), room):
         return None
-    return PrefetchedIds(
-        native,
-        native.texts_ahead(texts, request.split_special_tokens),
-        request,
-        lambda seconds: runner.count_timed(native, seconds, len(texts)),
-        lambda error: runner.state.failed(native, error),
-    )
+    # The caller does its part where it waits.
+    ahead = native.core.encode_ahead(list(texts), runner.settings.threads - 1, request.split_special_tokens)
+    return PrefetchedIds(runner, native, ahead, request)

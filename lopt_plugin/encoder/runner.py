@@ -16,7 +16,7 @@ from ..routes.request import EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from .gpu_policy import GpuUse
 from .metrics import Observer
-from .operations import Operation
+from .operations import COLUMNS, Operation
 from .route_choice import BackendState, Snapshot
 from .verification import Verification
 
@@ -102,7 +102,7 @@ class Runner:
     def _tell(self, observer: Observer, route: Route, seconds: float) -> None:
         observer.encoded(route.name, seconds)
         if isinstance(route, NativeRoute):
-            observer.remembered(route.new_prefix_counts())
+            observer.remembered(route.core.new_prefix_counts())
 
     def count_reference_call(self, reason: str) -> None:
         """Counts a call that the reference answers, for `explain`, and tells the observer."""
@@ -126,7 +126,7 @@ class Runner:
         encodings = self.hf.encodings(rows, request)
         made_by = made_for.longest_route
         if self.state.snapshot() is not made_for and made_by is not None:
-            given = made_by.encode_columns(rows, request._replace(offsets=False, arrays=False)).ids
+            given = COLUMNS.encode(made_by, rows, request._replace(offsets=False, arrays=False)).ids
             if given != [encoding.ids for encoding in encodings]:
                 raise RuntimeError(
                     "the tokenizer was changed after it made this BatchEncoding, and its encodings were not asked for "

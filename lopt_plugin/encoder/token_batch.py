@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..routes.gpu.device import interpreted
 
@@ -27,67 +26,6 @@ class PaddedBatch(NamedTuple):
 
     input_ids: Any
     attention_mask: Any
-
-
-def padded(
-    ids: Any, row_offsets: Any, pad_id: int, side: Literal["right", "left"] = "right", multiple: int = 1
-) -> PaddedBatch:
-    """As `TokenBatch.padded`."""
-    if side not in ("right", "left"):
-        raise ValueError(f"side={side!r}: 'right' or 'left'")
-    if multiple < 1:
-        raise ValueError(f"multiple={multiple}: 1 or more")
-    if not _INT32.min <= pad_id <= _INT32.max:
-        raise ValueError(f"pad_id={pad_id} is not an int32")
-    left = side == "left"
-    if isinstance(ids, np.ndarray):
-        return _padded_array(ids, row_offsets, _width(np.diff(row_offsets), multiple), pad_id, left)
-    width = _width(row_offsets.diff(), multiple)
-    if ids.device.type == "cuda" or interpreted():
-        try:
-            return _padded_by_kernel(ids, row_offsets, width, pad_id, left)
-        except Exception as error:
-            logger.warning("lopt_plugin: torch does the padding: %s: %s", type(error).__name__, error)
-    return _padded_tensor(ids, row_offsets, width, pad_id, left)
-
-
-def _width(lengths: Any, multiple: int) -> int:
-    longest = int(lengths.max()) if len(lengths) else 0
-    return -(-longest // multiple) * multiple
-
-
-# A boolean mask lists its rows one after the other, as the ids do.
-
-
-def _padded_array(
-    ids: npt.NDArray[np.int32], row_offsets: npt.NDArray[np.int64], width: int, pad_id: int, left: bool
-) -> PaddedBatch:
-    lengths = np.diff(row_offsets)[:, None]
-    columns = np.arange(width)
-    inside = columns >= width - lengths if left else columns < lengths
-    table = np.full(inside.shape, pad_id, dtype=np.int32)
-    table[inside] = ids
-    return PaddedBatch(table, inside.astype(np.int32))
-
-
-def _padded_tensor(ids: Any, row_offsets: Any, width: int, pad_id: int, left: bool) -> PaddedBatch:
-    import torch
-
-    lengths = row_offsets.diff()[:, None]
-    columns = torch.arange(width, device=ids.device)
-    inside = columns >= width - lengths if left else columns < lengths
-    table = torch.full(inside.shape, pad_id, dtype=torch.int32, device=ids.device)
-    table[inside] = ids
-    return PaddedBatch(table, inside.to(torch.int32))
-
-
-def _padded_by_kernel(ids: Any, row_offsets: Any, width: int, pad_id: int, left: bool) -> PaddedBatch:
-    import torch
-
-    from ..triton_kernels.emit.padding import pad
-
-    with torch.cuda.device(ids.device) if ids.device.type == "cuda" else contextlib.nullcontext():
-        return PaddedBatch(*pad(ids, row_offsets, width, pad_id, left=left))
 
 
 @dataclass(frozen=True)
@@ -147,4 +85,35 @@ class TokenBatch:
         >>> table.input_ids.shape, table.attention_mask.dtype
         ((2, 8), dtype('int32'))
         """
-        return padded(self.ids, self.row_offsets, pad_id, side, multiple)
+        if side not in ("right", "left"):
+            raise ValueError(f"side={side!r}: 'right' or 'left'")
+        if multiple < 1:
+            raise ValueError(f"multiple={multiple}: 1 or more")
+        if not _INT32.min <= pad_id <= _INT32.max:
+            raise ValueError(f"pad_id={pad_id} is not an int32")
+        ids, row_offsets, left = self.ids, self.row_offsets, side == "left"
+        lengths = row_offsets[1:] - row_offsets[:-1]
+        width = -(-(int(lengths.max()) if len(lengths) else 0) // multiple) * multiple
+        if isinstance(ids, np.ndarray):
+            return PaddedBatch(*_padded(ids, lengths, width, pad_id, left))
+        import torch
+
+        if ids.device.type == "cuda" or interpreted():
+            from ..triton_kernels.emit.padding import pad
+
+            try:
+                with torch.cuda.device(ids.device) if ids.device.type == "cuda" else contextlib.nullcontext():
+                    return PaddedBatch(*pad(ids, row_offsets, width, pad_id, left=left))
+            except Exception as error:
+                logger.warning("lopt_plugin: the padding is done on the host: %s: %s", type(error).__name__, error)
+        tables = _padded(ids.cpu().numpy(), lengths.cpu().numpy(), width, pad_id, left)
+        return PaddedBatch(*(torch.from_numpy(table).to(ids.device) for table in tables))
+
+
+def _padded(ids: Any, lengths: Any, width: int, pad_id: int, left: bool) -> tuple[Any, Any]:
+    columns, ends = np.arange(width), lengths[:, None]
+    inside = columns >= width - ends if left else columns < ends
+    table = np.full(inside.shape, pad_id, dtype=np.int32)
+    # A boolean mask lists its rows one after the other, as the ids do.
+    table[inside] = ids
+    return table, inside.astype(np.int32)

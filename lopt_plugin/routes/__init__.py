@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from .request import Columns, EncodeRequest, Row
+from .request import EncodeRequest
 
 Ids = npt.NDArray[np.int32]
 RowOffsets = npt.NDArray[np.int64]
@@ -37,9 +37,6 @@ class Route(Protocol):
 
     def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
         """Ids of one text, truncated; of the request, padding and columns are not looked at."""
-
-    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-        """The columns of each row; of a plain request, ids and offsets suffice."""
 
     def info(self) -> dict[str, Any]:
         """What `explain` shows of this route."""

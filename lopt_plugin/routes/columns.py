@@ -3,49 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..pipeline import Template
 from . import Ids, RowOffsets
+from .native import NO_OFFSETS, NO_TEMPLATE, NativeRoute
 from .post_processing import Arrays, Kind, Lists, PostProcessing, RowText, pad, rows_of
 from .request import Columns, EncodeRequest, NeedsReference, Padding, Row, RowParts, Run
 
-NO_TEMPLATE = "a post-processor whose template is not known"
-NO_OFFSETS = "offsets are not native for this tokenizer"
 _ONLY_SECOND = "truncation_strategy=only_second for one text"
 
 
-class TextRoute(Protocol):
-    """The route that encodes the texts of rows, without special tokens; `NativeRoute` says what each method gives."""
-
-    post_processing: PostProcessing
-    gives_offsets: bool
-    first_offset_differs: bool
-
-    def encode_batch(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
-    ) -> tuple[Ids, RowOffsets]: ...
-
-    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids: ...
-
-    def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]: ...
-
-    def is_over_long(self, text: str, room: int) -> bool: ...
-
-    def first_ids(self, text: str, room: int, split_special_tokens: bool) -> list[int]: ...
-
-    def text_with_offsets(
-        self, text: str, split_special_tokens: bool, room: int | None, keep_end: bool, *, as_lists: bool
-    ) -> tuple[Any, Any]: ...
-
-    def words(
-        self, words: list[str], split_special_tokens: bool, offsets: bool, *, as_lists: bool
-    ) -> tuple[Any, Any, Any]: ...
+def native_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+    """The columns of each row; of a plain request ids and offsets. Raises NeedsReference."""
+    texts = [row for row in rows if isinstance(row, str)]
+    type_ids_follow = not request.token_type_ids or route.post_processing.type_ids_are_zero
+    if not request.is_plain or len(texts) < len(rows) or not type_ids_follow:
+        columns = all_columns(route, rows, request)
+        if request.arrays and not (isinstance(columns.ids, np.ndarray) and columns.ids.size):
+            return all_columns(route, rows, request._replace(arrays=False))
+        return columns
+    if not request.offsets:
+        return Columns(_plain_rows(route, texts, request))
+    columns = Columns([], offsets=[])
+    for text in texts:
+        ids, offsets = route.encode_with_offsets(text, request)
+        columns.ids.append(ids)
+        columns.offsets.append(offsets)
+    return columns
 
 
-def all_columns(route: TextRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
+def _plain_rows(route: NativeRoute, texts: list[str], request: EncodeRequest) -> list[list[int]]:
+    around = route.post_processing
+    may_be_long = request.max_length is not None and not request.keeps_end
+    if may_be_long and any(route.is_over_long(text, around.room(request)) for text in texts):
+        return [route.encode_truncated(text, request) for text in texts]
+    rows = route.encode_lists(texts, request.split_special_tokens)
+    if request.max_length is not None or (request.add_special_tokens and around.added):
+        for ids in rows:
+            around.finish(ids, request)
+    return rows
+
+
+def all_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
     """Every row with all its columns, as the reference makes them. Raises NeedsReference where it has to make them."""
     templates = route.post_processing.templates
     if templates is None:
@@ -100,7 +102,7 @@ def runs_of_single_texts(
     ]
 
 
-def _room(route: TextRoute, row: Row, request: EncodeRequest) -> int | None:
+def _room(route: NativeRoute, row: Row, request: EncodeRequest) -> int | None:
     """How many ids of the row's texts are kept; None for all."""
     if request.max_length is None:
         return None
@@ -111,7 +113,7 @@ def _room(route: TextRoute, row: Row, request: EncodeRequest) -> int | None:
 
 
 def _encoded_texts(
-    route: TextRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
+    route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
 ) -> Iterator[list[RowText]]:
     """The texts of each row, truncated only where their offsets depend on that, or where it spares work."""
     split, as_lists = request.split_special_tokens, kind.as_lists
@@ -140,7 +142,7 @@ def _encoded_texts(
 
 
 def _ids_of_whole_texts(
-    route: TextRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
+    route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
 ) -> list[Any]:
     """Ids of all texts that are not given in words, in order."""
     split = request.split_special_tokens
@@ -163,7 +165,7 @@ def _ids_of_whole_texts(
 
 
 def _ends_are_not_needed(
-    route: TextRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest
+    route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest
 ) -> bool:
     """Whether all rows are single texts, and one is so long that its end is better not encoded."""
     if request.keeps_end or request.overflow or request.stride or request.strategy == "only_second":
@@ -176,7 +178,7 @@ def _ends_are_not_needed(
     )
 
 
-def _table(route: TextRoute, rows: Sequence[Row], request: EncodeRequest, room: int | None) -> Columns | None:
+def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room: int | None) -> Columns | None:
     """The columns as arrays int64 [rows, width], all rows at once; None where that is not possible.
 
     It is for single texts, without offsets and not in parts, none of which is longer than it is to be padded to.

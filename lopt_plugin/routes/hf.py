@@ -32,8 +32,10 @@ class HfRoute:
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
+        new_lock_now_and_after_forks(self)
+
+    def new_lock(self) -> None:
         self.lock = threading.RLock()
-        _alive.add(self)
 
     def call(self, function: Callable[[], _T]) -> _T:
         """`function()` under the lock.
@@ -146,13 +148,19 @@ def set_call_state(
         backend.encode_special_tokens = split_special_tokens
 
 
-_alive: weakref.WeakSet[HfRoute] = weakref.WeakSet()
+# What has a lock. One that another thread held at the fork has no owner in the child that could ever release it.
+_with_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def new_lock_now_and_after_forks(owner: Any) -> None:
+    """Calls `owner.new_lock()`, now and in the child of each later fork."""
+    owner.new_lock()
+    _with_locks.add(owner)
 
 
 def _renew_locks() -> None:
-    # A lock that another thread held at the fork has no owner in the child that could ever release it.
-    for route in list(_alive):
-        route.lock = threading.RLock()
+    for owner in list(_with_locks):
+        owner.new_lock()
 
 
 if hasattr(os, "register_at_fork"):

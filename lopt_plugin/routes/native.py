@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +13,15 @@ import numpy.typing as npt
 from ..pipeline import BytePairModel, Pipeline
 from ..settings import Settings
 from . import Ids, RowOffsets
-from .columns import NO_OFFSETS, NO_TEMPLATE, all_columns
 from .native_core import build_core
 from .packing import Around, Packed
 from .post_processing import PostProcessing
-from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
-
-if TYPE_CHECKING:
-    from ..native._core import TextsAhead
+from .request import PLAIN, EncodeRequest, NeedsReference
 
 logger = logging.getLogger("lopt_plugin")
+
+NO_TEMPLATE = "a post-processor whose template is not known"
+NO_OFFSETS = "offsets are not native for this tokenizer"
 
 # A text with more characters than this for each id that is kept is probably not needed to its end.
 _FIRST_OF_CHARS = 4
@@ -124,10 +123,6 @@ class NativeRoute:
         length: int = self.core.cut(text, room, split_special_tokens)
         return length
 
-    def intervals(self, text: str, split_special_tokens: bool) -> Any:
-        """Counts of the ids of any part of the text, without those of the post-processor."""
-        return self.core.intervals(text, split_special_tokens)
-
     def is_over_long(self, text: str, room: float) -> bool:
         """Whether a text that is truncated to its first `room` ids is better not encoded to its end."""
         return len(text) > _FIRST_OF_CHARS * room and self.takes_apart()
@@ -204,11 +199,6 @@ class NativeRoute:
             for text in texts
         ]
 
-    def texts_ahead(self, texts: Sequence[str], split_special_tokens: bool) -> TextsAhead:
-        """`encode_lists` by other threads; the caller does its part where it waits."""
-        ahead: TextsAhead = self.core.encode_ahead(list(texts), self.settings.threads - 1, split_special_tokens)
-        return ahead
-
     def text_with_offsets(
         self,
         text: str,
@@ -240,34 +230,6 @@ class NativeRoute:
         )
         return both
 
-    def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-        """The columns of each row; of a plain request ids and offsets. Raises NeedsReference."""
-        texts = [row for row in rows if isinstance(row, str)]
-        type_ids_follow = not request.token_type_ids or self.post_processing.type_ids_are_zero
-        if not request.is_plain or len(texts) < len(rows) or not type_ids_follow:
-            columns = all_columns(self, rows, request)
-            if request.arrays and not (isinstance(columns.ids, np.ndarray) and columns.ids.size):
-                return all_columns(self, rows, request._replace(arrays=False))
-            return columns
-        if not request.offsets:
-            return Columns(self._plain_rows(texts, request))
-        columns = Columns([], offsets=[])
-        for text in texts:
-            ids, offsets = self.encode_with_offsets(text, request)
-            columns.ids.append(ids)
-            columns.offsets.append(offsets)
-        return columns
-
-    def _plain_rows(self, texts: list[str], request: EncodeRequest) -> list[list[int]]:
-        over_long = request.max_length is not None and not request.keeps_end
-        if over_long and any(self.is_over_long(text, self.post_processing.room(request)) for text in texts):
-            return [self.encode_truncated(text, request) for text in texts]
-        rows = self.encode_lists(texts, request.split_special_tokens)
-        if request.max_length is not None or (request.add_special_tokens and self._adds):
-            for ids in rows:
-                self.post_processing.finish(ids, request)
-        return rows
-
     def encode_with_offsets(self, text: str, request: EncodeRequest) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids of one text, truncated, and the offsets of each. Raises NeedsReference."""
         if not self.gives_offsets:
@@ -282,8 +244,9 @@ class NativeRoute:
             around = self.post_processing
             if first_id < 0:
                 ids[:0] = around.prefix
+                offsets[:0] = [(0, 0)] * len(around.prefix)
             ids += around.suffix
-            around.finish_offsets(offsets, prefix=first_id < 0)
+            offsets += [(0, 0)] * len(around.suffix)
         return ids, offsets
 
     def words(
@@ -299,16 +262,8 @@ class NativeRoute:
         return made
 
     def info(self) -> dict[str, Any]:
-        return {**self.core.info(), "seams_checked": self.seams_checked, "prefix_cache": self.prefix_counters()}
-
-    def prefix_counters(self) -> dict[str, int] | None:
-        """Counts of the core's store of what texts began with, see `_core.pyi`; None where nothing is kept."""
-        return self.core.prefix_counters() or None
-
-    def new_prefix_counts(self) -> dict[str, int]:
-        """How much those that only grow have grown since this was last asked of the core; nothing where none has."""
-        grown: dict[str, int] = self.core.new_prefix_counts()
-        return grown
+        prefixes = self.core.prefix_counters() or None
+        return {**self.core.info(), "seams_checked": self.seams_checked, "prefix_cache": prefixes}
 
     def chunks(self, chars: int) -> int:
         """Into how many chunks a text of that length is cut at most, were it ASCII and without added tokens."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,12 +35,8 @@ class Packed(NamedTuple):
     row_ends: npt.NDArray[np.int32]
 
 
-class Pack(Protocol):
-    """`NativeRoute.pack`."""
-
-    def __call__(
-        self, texts: list[str], out: npt.NDArray[np.uint8], around: Around, split_special_tokens: bool
-    ) -> Packed: ...
+# `NativeRoute.pack`.
+Pack = Callable[["list[str]", "npt.NDArray[np.uint8]", Around, bool], Packed]
 
 
 def most_bytes(texts: Sequence[str], around: Around) -> int:

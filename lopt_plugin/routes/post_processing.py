@@ -16,8 +16,6 @@ from ..pipeline import PostProcessor, Template, Templates
 from . import Ids, RowOffsets
 from .request import EncodeRequest, NeedsReference, Padding, Row, RowParts, Run, Strategy
 
-_NO_TEXT = (0, 0)
-
 
 class PostProcessing:
     """Truncates the ids of single texts and adds those of a tokenizer's post-processor.
@@ -62,13 +60,6 @@ class PostProcessing:
                 ids += self.suffix
         return ids
 
-    def finish_offsets(self, offsets: list[tuple[int, int]], *, prefix: bool) -> None:
-        """Adds the offsets of special tokens; those of the prefix only if they are not there yet."""
-        if prefix and self.prefix:
-            offsets[:0] = [_NO_TEXT] * len(self.prefix)
-        if self.suffix:
-            offsets += [_NO_TEXT] * len(self.suffix)
-
     def finish_array(self, ids: Ids) -> Ids:
         """The same with special tokens for an array, nothing truncated."""
         if not self.added:
@@ -84,12 +75,10 @@ class PostProcessing:
         shifted = row_offsets + np.arange(rows + 1, dtype=np.int64) * (before + after)
         result = np.empty(int(shifted[-1]), dtype=np.int32)
         is_text = np.ones(len(result), dtype=bool)
-        for k, token in enumerate(self.prefix):
-            result[shifted[:-1] + k] = token
-            is_text[shifted[:-1] + k] = False
-        for k, token in enumerate(self.suffix):
-            result[shifted[1:] - after + k] = token
-            is_text[shifted[1:] - after + k] = False
+        for first, added in ((shifted[:-1], self.prefix), (shifted[1:] - after, self.suffix)):
+            for k, token in enumerate(added):
+                result[first + k] = token
+                is_text[first + k] = False
         result[is_text] = ids
         return result, shifted
 
@@ -126,34 +115,29 @@ class Lists:
 
 
 class Arrays:
-    """Rows are arrays, int64 [n] and [n, 2]."""
+    """The same with arrays, int64 [n] and [n, 2]."""
 
     as_lists = False
 
     @staticmethod
     def join(parts: list[Any]) -> Any:
-        """The parts one after the other."""
         return np.concatenate(parts, dtype=np.int64)
 
     @staticmethod
     def fill(value: int, count: int) -> Any:
-        """`count` times the same."""
         return np.full(count, value, dtype=np.int64)
 
     @staticmethod
     def no_offsets(count: int) -> Any:
-        """The offsets of ids that are not of the text."""
         return np.zeros((count, 2), dtype=np.int64)
 
     @staticmethod
     def column(rows: list[Any]) -> Any:
-        """The rows of a batch: one array if they are of one length."""
+        # One array if they are of one length.
         return np.stack(rows) if len({len(row) for row in rows}) == 1 else rows
 
 
 Kind = type[Lists] | type[Arrays]
-
-
 Range = tuple[int, int]
 
 

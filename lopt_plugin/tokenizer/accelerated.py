@@ -22,7 +22,6 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from ..encoder.encoder import Encoder
 from ..settings import SETTING_NAMES, Settings
 from .arguments import TRANSFORMERS_4
-from .binding import write_call_state
 from .calls import Calls, Calls4
 from .overrides import first_override
 
@@ -127,7 +126,8 @@ class LoptMixin(_Calls):
 
     def _lopt_original(self) -> PreTrainedTokenizerFast:
         """The tokenizer as an object of the class it had before, sharing the Rust tokenizer and every attribute."""
-        write_call_state(self)
+        if self._lopt_encoder is not None:
+            self._lopt_encoder._write_call_state()
         original_class = self._lopt_original_class
         original = original_class.__new__(original_class)
         original.__dict__.update({k: v for k, v in self.__dict__.items() if k not in _OWN_ATTRIBUTES})

@@ -33,23 +33,11 @@ _ASK_FOR_MORE = ("stride", "is_split_into_words", "return_overflowing_tokens")
 _MAY_BE_FALSE = "sanitize_control_tokens"
 _KNOWN = frozenset(
     (
-        *_ASK_FOR_MORE,
-        "return_special_tokens_mask",
-        "return_offsets_mapping",
-        "return_length",
-        "add_special_tokens",
-        "padding_strategy",
-        "truncation_strategy",
-        "max_length",
-        "pad_to_multiple_of",
-        "padding_side",
-        "return_tensors",
-        "return_token_type_ids",
-        "return_attention_mask",
-        "verbose",
-        "split_special_tokens",
+        *_ASK_FOR_MORE, "return_special_tokens_mask", "return_offsets_mapping", "return_length", "add_special_tokens",
+        "padding_strategy", "truncation_strategy", "max_length", "pad_to_multiple_of", "padding_side", "return_tensors",
+        "return_token_type_ids", "return_attention_mask", "verbose", "split_special_tokens",
     )
-)
+)  # fmt: skip
 
 
 def request_of_call(

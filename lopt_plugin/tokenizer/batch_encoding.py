@@ -70,7 +70,8 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     @property
     def _encodings(self) -> list[Encoding] | None:
         if self._made is None and self._source is not None:
-            self._made = _encodings_of(*self._source)
+            encoder, snapshot, rows, request = self._source
+            self._made = encoder._runner.encodings(snapshot, list(rows), request)
             self._source = None
         return self._made
 
@@ -124,18 +125,18 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
         return copied
 
 
-def _encodings_of(encoder: Encoder, snapshot: Snapshot, rows: Sequence[Row], request: EncodeRequest) -> list[Encoding]:
-    return encoder._runner.encodings(snapshot, list(rows), request)
-
-
 def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEncoding:
     """The result of a call, with its columns in the order of transformers.
 
     batched: whether a batch was given; otherwise each column is that of the only row.
     """
     request = source[3]
-    if request.is_plain and columns.type_ids is None:
-        return _plain(columns, source, request, batched)
+    is_plain = request.is_plain and columns.type_ids is None
+    if is_plain and not batched:
+        return plain_batch_encoding(columns.ids[0], columns.offsets and columns.offsets[0], source, False)
+    if is_plain:
+        columns.type_ids = request.token_type_ids and [[0] * len(ids) for ids in columns.ids]
+        columns.attention = request.attention_mask and [[1] * len(ids) for ids in columns.ids]
     data: dict[str, Any] = {"input_ids": columns.ids}
     if request.token_type_ids:
         data["token_type_ids"] = columns.type_ids
@@ -149,6 +150,11 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
         data["length"] = [len(ids) for ids in columns.ids]
     if request.overflow:
         data["overflow_to_sample_mapping"] = columns.samples
+    if is_plain:
+        result = LazyBatchEncoding.of(data, source)
+        if request.offsets:
+            result._lopt_lengths = tuple(map(len, columns.ids))
+        return result
     native = source[1].native
     assert native is not None
     templates = [native.post_processing.template(row, request) for row in source[2]]
@@ -176,21 +182,6 @@ def plain_batch_encoding(ids: list[int], offsets: Any, source: Source, batched: 
     if offsets is not None:
         data["offset_mapping"] = [offsets] if batched else offsets
         result._lopt_lengths = (number,)
-    return result
-
-
-def _plain(columns: Columns, source: Source, request: EncodeRequest, batched: bool) -> LazyBatchEncoding:
-    if not batched:
-        return plain_batch_encoding(columns.ids[0], columns.offsets and columns.offsets[0], source, False)
-    data: dict[str, Any] = {"input_ids": columns.ids}
-    if request.token_type_ids:
-        data["token_type_ids"] = [[0] * len(ids) for ids in columns.ids]
-    if request.attention_mask:
-        data["attention_mask"] = [[1] * len(ids) for ids in columns.ids]
-    result = LazyBatchEncoding.of(data, source)
-    if request.offsets:
-        data["offset_mapping"] = columns.offsets
-        result._lopt_lengths = tuple(map(len, columns.ids))
     return result
 
 

@@ -16,7 +16,6 @@ from ..routes.request import EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from .arguments import TRANSFORMERS_4, request_of_call, rows_and_request
 from .batch_encoding import batch_encoding, plain_batch_encoding
-from .binding import bind, note_call_state
 from .overrides import BEFORE_ENCODE_PLUS, BEHIND_ENCODE_PLUS, first_override
 
 if TYPE_CHECKING:
@@ -62,7 +61,16 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
 
     def _lopt_current(self) -> Encoder:
         encoder = self._lopt_encoder
-        return bind(self) if encoder is None or encoder._backend is not self._tokenizer else encoder
+        return self._lopt_bind() if encoder is None or encoder._backend is not self._tokenizer else encoder
+
+    def _lopt_bind(self) -> Encoder:
+        """Makes the Encoder for the Rust tokenizer that this one has now, lazily."""
+        settings, before = self._lopt_settings or Settings.read(), self._lopt_encoder
+        encoder = Encoder(self._tokenizer, settings, lazy=True)
+        if before is not None:
+            encoder._runner.observer = before._runner.observer
+        self.__dict__.update(_lopt_settings=settings, _lopt_encoder=encoder)
+        return encoder
 
     def __call__(
         self,
@@ -212,7 +220,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             ids, snapshot = encoder._runner.run(None, LIST, text, request)
         pending = encoder._pending_call_state
         if request.max_length is not None or pending is None or pending.request is not None:
-            note_call_state(self, encoder, request)
+            encoder._note_call_state(request)
         if warns and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return plain_batch_encoding(ids, offsets, (encoder, snapshot, (text,), request), batched)
@@ -221,7 +229,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         """The result of a call, without the reference. Raises NeedsReference."""
         encoder = self.lopt
         columns, snapshot = encoder._runner.run(None, COLUMNS, rows, request)
-        note_call_state(self, encoder, request)
+        encoder._note_call_state(request)
         if warns:
             for ids in columns.ids:
                 if len(ids) > self.model_max_length:
@@ -237,7 +245,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         ids, _ = encoder._runner.run(None, LIST, text, request)
         pending = encoder._pending_call_state
         if request.max_length is not None or pending is None or pending.request is not None:
-            note_call_state(self, encoder, request)
+            encoder._note_call_state(request)
         if warns and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
@@ -266,7 +274,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         except Exception:
             # transformers raises its own error.
             return None
-        note_call_state(self, encoder, EncodeRequest())
+        encoder._note_call_state(EncodeRequest())
         return answer
 
     def _lopt_prefetch(
@@ -288,7 +296,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
                 rows.look_at_longer_than(
                     self.model_max_length, lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
                 )
-            note_call_state(self, encoder, request)
+            encoder._note_call_state(request)
         return rows
 
 

@@ -1,17 +1,13 @@
-"""The cache folder, files that are written atomically, and files of arrays for one format and `tokenizers` version."""
+"""The cache folder, and files that are written atomically."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
+from typing import BinaryIO
 
 
 def cache_folder() -> Path | None:
@@ -40,20 +36,3 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def write_arrays(path: Path, file_format: int, version: str, arrays: dict[str, Any]) -> None:
-    """Write a compressed .npz atomically. Raises OSError if the folder cannot be written."""
-    with atomic_file(path) as file:
-        np.savez_compressed(file, format=np.uint32(file_format), tokenizers_version=np.array(version), **arrays)
-
-
-def read_arrays(path: Path, file_format: int, version: str, names: tuple[str, ...]) -> dict[str, Any] | None:
-    """The named arrays; None if the file is absent, damaged, or of another format or version."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if int(file["format"]) != file_format or str(file["tokenizers_version"]) != version:
-                return None
-            return {name: file[name] for name in names}
-    except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
-        return None

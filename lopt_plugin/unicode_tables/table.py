@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -9,7 +11,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .files import read_arrays, write_arrays
+from .files import atomic_file
 
 CODE_POINTS = 0x110000
 PAGE_SIZE = 128
@@ -64,17 +66,22 @@ class PagedTable:
         return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _arrays(type(self)))
 
     def write(self, path: Path) -> None:
-        """Write a file atomically. Raises OSError if the folder cannot be written."""
+        """Writes a compressed .npz atomically. Raises OSError if the folder cannot be written."""
         arrays = {name: getattr(self, name) for name in _arrays(type(self))}
-        write_arrays(path, self.FORMAT, self.tokenizers_version, arrays)
+        version = np.array(self.tokenizers_version)
+        with atomic_file(path) as file:
+            np.savez_compressed(file, format=np.uint32(self.FORMAT), tokenizers_version=version, **arrays)
 
     @classmethod
     def read(cls: type[_Table], path: Path, tokenizers_version: str) -> _Table | None:
         """The table at `path`; None if it is absent, damaged, or of another format or version."""
-        arrays = read_arrays(path, cls.FORMAT, tokenizers_version, _arrays(cls))
-        if arrays is None:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if int(file["format"]) != cls.FORMAT or str(file["tokenizers_version"]) != tokenizers_version:
+                    return None
+                table = cls(tokenizers_version, *(file[name] for name in _arrays(cls)))
+        except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
             return None
-        table = cls(tokenizers_version=tokenizers_version, **arrays)
         return table if table.is_consistent() else None
 
     def is_consistent(self) -> bool:

@@ -17,9 +17,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ...unicode_tables.files import atomic_file, cache_folder
+from .. import Route
 from .device import device_name
 
 logger = logging.getLogger("lopt_plugin")
@@ -27,13 +28,6 @@ logger = logging.getLogger("lopt_plugin")
 # The GPU is slower below the first size; the result at the last size holds for all larger ones.
 SIZES = tuple(1 << power for power in range(16, 23))
 _REPEATS = 3
-
-
-class TimedRoute(Protocol):
-    """The calls that are timed, on either route."""
-
-    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Any: ...
-    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,9 @@ class Crossover:
 
     def info(self) -> dict[str, Any]:
         """For `explain`; None means never."""
-        return {"arrays": _or_none(self.arrays), "lists": _or_none(self.lists), "source": self.source}
+        sizes = {"arrays": self.arrays, "lists": self.lists}
+        least = {name: None if math.isinf(size) else int(size) for name, size in sizes.items()}
+        return {**least, "source": self.source}
 
 
 def crossover_key(device: Any, pattern: str, threads: int) -> str:
@@ -55,8 +51,8 @@ def crossover_key(device: Any, pattern: str, threads: int) -> str:
 
 
 def measure_crossover(
-    gpu: TimedRoute,
-    native: TimedRoute,
+    gpu: Route,
+    native: Route,
     words: list[str],
     key: str,
     sizes: tuple[int, ...] = SIZES,
@@ -141,7 +137,3 @@ def _first_always(sizes: tuple[int, ...], faster: list[bool]) -> float:
         return sizes[0]
     last = len(faster) - 1 - faster[::-1].index(False)
     return sizes[last + 1] if last + 1 < len(sizes) else math.inf
-
-
-def _or_none(value: float) -> int | None:
-    return None if math.isinf(value) else int(value)

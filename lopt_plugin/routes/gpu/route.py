@@ -24,7 +24,7 @@ from ..packing import Around
 from ..request import PLAIN, Columns, EncodeRequest, Row
 from .crossover import Crossover, crossover_key, measure_crossover
 from .device import GpuUnavailableError, find_device, interpreted
-from .rows import Chunker, ChunkLoop, Part, from_host, in_order
+from .rows import Chunker, ChunkLoop, Part, in_order
 from .tables import host_tables, unsupported
 
 logger = logging.getLogger("lopt_plugin")
@@ -97,7 +97,6 @@ class GpuRoute:
     def encode_batch(
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
     ) -> tuple[Ids, RowOffsets]:
-        """Ids of all texts, int32 [n], and the start of each row, int64 [len(texts) + 1], on the host."""
         ids, row_offsets = self._encode(texts, add_special_tokens, split_special_tokens, on_host=True)
         return ids.numpy(), row_offsets.numpy()
 
@@ -120,19 +119,16 @@ class GpuRoute:
         return [list_of(ids[begin:end]) for begin, end in pairwise(row_offsets.tolist())]
 
     def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
-        """Ids of one text, int32 [n]; the whole device works on it."""
         return self.encode_batch([text], add_special_tokens, split_special_tokens)[0]
 
     def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
 
     def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
-        """See Route. Encodes the whole text, then truncates."""
         ids: list[int] = self.native.core.list_of(self.encode_array(text, False, request.split_special_tokens))
         return self.native.post_processing.finish(ids, request)
 
     def measure_crossover(self) -> Crossover:
-        """Measure from which size this route is faster than `native`, and store it; takes seconds."""
         key = crossover_key(self.device, self.pattern, self.native.settings.threads)
         return measure_crossover(self, self.native, self._words, key)
 
@@ -185,8 +181,11 @@ class GpuRoute:
     def _on_host(
         self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
     ) -> Part:
+        import torch
+
         chosen = [texts[n] for n in numbers]
-        return from_host(numbers, *self.native.encode_batch(chosen, add_special_tokens, split_special_tokens))
+        arrays = self.native.encode_batch(chosen, add_special_tokens, split_special_tokens)
+        return Part(numbers, *map(torch.from_numpy, arrays))
 
     def _failed(self, error: Exception) -> None:
         import torch

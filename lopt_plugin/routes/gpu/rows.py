@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...pipeline import Pipeline
 from ...pipeline.pipeline import MapCharacters
@@ -54,12 +53,6 @@ def in_order(parts: Sequence[Part], rows: int, device: Any) -> tuple[Any, Any]:
         targets = torch.arange(len(ids), device=device)
         result[targets + torch.repeat_interleave(shifts, row_offsets[1:] - row_offsets[:-1])] = ids
     return result, offsets
-
-
-def from_host(numbers: Sequence[int], ids: npt.NDArray[np.int32], row_offsets: npt.NDArray[np.int64]) -> Part:
-    import torch
-
-    return Part(numbers, torch.from_numpy(ids), torch.from_numpy(row_offsets))
 
 
 class Chunker:

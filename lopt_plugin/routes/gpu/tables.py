@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...pipeline import BytePairModel, Pipeline
-from ...pipeline.merges import Merge
 from ...pipeline.pipeline import MapCharacters, NormalizationForm
 from ...triton_kernels.classify.table import KindTable
 from ...triton_kernels.lookup.table import EntryTable
@@ -70,9 +69,8 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
         raise ValueError("an id is negative or too large")
     byte_ids = np.array([vocabulary.get(character, 0) for character in alphabet()], dtype=np.int32)
     try:
-        merges = [
-            (vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in _pairs(model.merges)
-        ]
+        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model.merges)
+        merges = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in pairs]
     except KeyError as error:
         raise ValueError(f"a merge names {error}, which is not an entry") from error
     entries = dict(_entries(model, core))
@@ -80,12 +78,6 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
         raise ValueError("an ASCII character is not an entry")  # `triton_kernels.batch.buffers` relies on it
     kinds = kind_table(character_classes())
     return HostTables(kinds, EntryTable.of(entries), PairTable.of(merges, byte_ids), pipeline.scanner)
-
-
-def _pairs(merges: Iterable[Merge]) -> Iterator[tuple[str, str]]:
-    for merge in merges:
-        left, right = merge.split(" ") if isinstance(merge, str) else merge
-        yield left, right
 
 
 def _entries(model: BytePairModel, core: Any) -> Iterator[tuple[bytes, int]]:

@@ -32,16 +32,6 @@ class Chunk:
     tokens: ChunkTokens | None = None
 
 
-@dataclass
-class Counts:
-    """Chunks at first, and how neighbours were joined: at certain boundaries, at seams, or tokenized as one chunk."""
-
-    chunks: int = 0
-    boundaries: int = 0
-    seams: int = 0
-    merged: int = 0
-
-
 def divide(
     text: str, boundaries: Boundaries, lengths: Lengths, use_boundaries: bool, use_overlaps: bool
 ) -> list[Chunk]:
@@ -65,12 +55,13 @@ def divide(
     return [*chunks, Chunk(start, len(text))]
 
 
-def encode(text: str, chunks: list[Chunk], lengths: Lengths, tokenize: Tokenize) -> tuple[list[int], Counts]:
+def encode(text: str, chunks: list[Chunk], lengths: Lengths, tokenize: Tokenize) -> tuple[list[int], dict[str, int]]:
     """The ids of the text. If two neighbours have no seam, they become one chunk, which is tokenized again.
 
     The paper tokenizes the whole text again with chunks of twice the length, which also loses the seams that matched.
+    Also gives the number of chunks at first, and of neighbours that were joined at boundaries, at seams, or merged.
     """
-    counts = Counts(chunks=len(chunks))
+    first, merged = len(chunks), 0
     while True:
         pending = [number for number, chunk in enumerate(chunks) if chunk.tokens is None]
         for number, tokens in zip(pending, tokenize([_chunk_text(text, chunks, n) for n in pending]), strict=True):
@@ -78,10 +69,10 @@ def encode(text: str, chunks: list[Chunk], lengths: Lengths, tokenize: Tokenize)
         seams = _seams(text, chunks, lengths)
         if None not in seams:
             break
-        counts.merged += seams.count(None)
+        merged += seams.count(None)
         chunks = _merged(chunks, seams)
-    counts.boundaries = sum(a.end == b.start for a, b in pairwise(chunks))
-    counts.seams = len(seams) - counts.boundaries
+    boundaries = sum(a.end == b.start for a, b in pairwise(chunks))
+    counts = {"chunks": first, "boundaries": boundaries, "seams": len(seams) - boundaries, "merged": merged}
     return _joined_ids(chunks, seams), counts
 
 

@@ -6,6 +6,7 @@ both until the whole text is joined. `pipeline.chunking` says for which tokenize
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
@@ -23,7 +24,7 @@ from ..post_processing import PostProcessing
 from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from .boundaries import AddedTokens, Boundaries, VocabularyCuts
 from .division import Lengths, Tokenize, divide, encode
-from .workers import ChunkTokenizer, LeadWord, on_threads
+from .workers import LeadWord, chunk_tokens, on_threads
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 16_384, 65_536
 _CHUNKS_PER_THREAD = 8
@@ -110,7 +111,7 @@ class HfChunksRoute:
         except (TypeError, UnicodeError) as error:  # lone surrogates
             raise NeedsReference(str(error)) from error
         if not alone:
-            self.counts.update(vars(counts), texts=1)
+            self.counts.update(counts, texts=1)
         return ids
 
     def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
@@ -123,12 +124,8 @@ class HfChunksRoute:
         short = [text for text in texts if not self.takes(len(text))]
         ids, offsets = self.hf.encode_batch(short, add_special_tokens, split_special_tokens)
         short_rows = (ids[a:b] for a, b in pairwise(offsets))
-        rows = [
-            self.encode_array(text, add_special_tokens, split_special_tokens)
-            if self.takes(len(text))
-            else next(short_rows)
-            for text in texts
-        ]
+        special, split = add_special_tokens, split_special_tokens
+        rows = [self.encode_array(t, special, split) if self.takes(len(t)) else next(short_rows) for t in texts]
         return np.concatenate([np.empty(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
     def lengths(self, chars: int) -> Lengths:
@@ -151,7 +148,7 @@ class HfChunksRoute:
         return HfChunksRoute(hf, self.settings, self)
 
     def _tokenize(self, split_special_tokens: bool, alone: bool) -> Tokenize:
-        tokenize = ChunkTokenizer(self._tokenizers[split_special_tokens], self._lead, holding_gil=alone)
+        tokenize = functools.partial(chunk_tokens, self._tokenizers[split_special_tokens], self._lead, alone)
         if alone:
             return lambda chunks: list(map(tokenize, chunks))
         return lambda chunks: on_threads(tokenize, chunks, self.settings.threads)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from threading import Thread
+from typing import NamedTuple
 
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from .seams import ChunkTokens, pre_token_starts
 
 
-@dataclass(frozen=True)
-class ChunkText:
-    """A chunk to tokenize.
+class ChunkText(NamedTuple):
+    """A chunk to tokenize, and its place in the whole text.
 
-    text        the chunk's own text
-    start       its place in the whole text
-    head, tail  how many of its first and last characters may hold a seam; 0 at a certain boundary
-    first       whether it is the first chunk of its text
+    head, tail: how many of its first and last characters may hold a seam; 0 at a certain boundary.
+    first: whether it is the first chunk of its text.
     """
 
     text: str
@@ -29,8 +26,7 @@ class ChunkText:
     first: bool
 
 
-@dataclass(frozen=True)
-class LeadWord:
+class LeadWord(NamedTuple):
     """Put before every chunk but the first, so that what the normalizer prepends is not prepended to the chunk.
 
     None of its tokens contains a part of the chunk; its `tokens` are removed from the result.
@@ -40,38 +36,31 @@ class LeadWord:
     tokens: int = 0
 
 
-@dataclass(frozen=True)
-class ChunkTokenizer:
-    """Tokenizes chunks with a tokenizer that has no post-processor.
+def chunk_tokens(tokenizer: Tokenizer, lead: LeadWord, holding_gil: bool, chunk: ChunkText) -> ChunkTokens:
+    """The tokens of a chunk, by a tokenizer without post-processor; raises what that raises.
 
     holding_gil: use `encode`, which holds the GIL and starts no thread. `encode_batch` releases the GIL and runs in the
     thread pool of `tokenizers`, which warns at every later fork; its fast variant, a third cheaper, has no offsets.
     """
-
-    tokenizer: Tokenizer
-    lead: LeadWord
-    holding_gil: bool = False
-
-    def __call__(self, chunk: ChunkText) -> ChunkTokens:
-        """Raises what the tokenizer raises."""
-        lead = LeadWord() if chunk.first else self.lead
-        encoding = self._encode(lead.text + chunk.text, bool(chunk.head or chunk.tail))
-        ids: list[int] = encoding.ids
-        length = len(chunk.text)
-        return ChunkTokens(
-            ids[lead.tokens :] if lead.tokens else ids,
-            pre_token_starts(encoding, 0, chunk.head, chunk.start) if chunk.head else {},
-            pre_token_starts(encoding, length - chunk.tail, length, chunk.start) if chunk.tail else {},
-        )
-
-    def _encode(self, text: str, with_offsets: bool) -> Encoding:
-        if self.holding_gil:
-            return self.tokenizer.encode(text, add_special_tokens=False)
-        encode_batch = self.tokenizer.encode_batch if with_offsets else self.tokenizer.encode_batch_fast
-        return encode_batch([text], add_special_tokens=False)[0]
+    text, tokens = ("", 0) if chunk.first else lead
+    text += chunk.text
+    if holding_gil:
+        encoding = tokenizer.encode(text, add_special_tokens=False)
+    else:
+        encode_batch = tokenizer.encode_batch if chunk.head or chunk.tail else tokenizer.encode_batch_fast
+        (encoding,) = encode_batch([text], add_special_tokens=False)
+    ids: list[int] = encoding.ids
+    length = len(chunk.text)
+    return ChunkTokens(
+        ids[tokens:] if tokens else ids,
+        pre_token_starts(encoding, 0, chunk.head, chunk.start) if chunk.head else {},
+        pre_token_starts(encoding, length - chunk.tail, length, chunk.start) if chunk.tail else {},
+    )
 
 
-def on_threads(tokenize: ChunkTokenizer, chunks: Sequence[ChunkText], threads: int) -> list[ChunkTokens]:
+def on_threads(
+    tokenize: Callable[[ChunkText], ChunkTokens], chunks: Sequence[ChunkText], threads: int
+) -> list[ChunkTokens]:
     """Tokens of the chunks, in their order. The threads end with the call, so a fork inherits none."""
     results: list[ChunkTokens | None] = [None] * len(chunks)
     failures: list[BaseException] = []
