@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.common.data import mean_megabytes
-from lopt_plugin.cli.benchmarking.engines import engine_class
+from benchmarks.common.engines import engine_class
 from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses
 from lopt_plugin.cli.benchmarking.prompts import random_words
 from lopt_plugin.cli.benchmarking.worker import Measurement
@@ -39,14 +38,9 @@ class Result:
     def accepts(self, measured: Measurement, expected: Sequence[Sequence[str]]) -> bool:
         """Whether a repetition has these digests; otherwise `problem` says why not, and no sample is left."""
         self.note = measured.note or self.note
-        if measured.refused:
-            self.problem = f"does not load: {measured.refused}"
-        elif measured.failed:
-            self.problem = f"failed: {measured.failed}"
-            self.is_error = not engine_class(self.engine).is_peer
-        elif list(map(tuple, measured.digests)) != list(map(tuple, expected)):
-            self.problem, self.is_error = "ids differ", True
+        self.problem = measured.problem(expected)
         if self.problem:
+            self.is_error = not measured.refused and not (measured.failed and engine_class(self.engine).is_peer)
             self.samples.clear()
         return not self.problem
 
@@ -87,17 +81,6 @@ def medians_by(results: Iterable[Result], key: str, figure: str = "seconds") -> 
         if (median := result.median(figure)) is not None:
             own[result.case[key]] = median
     return found
-
-
-def batch_speeds(
-    found: Mapping[str, Result], groups: Mapping[int, Sequence[Sequence[str]]]
-) -> dict[str, dict[int, float]]:
-    """MB/s by engine and by the number of texts in a call; the samples are seconds, by that number."""
-    sizes = {count: mean_megabytes(group) for count, group in groups.items()}
-    return {
-        name: {count: sizes[count] / taken for count, taken in result.medians(sizes).items()}
-        for name, result in found.items()
-    }
 
 
 class Race:

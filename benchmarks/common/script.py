@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common.data import corpus_files, known_corpus, tokenizer_files, tokenizer_json, whole_text
+from benchmarks.common.engines import ENGINES
 from benchmarks.common.report import Report, Table, write_json
 from benchmarks.common.result import Race, Result, errors, with_case
-from lopt_plugin.cli.benchmarking.engines import ENGINES
 from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.cli.benchmarking.machine import machine_line
 from lopt_plugin.settings import available_cpus

@@ -20,9 +20,7 @@ from benchmarks.common.data import known_corpus
 from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, names, numbers, parse, plain_parser, run
 from benchmarks.gpu.route_tables import (
-    table_of_block_bpe,
     table_of_crossover,
-    table_of_gputok,
     table_of_methods,
     table_of_prompts,
     table_of_targets,
@@ -54,9 +52,6 @@ def measure(bench: Bench) -> list[Result]:
         bench.add(table_of_crossover(routes, corpus, given))
         bench.add(table_of_prompts(routes, corpus, given))
         bench.add(table_of_sizes(routes, device))
-    if not given.targets:
-        bench.add(table_of_block_bpe(block, given))
-        bench.add(table_of_gputok(block, given))
     return []
 
 
@@ -72,10 +67,9 @@ def main() -> int:
     made.add_argument("--repeat", type=int, default=7, help="timed runs (default %(default)s)")
     made.add_argument("--crossover", type=numbers, default=[1 << power for power in range(14, 25)], help="characters")
     made.add_argument("--prompt-bytes", type=numbers, default=[1 << 20, 4 << 20, 10 << 20], help="characters")
-    made.add_argument("--block-tokenizer", default="gpt2", help="of BlockBPE's and GPUTOK's tables")
+    made.add_argument("--block-tokenizer", default="gpt2", help="of BlockBPE's target")
     made.add_argument("--block-batches", type=numbers, default=[64, 256, 1024])
     made.add_argument("--block-chars", type=numbers, default=[128, 512, 1024, 4096])
-    made.add_argument("--gputok-tokens", type=numbers, default=[256, 1024, 4096, 16_384, 65_536, 131_072])
     made.add_argument("--targets", action="store_true", help="only what is asked of an H200")
     made.add_argument("--resident", type=int, default=64 << 20, help="characters of a batch on the device")
     made.add_argument("--target-bytes", type=int, default=256 << 20, help="characters of the targets' batch of strings")
@@ -84,7 +78,7 @@ def main() -> int:
         **{"tokenizers": ["tiny_cl100k"], "corpora": [known_corpus("books_en"), MIXED], "megabytes": 0.002},
         **{"crossover": [1000], "prompt_bytes": [1500]},
         **{"resident": 1500, "target_bytes": 1500, "target_prompt": 1500},
-        **{"block_tokenizer": "tiny_cl100k", "block_batches": [2], "block_chars": [128], "gputok_tokens": [64]},
+        **{"block_tokenizer": "tiny_cl100k", "block_batches": [2], "block_chars": [128]},
     }
     given = parse(made, quick)
     given.bytes = round(given.megabytes * (1 << 20))

@@ -1,4 +1,4 @@
-"""The GPU route as a whole, beside the CPU engines: by methods, sizes, prompts, the papers' tables, and the targets."""
+"""The GPU route as a whole, beside the CPU engines: by methods, sizes, prompts, and the targets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from benchmarks.common.data import prompts, whole_text
+from benchmarks.common.data import prompts
 from benchmarks.common.report import Table
 from benchmarks.gpu.routes import MIXED, Routes, different_prompts, seconds, synchronized, texts_of, utf8_bytes
 from lopt_plugin.routes.gpu.device import interpreted
@@ -102,35 +102,6 @@ def tiktoken_batches(routes: Routes) -> Callable[[Sequence[str]], Any] | None:
     """What tiktoken does with a batch, on all processors; None where it cannot do this tokenizer."""
     peer = routes.peers.get("tiktoken")
     return peer and (lambda texts: peer.encoding.encode_ordinary_batch(list(texts), num_threads=routes.threads))
-
-
-def table_of_block_bpe(routes: Routes, given: argparse.Namespace) -> Table:
-    """BlockBPE's: GPT-2, excerpts of War and Peace, batches of 64 to 1024 by 128 to 4096 characters."""
-    tiktoken = tiktoken_batches(routes)
-    rows = []
-    for batch in given.block_batches:
-        for chars in given.block_chars:
-            texts = prompts("books_en", batch, chars)[0]
-            gpu, native, hf = _timed(routes, texts, ("gpu: array", "native: array", "hf: array"), given.repeat)
-            cells = ["-", "-"]
-            if tiktoken is not None:
-                taken = seconds(lambda texts=texts: tiktoken(texts), given.repeat)  # type: ignore[misc]
-                cells = [*_milliseconds([taken]), f"{taken / gpu:.2f}"]
-            rows.append([f"{batch} x {chars}", *_milliseconds((gpu, native, hf)), *cells])
-    columns = ["batch", "gpu ms", "native ms", "HF ms", "tiktoken ms", "times tiktoken"]
-    return Table(columns, rows, f"BlockBPE's microbenchmark, {routes.name}, {routes.threads} threads")
-
-
-def table_of_gputok(routes: Routes, given: argparse.Namespace) -> Table:
-    """GPUTOK's: single texts of 256 to 131,072 tokens."""
-    text, _ = whole_text("books_en")
-    rows = []
-    for tokens in given.gputok_tokens:
-        one = [text[: 4 * tokens]]
-        times = _timed(routes, one, ("gpu: array", "native: array", "hf: array"), given.repeat)
-        count = len(routes.native.encode_batch(one, False, False)[0])
-        rows.append([f"{count:,}", *_milliseconds(times)])
-    return Table(["tokens", "gpu ms", "native ms", "HF ms"], rows, f"GPUTOK's microbenchmark: one text, {routes.name}")
 
 
 def table_of_targets(routes: Routes, block: Routes, given: argparse.Namespace) -> Table:

@@ -12,7 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from benchmarks.common.data import tokenizer_json, whole_text
-from lopt_plugin.cli.benchmarking.engines import engine_class
+from benchmarks.common.engines import engine_class
 from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute

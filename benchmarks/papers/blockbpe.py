@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.common.data import batches_of, known_tokenizer
-from benchmarks.common.result import Result, batch_speeds, remarks, with_case
+from benchmarks.common.data import batches_of, known_tokenizer, mean_megabytes
+from benchmarks.common.result import Result, remarks, with_case
 from benchmarks.common.script import Bench, add_inputs, numbers, parse, parser, run
 
 # To lists; the last three end in arrays, and are compared with each other.
@@ -30,7 +30,11 @@ def measure(bench: Bench) -> list[Result]:
     for wanted in given.chars:
         groups, chars = batches_of(bench.text, given.batches, wanted)
         found = bench.race({str(count): group for count, group in groups.items()}).run(given.engines, given.repeat)
-        speeds = batch_speeds(found, groups)
+        sizes = {count: mean_megabytes(group) for count, group in groups.items()}
+        speeds = {
+            name: {count: sizes[count] / taken for count, taken in result.medians(sizes).items()}
+            for name, result in found.items()
+        }
         title = f"Texts of {chars:,} characters"
         bench.report.add_lines(
             speeds,

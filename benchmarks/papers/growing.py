@@ -4,8 +4,6 @@
 
 Ids and counts are compared with those of the text, or the part, by itself before any number is shown; tiktoken is left
 out where its ids differ.
-
---quick: 20,000 characters, 5 calls for a number; seconds.
 """
 
 from __future__ import annotations
@@ -34,8 +32,6 @@ from lopt_plugin.cli.benchmarking.engines import engine_class
 
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
 APPENDED = 256
-TURNS = 200
-TURNS_CHARS = 1_000_000
 SAMPLE_CHARS = 20_000
 ABOUT = """
 Counting, stopping after 1,000 ids, appending, and counts of any interval of a text that was read once, in microseconds
@@ -148,25 +144,6 @@ class Benchmark:
             rows.append([f"{length:,}", *numbers(counted, encoded, self.by_tiktoken(self.parts(length)))])
         return [*rows, ["(made once)", f"{1e6 * seconds:,.0f}", "", ""]]
 
-    def session(self) -> list[list[str]]:
-        """A conversation of 200 turns that grows to 1 MB: the time of all turns together, ids built at each."""
-        size = min(len(self.text), TURNS_CHARS) // TURNS
-        turns = [self.text[turn * size : (turn + 1) * size] for turn in range(TURNS)]
-        growing = self.encoder.incremental(add_special_tokens=False)
-        incremental = sum(each(lambda piece: (growing.append(piece), len(growing.ids)), [piece]) for piece in turns)
-        check(growing.ids, self.encode("".join(turns)))
-        rows = [["incremental", *numbers(incremental), "1.0"]]
-        for name, encode, every in (
-            ("lopt", self.encode, 1),
-            ("tiktoken", self.tiktoken and self.tiktoken.encode, 10),
-        ):
-            if encode is not None:
-                wholes = ("".join(turns[: turn + 1]) for turn in range(0, TURNS, every))
-                taken = every * sum(each(encode, [whole]) for whole in wholes)
-                method = f"{name}, the whole text each turn"
-                rows.append([method, *numbers(taken), f"{taken / incremental:.1f}"])
-        return rows
-
 
 def check(found: Any, expected: Any) -> None:
     if found != expected:
@@ -182,15 +159,11 @@ def tables(benchmark: Benchmark, name: str) -> list[Table]:
     lengths = ["characters", "encode", "count", "count_until 1000", "tiktoken"]
     appending = ["text so far", "append 256", "append, count", "list of ids", "encode all", "tiktoken all"]
     intervals = ["characters", "interval", "count alone", "tiktoken"]
-    whole = [
+    return [
         Table(lengths, benchmark.by_length(), f"{name}: encoding and counting, µs"),
         Table(appending, benchmark.appending(), f"{name}: appending, µs"),
-        Table(intervals, benchmark.intervals(), f"{name}: counts of intervals, µs"),
+        Table(intervals, benchmark.intervals(), f"{name}: counts of intervals, µs", remarks=[PUBLISHED]),
     ]
-    if len(benchmark.text) >= TURNS_CHARS:
-        title = f"{name}: {TURNS} turns up to {TURNS_CHARS:,} characters"
-        whole.append(Table(["method", "µs in all", "times"], benchmark.session(), title, remarks=[PUBLISHED]))
-    return whole
 
 
 def measure(bench: Bench) -> list[Result]:

@@ -20,10 +20,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import corpus_files, prompts, tokenizer_json, whole_text
+from benchmarks.common.engines import engine_class
 from benchmarks.common.report import Table
 from benchmarks.common.result import REFERENCE, Result, progress, reference, turned
 from benchmarks.common.script import Bench, add_engines, add_several, parse, parser, run
-from lopt_plugin.cli.benchmarking.engines import engine_class
 from lopt_plugin.cli.benchmarking.worker import Measurement
 
 ENGINES = (

@@ -13,10 +13,10 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import prompts, tokenizer_json
+from benchmarks.common.engines import engine_class
 from benchmarks.common.report import Plot, Table, number
 from benchmarks.common.result import Race, Result, medians_by, progress, remarks, turned
 from benchmarks.common.script import Bench, add_engines, add_several, parse, parser, run
-from lopt_plugin.cli.benchmarking.engines import engine_class
 from lopt_plugin.cli.benchmarking.prompts import random_words
 from lopt_plugin.cli.benchmarking.worker import Measurement
 

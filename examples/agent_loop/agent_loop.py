@@ -54,7 +54,7 @@ def main() -> int:
     given = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     model = build(FOLDER / "model")
-    text = long_english_text(given.turns * given.turn_chars).text
+    text = long_english_text(given.turns * given.turn_chars)[0]
     results = [text[k * given.turn_chars : (k + 1) * given.turn_chars] for k in range(given.turns)]
     try:
         for name, environment in (("with", {}), ("without", {"LOPT_PREFIX_CACHE_MB": "0"})):

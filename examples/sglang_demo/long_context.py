@@ -95,11 +95,11 @@ def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
 
 def documents(oracle: Any, tokens: int) -> tuple[str, str, str]:
     """A document to warm up with, another one of about `tokens` tokens, and a name for the latter."""
-    sample = long_english_text(100_000).text
+    sample, _ = long_english_text(100_000)
     characters = len(sample) * tokens // len(oracle(sample)["input_ids"])
-    book = long_english_text(2 * characters)
+    book, name = long_english_text(2 * characters)
     # Its second half, so that no cache has seen the words in this order.
-    return book.text[: min(characters, 20_000)], book.text[-characters:], f"from {book.name.removeprefix('the ')}"
+    return book[: min(characters, 20_000)], book[-characters:], f"from {name.removeprefix('the ')}"
 
 
 def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, tokens: int) -> Served:

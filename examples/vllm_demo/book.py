@@ -6,8 +6,6 @@ import json
 import lzma
 from pathlib import Path
 
-from lopt_plugin.cli.serving.run import LongText
-
 REPOSITORY = Path(__file__).resolve().parents[2]
 # JSON lines with "source" and "text". The first has all of War and Peace, the second its beginning.
 BOOKS = (
@@ -16,8 +14,11 @@ BOOKS = (
 )
 
 
-def long_english_text(characters: int) -> LongText:
-    """At least that many characters, up to the end of a paragraph. Raises FileNotFoundError if there is no book."""
+def long_english_text(characters: int) -> tuple[str, str]:
+    """At least that many characters, up to the end of a paragraph, and what to call them.
+
+    Raises FileNotFoundError if there is no book.
+    """
     path = next((path for path in BOOKS if path.exists()), None)
     if path is None:
         raise FileNotFoundError(f"none of {[str(path) for path in BOOKS]} exists")
@@ -28,7 +29,7 @@ def long_english_text(characters: int) -> LongText:
         times = -(-characters // len(text))
         text = "\n\n".join(f"Reading {number}\n\n{text}" for number in range(1, times + 1))
         name += f", read {times} times"
-    return LongText(_up_to_a_paragraph(text, characters), name)
+    return _up_to_a_paragraph(text, characters), name
 
 
 def _up_to_a_paragraph(text: str, characters: int) -> str:

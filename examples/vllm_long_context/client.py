@@ -134,7 +134,7 @@ def parts_of_a_book(count: int, characters: int) -> dict[str, str]:
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vllm_demo"))
     from book import long_english_text
 
-    text = long_english_text(count * characters).text
+    text = long_english_text(count * characters)[0]
     return {f"part {k + 1} of a book": text[k * characters : (k + 1) * characters] for k in range(count)}
 
 

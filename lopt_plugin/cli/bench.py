@@ -102,6 +102,8 @@ def _engines(peers: str | None) -> tuple[list[str], list[str]]:
         if name not in PEERS:
             raise CommandError(f"--peers: unknown peer {name!r}; known are {', '.join(PEERS)}")
     missing = [name for name in wanted if importlib.util.find_spec(name) is None]
+    if peers is not None and missing:
+        raise CommandError(f"--peers: {missing[0]} is not installed; pip install {' '.join(missing)}")
     return [engine for name in wanted if name not in missing for engine in PEERS[name]], missing
 
 

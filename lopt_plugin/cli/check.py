@@ -15,7 +15,7 @@ from rich.table import Table
 from . import model as models
 from . import options
 from .benchmarking.machine import machine
-from .output import CANNOT_LOAD, DIFFERENT, ends_well, megabytes, print_json, progress_bar, results
+from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, megabytes, print_json, progress_bar, results
 from .texts import Sample, built_in_hard_texts, built_in_prose, of_files
 
 _BATCH_TEXTS = 64
@@ -74,6 +74,8 @@ def check(
     _compare(comparison, _pieces(samples, piece_chars), total, limit)
     seconds = time.perf_counter() - start
     counts = comparison.counts
+    if not counts.size:
+        raise CommandError("the files have no text")
     if as_json:
         print_json({**report, "equal": counts.different == 0, "seconds": seconds, "compared": asdict(counts)})
     else:

@@ -12,7 +12,7 @@ import typer
 
 from . import model as models
 from . import options
-from .corpus.inputs import Input, find_inputs
+from .corpus.inputs import CorpusError, find_inputs
 from .corpus.job import MOST_SHARD_TOKENS, BadRecordError, Job, Progress
 from .corpus.manifest import Origin
 from .corpus.shards import check_shard_format
@@ -67,8 +67,11 @@ def encode(
     Exit status: 0 done, 1 stopped at a bad record or an error, 2 the model cannot be loaded or wrong usage,
     130 interrupted.
     """
-    check_shard_format(shard_format)
-    found = find_inputs(inputs, file_format)
+    try:
+        check_shard_format(shard_format)
+        found = find_inputs(inputs, file_format)
+    except CorpusError as error:
+        raise CommandError(str(error)) from None
     tokenizer = models.accelerate(models.load(model, revision, trust_remote_code), model, threads=threads)
     explained = tokenizer.lopt.explain()
     origin = Origin(
@@ -87,23 +90,30 @@ def encode(
     job = Job(tokenizer.lopt, origin, out, about, on_error == "skip")
     start = time.perf_counter()
     try:
-        progress = _run(job, found, overwrite, not quiet)
+        progress = _run(job, overwrite, not quiet)
     except BadRecordError as error:
         hint = "--on-error skip continues without such records, and lists them"
         raise CommandError(str(error), 1, hint) from None
     except KeyboardInterrupt:
         raise CommandError("interrupted; run the same command to resume", INTERRUPTED) from None
     _report(progress, time.perf_counter() - start, origin, out, as_json)
+    if progress.skipped and not progress.documents:
+        raise CommandError(f"every record was skipped; {out}/skipped-*.jsonl has the reasons", 1)
 
 
-def _run(job: Job, found: list[Input], overwrite: bool, shown: bool) -> Progress:
-    sizes = [one.size for one in found]
+def _run(job: Job, overwrite: bool, shown: bool) -> Progress:
+    sizes = [one.size for one in job.origin.inputs]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     start = time.perf_counter()
     with progress_bar(shown) as bar:
         task = bar.add_task("encoding", total=total, rate="")
+        said = False
 
         def report(progress: Progress) -> None:
+            nonlocal said
+            if progress.resumed and not said:
+                print_line(f"resuming from shard {progress.shards}", errors())
+                said = True
             speed = (progress.size - progress.resumed) / (time.perf_counter() - start)
             rate = f"{megabytes(progress.size)}, {megabytes(speed)}/s, {progress.tokens:,} tokens"
             bar.update(task, completed=progress.stored, rate=rate)

@@ -9,6 +9,8 @@ from typing import Any
 
 from .output import CommandError
 
+_HUB_WAIT_S = 10
+
 
 def load(model: str, revision: str | None = None, trust_remote_code: bool = False) -> Any:
     """The Hugging Face tokenizer, not accelerated. Raises CommandError."""
@@ -20,18 +22,47 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
     if not path.exists() and (model.startswith((".", "/", "~")) or model.endswith(".json")):
         raise CommandError(f"cannot load {model!r}: no such file or folder")
     alone = tokenizer_json_alone(model)
+    hint = "MODEL is a folder with a tokenizer, a tokenizer.json, or a name on the Hugging Face hub"
     try:
         if alone is not None:
             return PreTrainedTokenizerFast(tokenizer_file=str(alone))
+        unreachable = None if path.is_dir() else _why_unreachable(model, revision)
+        if unreachable is not None:
+            hint += f". It could not be asked ({unreachable}), and the cache has no such model"
         return AutoTokenizer.from_pretrained(
-            model, revision=revision, trust_remote_code=trust_remote_code, local_files_only=path.is_dir()
+            model,
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+            local_files_only=path.is_dir() or unreachable is not None,
         )
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, CommandError):
         raise
     except BaseException as error:  # a panic in the Rust library is not an Exception
         first = (str(error).strip().splitlines() or [""])[0]
-        hint = "MODEL is a folder with a tokenizer, a tokenizer.json, or a name on the Hugging Face hub"
         raise CommandError(f"cannot load {model!r}: {first or type(error).__name__}", hint=hint) from None
+
+
+def _why_unreachable(model: str, revision: str | None) -> str | None:
+    """Why the hub cannot be asked for the model; None if it can. Raises CommandError if it has no such model.
+
+    One request, once: transformers repeats each of its own for half a minute.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
+
+    try:
+        HfApi().model_info(model, revision=revision, timeout=_HUB_WAIT_S)
+    except RepositoryNotFoundError:
+        raise CommandError(f"cannot load {model!r}: the hub has no such model, or it is private or gated") from None
+    except RevisionNotFoundError:
+        raise CommandError(f"cannot load {model!r}: the hub has no revision {revision!r} of it") from None
+    except HFValidationError:
+        raise
+    except HfHubHTTPError:
+        return None  # It answers, if not this: transformers asks it for something else.
+    except Exception as error:
+        return (str(error).splitlines() or [""])[0] or type(error).__name__
+    return None
 
 
 def accelerate(tokenizer: Any, model: str, **settings: Any) -> Any:

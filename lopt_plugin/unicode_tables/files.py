@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,17 +23,26 @@ def cache_folder() -> Path | None:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that replaces `path` when the block ends; readers see the old file or the whole new one.
+    """A binary file that replaces `path` when the block ends and the data is on the disk.
 
-    Creates the folder. After an exception `path` is unchanged. Raises OSError if the folder cannot be written.
+    Readers see the old file or the whole new one, also after a power failure. Until then its name is that of `path` and
+    something more. Creates the folder. After an exception `path` is unchanged. Raises OSError if the folder cannot be
+    written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with temporary.open("xb") as file:
             yield file
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
+    with contextlib.suppress(OSError):  # Windows cannot open folders
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -13,7 +13,6 @@ import corpus
 import pytest
 import tier
 
-from lopt_plugin.cli.benchmarking.engines import ENGINES, LoptSession, engine_class
 from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses, choose_cpus
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -23,11 +22,12 @@ sys.path.append(str(REPOSITORY))
 
 from benchmarks import run_all  # noqa: E402
 from benchmarks.common import report, result, results_page  # noqa: E402
+from benchmarks.common.engines import ENGINES, LoptSession, engine_class  # noqa: E402
 
 SMALL = ["--repeat", "1", "--prompts", "3", "--prompt-chars", "3000", "--hostile-chars", "3000"]
 
 WRONG_ENGINE = """
-from lopt_plugin.cli.benchmarking.engines import Hf
+from lopt_plugin.cli.benchmarking.engine import Hf
 
 
 class LastIdWrong(Hf):
@@ -119,7 +119,7 @@ def test_batches_of_every_engine_have_the_ids_of_its_single_texts(tmp_path: Path
             if not measured.refused:
                 assert not measured.failed, engine
                 found[engine] = measured.digests
-    assert {"hf", "lopt", "lopt_array", "lopt_call", "hf_call", "lopt_hf_chunks"} <= found.keys()
+    assert {"hf", "lopt", "lopt_array", "lopt_store", "lopt_hf_chunks"} <= found.keys()
     assert all(digests == found["hf"] for digests in found.values()), found
 
 

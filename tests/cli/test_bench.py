@@ -129,6 +129,13 @@ def test_wrong_usage(model: Path, text: Path, options: tuple[object, ...], messa
     assert message in result.stderr
 
 
+def test_a_peer_that_is_asked_for_and_not_installed(model: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lopt_plugin.cli.bench.importlib.util.find_spec", lambda name: None)
+    result = lopt("bench", model, text, "--peers", "tiktoken")
+    assert result.exit_code == 2
+    assert "tiktoken is not installed; pip install tiktoken" in result.stderr
+
+
 def test_an_empty_file(model: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     result = lopt("bench", model, tmp_path / "empty.txt")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,35 @@ def test_cannot_load(tmp_path: Path, broken: str) -> None:
     assert "Traceback" not in result.stderr
 
 
+def test_a_name_when_the_hub_cannot_be_reached(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "lopt_plugin.cli", "check", "no-such/model"]
+    environment = {**os.environ, "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert ended.returncode == 2
+    said = ended.stderr.splitlines()
+    assert len(said) == 2, ended.stderr
+    assert said[0].startswith("lopt: error: cannot load 'no-such/model': ")
+    assert "It could not be asked (" in said[1]
+
+
+def test_a_name_that_the_hub_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+    import transformers
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    def not_found(*args: Any, **kwargs: Any) -> Any:
+        error = RepositoryNotFoundError.__new__(RepositoryNotFoundError)
+        Exception.__init__(error, "404 Client Error.\n\nRepository Not Found")
+        raise error
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "model_info", not_found)
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda *args, **kwargs: pytest.fail("asked"))
+    result = lopt("check", "no-such/model")
+    assert result.exit_code == 2
+    assert "cannot load 'no-such/model': the hub has no such model" in result.stderr
+
+
 def test_missing_things(model: Path, tmp_path: Path) -> None:
     assert lopt("check", tmp_path / "nothing").exit_code == 2
     missing = lopt("check", model, tmp_path / "nothing.txt")
@@ -150,6 +180,15 @@ def test_missing_things(model: Path, tmp_path: Path) -> None:
     assert "bad.jsonl:2: field 'text' is a number" in result.stderr
     bad.write_text('{"text": "a\\ud800"}\n')
     assert "bad.jsonl:1: a lone surrogate" in lopt("check", model, bad).stderr
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.txt", ""), ("a.jsonl", "\n\n"), ("a.jsonl", '{"text": ""}\n')])
+def test_a_file_without_text(model: Path, tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    for options in ((), ("--json",)):
+        result = lopt("check", model, tmp_path / name, *options)
+        assert (result.exit_code, "the files have no text" in result.stderr) == (2, True)
+        assert "equal" not in result.stdout
 
 
 def test_importing_the_package_needs_no_terminal_libraries() -> None:

@@ -6,16 +6,15 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from command import lopt, model_folder
 from transformers import PreTrainedTokenizerFast
 
 import lopt_plugin
-from lopt_plugin.cli.serving import engines, tiny_model
-from lopt_plugin.cli.serving.engines import Answer
-from lopt_plugin.cli.serving.server import EngineServer, ServerError
+from lopt_plugin.cli import demo
+from lopt_plugin.cli.serving import tiny_model
+from lopt_plugin.cli.serving.server import Answer, EngineServer, ServerError
 
 TEXT = "It is 12,345 o'clock; naïve 東京.\n" * 40
 
@@ -23,14 +22,18 @@ TEXT = "It is 12,345 o'clock; naïve 東京.\n" * 40
 class NoServer(EngineServer):
     """Stands in for a running server; its log has the plugin's line if it is `active`."""
 
-    def __init__(self, log: Path, active: bool) -> None:
-        super().__init__([], 0, log, {})
+    def __init__(self, engine: FakeEngine, log: Path, active: bool) -> None:
+        super().__init__([], log, {}, offline=True)
+        self.engine = engine
         self.active = active
 
     def __enter__(self) -> NoServer:
         said = f"INFO lopt_plugin {lopt_plugin.__version__}: tokenizer takes the native route" if self.active else ""
         self.log.write_text(f"starting\n{said}\n", encoding="utf-8")
         return self
+
+    def answer(self, prompt: str) -> Answer:
+        return self.engine.answer(prompt)
 
 
 class FakeEngine:
@@ -48,14 +51,14 @@ class FakeEngine:
         self.texts: list[str] = []
         self.started: list[bool] = []
 
-    def server(self, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> EngineServer:
+    def for_prompts(self, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> EngineServer:
         assert (model / "config.json").exists()
         assert tokenizer is not None or (model / "tokenizer.json").exists()
         self.tokenizers.append(tokenizer)
         self.started.append(lopt)
-        return NoServer(log, self.active and lopt)
+        return NoServer(self, log, self.active and lopt)
 
-    def ask(self, server: EngineServer, text: str) -> Answer:
+    def answer(self, text: str) -> Answer:
         if self.fails:
             raise ServerError(self.fails)
         self.texts.append(text)
@@ -83,8 +86,8 @@ def engine(model: Path, monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     fake = FakeEngine(model / "tokenizer.json")
     found = {"vllm": fake}
     monkeypatch.setattr("lopt_plugin.cli.demo.ENGINES", found)
-    monkeypatch.setattr(engines, "installed", lambda engine: True)
-    monkeypatch.setattr(tiny_model, "_write_weights", lambda path, vocabulary_size: None)
+    monkeypatch.setattr(demo, "_installed", lambda module: True)
+    monkeypatch.setattr(tiny_model, "_write_weights", lambda out, config: None)
     return fake
 
 
@@ -166,7 +169,7 @@ def test_a_server_that_fails_or_has_no_lopt(engine: FakeEngine, model: Path, tex
 
 
 def test_without_an_engine(model: Path, monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
-    for name in engines.ENGINES:
+    for name in demo.ENGINES:
         monkeypatch.setitem(sys.modules, name, None)
     result = lopt("demo", model)
     assert result.exit_code == 2
@@ -181,10 +184,8 @@ def test_without_an_engine(model: Path, monkeypatch: pytest.MonkeyPatch, tempora
 def test_a_folder_of_that_name_is_no_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "no_engine_at_all").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    fake: Any = type("Fake", (), {"module": "no_engine_at_all"})
-    assert not engines.installed(fake)
-    fake.module = "json"
-    assert engines.installed(fake)
+    assert not demo._installed("no_engine_at_all")
+    assert demo._installed("json")
 
 
 def test_wrong_usage(engine: FakeEngine, model: Path, tmp_path: Path) -> None:

@@ -24,14 +24,15 @@ import pyarrow
 import pytest
 from command import lopt, model_folder
 from pyarrow import parquet
+from shards import read_shard
 
 from lopt_plugin.cli import model as models
 from lopt_plugin.cli.corpus import job
-from lopt_plugin.cli.corpus.atomic import only_writer, whole_file
 from lopt_plugin.cli.corpus.inputs import CorpusError, find_inputs
+from lopt_plugin.cli.corpus.job import only_writer
 from lopt_plugin.cli.corpus.manifest import Manifest
 from lopt_plugin.cli.corpus.records import read_batches
-from lopt_plugin.cli.corpus.shards import read_shard
+from lopt_plugin.unicode_tables.files import atomic_file
 
 Rows = list[list[int]]
 
@@ -82,7 +83,7 @@ def shard_bytes(folder: Path) -> dict[str, bytes]:
 
 
 def nothing_unfinished(folder: Path) -> bool:
-    return not list(folder.glob("*.partial"))
+    return not list(folder.glob("*.part"))
 
 
 @pytest.fixture
@@ -249,14 +250,64 @@ def test_resumes_only_with_the_same_origin(tmp_path: Path, model: Path) -> None:
     assert rows_of(out) == [corpus.load_tokenizer("tiny_qwen2").encode("other").ids]
 
 
+def test_a_first_try_that_failed_does_not_lock_the_folder(tmp_path: Path, model: Path) -> None:
+    path, out = tmp_path / "a.jsonl", tmp_path / "out"
+    path.write_text('{"content": "one"}\n{"content": "two"}\n')
+    wrong = lopt("encode", model, path, "--out", out)
+    assert wrong.exit_code == 1
+    assert "no field 'text'; there are 'content'" in wrong.stderr
+    assert "--field" in wrong.stderr
+    skipped = lopt("encode", model, path, "--out", out, "--on-error", "skip")
+    assert (skipped.exit_code, "every record was skipped" in skipped.stderr) == (1, True)
+    again = lopt("encode", model, path, "--out", out, "--on-error", "skip")
+    assert (again.exit_code, "every record was skipped" in again.stderr) == (1, True)
+    assert lopt("encode", model, path, "--out", out, "--field", "content").exit_code == 0
+    assert len(rows_of(out)) == 2
+    assert sorted(file.name for file in out.iterdir()) == [
+        ".lock",
+        "manifest.json",
+        "shard-00000.ids.npy",
+        "shard-00000.offsets.npy",
+    ]
+    refused = lopt("encode", model, path, "--out", out, "--field", "text")
+    assert (refused.exit_code, "with column 'content'" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "shard-00000.ids.npy"])
+@pytest.mark.parametrize("option", [(), ("--overwrite",)])
+def test_a_folder_of_other_files_is_refused(tmp_path: Path, model: Path, name: str, option: tuple[str, ...]) -> None:
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    path.write_text("one")
+    out.mkdir()
+    (out / name).write_text("mine")
+    refused = lopt("encode", model, path, "--out", out, *option)
+    assert refused.exit_code == 1
+    assert "has other files" in refused.stderr
+    assert name in refused.stderr
+    assert [file.name for file in out.iterdir()] == [name]
+    assert (out / name).read_text() == "mine"
+
+
+def test_files_of_the_user_stay_in_a_folder_of_ours(tmp_path: Path, model: Path) -> None:
+    path, out = tmp_path / "a.txt", tmp_path / "out"
+    path.write_text("one")
+    assert lopt("encode", model, path, "--out", out).exit_code == 0
+    (out / "notes.txt").write_text("mine")
+    path.write_text("one, two")
+    assert lopt("encode", model, path, "--out", out, "--overwrite").exit_code == 0
+    assert (out / "notes.txt").read_text() == "mine"
+
+
 def test_wrong_usage(tmp_path: Path, model: Path) -> None:
     text = tmp_path / "a.txt"
     text.write_text("one")
     out = tmp_path / "out"
     assert lopt("encode", model, text).exit_code == 2
     assert lopt("encode", tmp_path / "nothing", text, "--out", out).exit_code == 2
-    assert "no such file" in lopt("encode", model, tmp_path / "b.txt", "--out", out).stderr
-    assert "given twice" in lopt("encode", model, text, text, "--out", out).stderr
+    missing = lopt("encode", model, tmp_path / "b.txt", "--out", out)
+    assert (missing.exit_code, "no such file" in missing.stderr) == (2, True)
+    twice = lopt("encode", model, text, text, "--out", out)
+    assert (twice.exit_code, "given twice" in twice.stderr) == (2, True)
     big = tmp_path / "big.json"
     big.write_text(json.dumps({"model": {"type": "WordLevel", "vocab": {"one": 70_000, "?": 0}, "unk_token": "?"}}))
     refused = lopt("encode", big, text, "--out", out, "--dtype", "uint16")
@@ -267,7 +318,7 @@ def test_wrong_usage(tmp_path: Path, model: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_batches")
-def test_ctrl_c_leaves_whole_files(
+def test_ctrl_c_leaves_atomic_files(
     tmp_path: Path, model: Path, documents: list[str], expected: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, out = tmp_path / "a.jsonl", tmp_path / "out"
@@ -287,8 +338,10 @@ def test_ctrl_c_leaves_whole_files(
     assert interrupted.exit_code == 130
     assert "run the same command to resume" in interrupted.stderr
     assert nothing_unfinished(out)
-    assert lopt("encode", model, path, *options).exit_code == 0
+    resumed = lopt("encode", model, path, *options, "--json")
+    assert (resumed.exit_code, "resuming from shard 2" in resumed.stderr) == (0, True)
     assert rows_of(out) == expected
+    assert json.loads(resumed.stdout)["shards"] > 2
 
 
 KILLED_AT_A_STEP = """
@@ -390,7 +443,7 @@ def test_a_failed_write_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"before")
 
     def fail() -> None:
-        with whole_file(tmp_path / "a") as file:
+        with atomic_file(tmp_path / "a") as file:
             file.write(b"half")
             raise OSError("disk full")
 

@@ -13,9 +13,9 @@ import pyarrow
 from command import lopt, model_folder
 from pyarrow import parquet
 from required import skip_without
+from shards import read_shard
 
 from lopt_plugin.cli.corpus.manifest import Manifest
-from lopt_plugin.cli.corpus.shards import read_shard
 
 skip_without("ray", "LOPT_REQUIRE_RAY")
 

@@ -71,13 +71,9 @@ class Point:
     def add(self, measured: Measurement, expected: Sequence[Sequence[str]]) -> None:
         """Adds a repetition, or the reason why there is no number."""
         self.note = measured.note or self.note
-        if measured.refused:
-            self.problem = f"does not load: {measured.refused}"
-        elif measured.failed:
-            self.problem, self.is_error = f"failed: {measured.failed}", True
-        elif measured.digests != tuple(map(tuple, expected)):
-            self.problem, self.is_error = "ids differ", True
+        self.problem = measured.problem(expected)
         if self.problem:
+            self.is_error = not measured.refused
             return
         first, *others = measured.seconds[0]
         self.first.append(first)

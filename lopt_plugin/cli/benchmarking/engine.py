@@ -1,13 +1,8 @@
-"""The interface of a tokenizer under test: it is loaded from the text of a tokenizer.json, then turns text into ids.
-
-`encode` and `ids` are timed together; what they return is freed outside the timed part. An engine gives a list[int];
-one that gives a numpy array has another `kind`, and is compared with its own kind only. `modules` are those that a
-library would import in its first call, so that the first prompt does not pay for them.
-"""
+"""A tokenizer under test, loaded from the text of a tokenizer.json, turns texts into ids. The reference, and ours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 
@@ -18,7 +13,10 @@ class UnavailableError(Exception):
 class Engine:
     """Raises UnavailableError, or an error of its library, for a tokenizer that it cannot load.
 
-    modules     imported before the load is timed
+    `encode` and `ids` are timed together; what they return is freed outside the timed part. An engine gives a
+    list[int]; one of another kind is compared with its own kind only.
+
+    modules     imported before the load is timed: also those that the library would import in its first call
     is_peer     whether the figures of others are compared with it
     kind        "list", "array" or "count": what `ids` gives
     note        what the reader of its figures should know
@@ -50,3 +48,56 @@ class Engine:
     @property
     def note(self) -> str:
         return ""
+
+
+class Hf(Engine):
+    """The reference: tokenizers.Tokenizer.encode."""
+
+    modules = ("tokenizers",)
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        from tokenizers import Tokenizer
+
+        self.tokenizer = Tokenizer.from_str(tokenizer_json)
+
+    def encode(self, text: str) -> Any:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def ids(self, result: Any) -> Any:
+        return result.ids
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+
+
+class Lopt(Engine):
+    """Encoder.encode_list, the lowest level that an inference engine calls; without the prefix cache."""
+
+    modules = ("tokenizers", "numpy", "lopt_plugin.encoder.encoder")
+    settings: ClassVar[Mapping[str, Any]] = {"prefix_cache_mb": 0}
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        from tokenizers import Tokenizer
+
+        from lopt_plugin.encoder.encoder import Encoder
+        from lopt_plugin.settings import Settings
+
+        settings = Settings.read(threads=threads, **self.settings)
+        self.encoder = Encoder(Tokenizer.from_str(tokenizer_json), settings)
+
+    def encode(self, text: str) -> Any:
+        return self.encoder.encode_list(text, add_special_tokens=False)
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        from lopt_plugin.routes.request import PLAIN, NeedsReference
+
+        try:
+            return self.encoder._encode(texts, PLAIN[False][False])[0].ids
+        except NeedsReference:
+            batch = self.encoder.encode_batch_ids(texts, add_special_tokens=False)
+            return [batch.row(row).tolist() for row in range(len(batch))]
+
+    @property
+    def note(self) -> str:
+        explained = self.encoder.explain()
+        return "" if explained["route"] == "native" else f"{explained['route']} route: {explained['reason']}"

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .engines import ENGINES
 from .worker import Measurement
 
 
@@ -49,8 +50,13 @@ class FreshProcesses:
         environment: Mapping[str, str] | None = None,
     ) -> Measurement:
         """Runs the engine over the passes in a new process. A process that dies or hangs has `failed`."""
-        job = {"engine_name": engine, "tokenizer": str(tokenizer), "passes": [*map(str, passes)], "cpus": [*cpus]}
-        path, result = self._new_file(".json"), self._new_file(".json")
+        job = {
+            "engine_name": ENGINES.get(engine, engine),
+            "tokenizer": str(tokenizer),
+            "passes": [*map(str, passes)],
+            "cpus": [*cpus],
+        }
+        path, result = self._new_file(".json"), self._new_file(".pickle")
         path.write_text(json.dumps(job), encoding="utf-8")
         try:
             ended = subprocess.run(
@@ -67,10 +73,7 @@ class FreshProcesses:
         if ended.returncode != 0:
             last = ended.stderr.decode(errors="replace").strip().splitlines()[-1:]
             return Measurement(failed=f"exit status {ended.returncode}: {''.join(last)}")
-        found = json.loads(result.read_text(encoding="utf-8"))
-        for name in ("seconds", "digests", "counts"):
-            found[name] = tuple(map(tuple, found[name]))
-        return Measurement(**found)
+        return Measurement(**pickle.loads(result.read_bytes()))
 
     def _new_file(self, suffix: str) -> Path:
         handle, name = tempfile.mkstemp(suffix=suffix, dir=self.folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections.abc import Collection
 from typing import Any
 
 from ...unicode_tables.byte_level import alphabet
@@ -33,7 +34,7 @@ class Tiktoken(Engine):
         self.encoding = tiktoken.Encoding(
             "benchmark",
             pat_str=_only_split_pattern(parsed["pre_tokenizer"]),
-            mergeable_ranks=_byte_level_ranks(parsed["model"], special_tokens),
+            mergeable_ranks=byte_level_ranks(parsed["model"], special_tokens),
             special_tokens=special_tokens,
         )
 
@@ -104,50 +105,6 @@ class GigatokenBatch(Gigatoken):
         return result[0]
 
 
-class GigatokenArray(Gigatoken):
-    """gigatoken.Tokenizer.encode(text): a numpy uint32 array instead of a list."""
-
-    kind = "array"
-
-    def ids(self, result: Any) -> Any:
-        return result
-
-    def encode_batch(self, texts: list[str]) -> Any:
-        return self.tokenizer.encode_batch(texts, parallel=self.parallel)
-
-    def batch_ids(self, result: Any) -> Any:
-        import awkward
-        import numpy as np
-
-        rows = awkward.to_packed(result).layout
-        return np.asarray(rows.content.data), np.asarray(rows.offsets.data)
-
-
-class GitHubBpe(Engine):
-    """bpe_openai.get_encoding(...).encode: Python bindings of GitHub's crate, for OpenAI's vocabularies only."""
-
-    modules = ("bpe_openai",)
-    is_peer = True
-
-    def __init__(self, tokenizer_json: str, threads: int) -> None:
-        import bpe_openai
-
-        parsed = json.loads(tokenizer_json)
-        ranks = _byte_level_ranks(parsed["model"], {t["content"]: t["id"] for t in parsed["added_tokens"]})
-        for name in ("o200k_base", "cl100k_base"):
-            self.encoding = bpe_openai.get_encoding(name)
-            entries = self.encoding.token_byte_values()
-            if all(rank < len(entries) and entries[rank] == entry for entry, rank in ranks.items()):
-                return
-        raise UnavailableError("bpe_openai has only OpenAI's vocabularies")
-
-    def encode(self, text: str) -> Any:
-        return self.encoding.encode_ordinary(text)
-
-    def encode_batch(self, texts: list[str]) -> Any:
-        return self.encoding.encode_ordinary_batch(texts)
-
-
 def _only_split_pattern(pre_tokenizer: Any) -> str:
     steps = pre_tokenizer.get("pretokenizers", [pre_tokenizer]) if pre_tokenizer else []
     kinds = [step["type"] for step in steps]
@@ -161,7 +118,8 @@ def _only_split_pattern(pre_tokenizer: Any) -> str:
     raise UnavailableError("tiktoken supports one split pattern and nothing else")
 
 
-def _byte_level_ranks(model: Any, special_tokens: dict[str, int]) -> dict[bytes, int]:
+def byte_level_ranks(model: Any, special_tokens: Collection[str]) -> dict[bytes, int]:
+    """The vocabulary by bytes, without special tokens. Raises UnavailableError if it is not byte-level BPE."""
     if model.get("type", "BPE") != "BPE":
         raise UnavailableError(f"tiktoken does not support {model['type']}")
     byte_of = {character: byte for byte, character in enumerate(alphabet())}

@@ -1,6 +1,6 @@
 """One engine in a fresh process: loads a tokenizer, encodes prompts, and writes seconds and digests of the ids.
 
-    python -m lopt_plugin.cli.benchmarking.worker ARGUMENTS.json RESULT.json
+    python -m lopt_plugin.cli.benchmarking.worker ARGUMENTS.json RESULT.pickle
 
 `fresh_process` starts it. The worker does not know the reference ids: the process that started it compares digests.
 """
@@ -19,7 +19,7 @@ import tempfile
 import time
 from array import array
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,14 @@ class Measurement:
     digests: tuple[tuple[str, ...], ...] = ()
     counts: tuple[tuple[int, ...], ...] = ()
 
+    def problem(self, expected: Sequence[Sequence[str]]) -> str:
+        """Why no figure may be shown, given the digests of the reference; "" if all may."""
+        if self.refused:
+            return f"does not load: {self.refused}"
+        if self.failed:
+            return f"failed: {self.failed}"
+        return "" if self.digests == tuple(map(tuple, expected)) else "ids differ"
+
 
 def run(engine_name: str, tokenizer: str, passes: Sequence[str], cpus: Sequence[int]) -> Measurement:
     """Measures an engine in this process, which should have done nothing else before.
@@ -62,9 +70,9 @@ def run(engine_name: str, tokenizer: str, passes: Sequence[str], cpus: Sequence[
         os.sched_setaffinity(0, cpus)
     tokenizer_json = Path(tokenizer).read_text(encoding="utf-8")
     pickled = {name: Path(name).read_bytes() for name in passes}
-    start = time.perf_counter()
     try:
         engine_type = engine_class(engine_name)
+        start = time.perf_counter()
         for module in engine_type.modules:
             importlib.import_module(module)
     except ImportError as error:
@@ -182,4 +190,4 @@ def memory(field: str) -> int | None:
 
 if __name__ == "__main__":
     measured = run(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    Path(sys.argv[2]).write_text(json.dumps(asdict(measured)), encoding="utf-8")
+    Path(sys.argv[2]).write_bytes(pickle.dumps(vars(measured)))

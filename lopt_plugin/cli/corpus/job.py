@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...encoder.token_batch import TokenBatch
-from .atomic import TEMPORARY_SUFFIX, only_writer, whole_file
+from ...unicode_tables.files import atomic_file
 from .inputs import STDIN, CorpusError
 from .manifest import NAME, Manifest, Origin, ShardEntry
 from .records import Batch, Problem, read_batches
@@ -21,6 +21,7 @@ from .shards import Shard, write_shard
 
 BATCH_BYTES = 8 << 20
 MOST_SHARD_TOKENS = 1 << 29
+LOCK = ".lock"
 
 
 @dataclass
@@ -57,7 +58,11 @@ class Job:
         self.skip_errors = skip_errors
 
     def run(self, report: Callable[[Progress], None], overwrite: bool = False) -> Progress:
-        """Encodes the rest of the corpus. Raises CorpusError. The shards in the manifest are complete at all times."""
+        """Encodes the rest of the corpus. Raises CorpusError. The shards in the manifest are complete at all times.
+
+        The first report is what earlier runs have done.
+        """
+        self._refuse_other_files()
         with only_writer(self.folder):
             manifest = self._manifest(overwrite)
             progress = _done_before(manifest)
@@ -70,33 +75,34 @@ class Job:
                 self._encode(manifest, progress, report, writer)
             return progress
 
+    def _refuse_other_files(self) -> None:
+        if not self.folder.exists() or (self.folder / NAME).exists():
+            return
+        # A run that was killed early leaves no more than its lock and a part of its manifest.
+        others = [path.name for path in self.folder.iterdir() if path.name != LOCK and not path.name.startswith(NAME)]
+        if others:
+            raise CorpusError(f"{self.folder} has other files, such as {min(others)}, and no {NAME}; use another --out")
+
     def _manifest(self, overwrite: bool) -> Manifest:
         found = Manifest.read(self.folder)
-        if found is not None and overwrite:
-            # The manifest first: without it, no shard counts.
-            (self.folder / NAME).unlink()
-            found = None
-        if found is None:
+        difference = None if found is None else found.difference(self.origin)
+        # A run without a document has nothing that another one could spoil: its --field may have been wrong.
+        if found is None or overwrite or (difference is not None and not any(one.documents for one in found.shards)):
+            # It replaces the old one: shards that it does not list do not count.
             found = Manifest(self.origin, self.about)
             found.write(self.folder)
-        difference = found.difference(self.origin)
-        if difference is not None:
+        elif difference is not None:
             raise CorpusError(f"{self.folder} was started {difference}; use another --out, or --overwrite")
         return found
 
     def _remove_leftovers(self, manifest: Manifest) -> None:
         known = {NAME, *(name for shard in manifest.shards for name in shard.files)}
         for path in self.folder.iterdir():
-            ours = path.name.startswith(("shard-", "skipped-", NAME))
-            if ours and (path.name.endswith(TEMPORARY_SUFFIX) or path.name not in known):
+            if path.name.startswith(("shard-", "skipped-", NAME)) and path.name not in known:
                 path.unlink()
 
     def _encode(
-        self,
-        manifest: Manifest,
-        progress: Progress,
-        report: Callable[[Progress], None],
-        writer: ThreadPoolExecutor,
+        self, manifest: Manifest, progress: Progress, report: Callable[[Progress], None], writer: ThreadPoolExecutor
     ) -> None:
         """Shards end at places that depend on the origin only: the batch that fills a shard is its last."""
         writing: Future[None] | None = None
@@ -170,7 +176,7 @@ class Job:
             files = write_shard(shard, self.folder, number, self.origin.shard_format, self.origin.dtype)
             if shard.problems:
                 files.append(f"skipped-{number:05d}.jsonl")
-                with whole_file(self.folder / files[-1]) as file:
+                with atomic_file(self.folder / files[-1]) as file:
                     for given, problem in shard.problems:
                         line = {"input": given.name, **asdict(problem)}
                         file.write((json.dumps(line, ensure_ascii=False) + "\n").encode(errors="replace"))
@@ -180,6 +186,23 @@ class Job:
             manifest.shards.append(entry)
         manifest.complete = complete
         manifest.write(self.folder)
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Creates the folder and locks it; raises CorpusError if another process has the lock, which ends with it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("w") as lock:
+        try:
+            import fcntl
+        except ImportError:
+            yield
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise CorpusError(f"{folder}: another process is writing there") from error
+        yield
 
 
 def _read_next(batches: Generator[Batch, None, None]) -> Generator[Batch, None, None]:
@@ -192,20 +215,16 @@ def _read_next(batches: Generator[Batch, None, None]) -> Generator[Batch, None, 
 
 
 def _beginning(manifest: Manifest) -> tuple[int, int]:
-    if not manifest.shards:
-        return 0, 0
-    return manifest.shards[-1].next_input, manifest.shards[-1].next_record
+    return (manifest.shards[-1].next_input, manifest.shards[-1].next_record) if manifest.shards else (0, 0)
 
 
 def _done_before(manifest: Manifest) -> Progress:
-    shards = manifest.shards
-    size = sum(shard.size for shard in shards)
-    return Progress(
-        documents=sum(shard.documents for shard in shards),
-        tokens=sum(shard.tokens for shard in shards),
-        size=size,
-        resumed=size,
-        stored=sum(one.size or 0 for one in manifest.origin.inputs[: _beginning(manifest)[0]]),
-        skipped=sum(shard.skipped for shard in shards),
-        shards=len(shards),
-    )
+    done = Progress(shards=len(manifest.shards))
+    for shard in manifest.shards:
+        done.documents += shard.documents
+        done.tokens += shard.tokens
+        done.size += shard.size
+        done.skipped += shard.skipped
+    done.resumed = done.size
+    done.stored = sum(one.size or 0 for one in manifest.origin.inputs[: _beginning(manifest)[0]])
+    return done

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .atomic import whole_file
+from ...unicode_tables.files import atomic_file
 from .inputs import CorpusError, Input
 
 FORMAT = 1
@@ -61,7 +61,7 @@ class Manifest:
         """Replaces the folder's manifest."""
         content = {"format": FORMAT, **self.about, **asdict(self)}
         del content["about"]
-        with whole_file(folder / NAME) as file:
+        with atomic_file(folder / NAME) as file:
             file.write((json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
     @classmethod

@@ -97,7 +97,11 @@ def _add_decoded(batch: Batch, record: int, data: bytes) -> None:
         batch.texts.append(data.decode("utf-8"))
         batch.records.append(record)
     except UnicodeDecodeError as error:
-        batch.problems.append(Problem(record, f"not UTF-8: byte 0x{data[error.start]:02x} at {error.start}"))
+        batch.problems.append(Problem(record, _not_utf8(error)))
+
+
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"not UTF-8: byte 0x{error.object[error.start]:02x} at {error.start}"
 
 
 def _add_json(batch: Batch, lines: Sequence[bytes], column: str, first: int) -> None:
@@ -107,7 +111,7 @@ def _add_json(batch: Batch, lines: Sequence[bytes], column: str, first: int) -> 
         try:
             value = json.loads(line.decode("utf-8"))
         except UnicodeDecodeError as error:
-            batch.problems.append(Problem(record, f"not UTF-8: byte 0x{line[error.start]:02x} at {error.start}"))
+            batch.problems.append(Problem(record, _not_utf8(error)))
         except json.JSONDecodeError as error:
             batch.problems.append(Problem(record, f"not JSON: {error.msg} at column {error.colno}"))
         except RecursionError:
@@ -121,7 +125,7 @@ def _add_value(batch: Batch, record: int, value: Any, column: str) -> None:
         batch.problems.append(Problem(record, f"not a JSON object but {_kind(value)}"))
     elif column not in value:
         known = ", ".join(map(repr, list(value)[:8])) or "none"
-        batch.problems.append(Problem(record, f"no field {column!r}; there are {known}"))
+        batch.problems.append(Problem(record, f"no field {column!r}; there are {known} (see --field)"))
     elif not isinstance(value[column], str):
         batch.problems.append(Problem(record, f"field {column!r} is {_kind(value[column])}, not a string"))
     else:
@@ -132,10 +136,8 @@ def _add_value(batch: Batch, record: int, value: Any, column: str) -> None:
 def _kind(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return json.dumps(value)
-    for kind, name in ((dict, "an object"), (list, "an array"), (str, "a string")):
-        if isinstance(value, kind):
-            return name
-    return "a number"
+    names: dict[type, str] = {dict: "an object", list: "an array", str: "a string"}
+    return names.get(type(value), "a number")
 
 
 def _parquet(given: Input, source: Source, column: str, skip: int, batch_bytes: int) -> Generator[Batch, None, None]:

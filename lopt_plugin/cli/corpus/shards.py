@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from ...encoder.token_batch import TokenBatch
-from .atomic import whole_file
+from ...unicode_tables.files import atomic_file
 from .inputs import CorpusError, Input
 from .records import Problem
 
@@ -68,11 +68,11 @@ def write_shard(shard: Shard, folder: Path, number: int, shard_format: str, dtyp
     stem = f"shard-{number:05d}"
     if shard_format == "npy":
         for name, array in ((f"{stem}.ids.npy", ids), (f"{stem}.offsets.npy", offsets)):
-            with whole_file(folder / name) as file:
+            with atomic_file(folder / name) as file:
                 np.save(file, array)
         return [f"{stem}.ids.npy", f"{stem}.offsets.npy"]
     name = f"{stem}.{shard_format}"
-    with whole_file(folder / name) as file:
+    with atomic_file(folder / name) as file:
         _write_table(file, ids, offsets, shard_format)
     return [name]
 
@@ -95,23 +95,3 @@ def _write_table(file: BinaryIO, ids: npt.NDArray[Any], offsets: npt.NDArray[np.
                 pyarrow.array((part - part[0]).astype(np.int32)), values[int(part[0]) : int(part[-1])]
             )
             writer.write_batch(pyarrow.record_batch([lists], schema=schema))
-
-
-def read_shard(folder: Path, names: list[str]) -> TokenBatch:
-    """A shard, read back by the names of its files."""
-    if names[0].endswith(".npy"):
-        ids, offsets = (np.load(folder / name) for name in names)
-        return TokenBatch(ids, offsets)
-    import pyarrow
-    from pyarrow import parquet
-
-    path = str(folder / names[0])
-    if path.endswith(".parquet"):
-        table = parquet.read_table(path)
-    else:
-        with pyarrow.memory_map(path) as mapped:
-            table = pyarrow.ipc.open_file(mapped).read_all()
-    rows = [chunk.flatten().to_numpy() for chunk in table.column(COLUMN).chunks]
-    lengths = [np.diff(chunk.offsets.to_numpy()) for chunk in table.column(COLUMN).chunks]
-    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]), dtype=np.int64)
-    return TokenBatch(cast(Any, np.concatenate(rows) if rows else np.empty(0, np.int32)), offsets)

@@ -8,27 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .engines import Answer, Engine
+from ..output import DIFFERENT, CommandError
+from .server import Answer, EngineServer
 from .tiny_model import MAX_MODEL_LEN
 
 ABOUT_TOKENS = 106_000
 REPEATS = 5
 _SAMPLE_CHARS = 100_000
 
-
-class LongText(NamedTuple):
-    """A text, and what to call it."""
-
-    text: str
-    name: str
-
-
-# Gives a text of about that many characters, or a shorter one if there are no more.
-TextSource = Callable[[int], LongText]
-
-
-class NoTokensError(Exception):
-    """The text has no tokens."""
+# Gives a text of about that many characters, or a shorter one if there are no more; and what to call it.
+TextSource = Callable[[int], tuple[str, str]]
 
 
 class Subject(NamedTuple):
@@ -44,54 +33,44 @@ class Subject(NamedTuple):
     accelerate: Callable[[Any], Any]
 
 
-class Outcome(NamedTuple):
-    """Whether the ids of the server and of this process are Hugging Face's; the plugin's line in the server's log."""
+def run(
+    engine: type[EngineServer], subject: Subject, source: TextSource, tokens: int, folder: Path, compare: bool
+) -> str:
+    """Prints its steps and results; returns the plugin's line in the server's log.
 
-    all_equal: bool
-    plugin_line: str | None
-    log: Path
-
-
-def run(engine: Engine, subject: Subject, source: TextSource, tokens: int, folder: Path, compare: bool) -> Outcome:
-    """Prints its steps and results.
-
-    Args:
-        engine: The engine whose server is started.
-        subject: The model and the tokenizer.
-        source: Gives the text of the prompt.
-        tokens: The approximate length of the prompt.
-        folder: For the servers' logs.
-        compare: Also runs a server with the engine's own tokenizer.
-
-    Raises:
-        ServerError: A server does not start or does not answer.
-        NoTokensError: The text has no tokens.
+    The prompt has about `tokens` tokens, the servers' logs are in `folder`; `compare` runs a server with the engine's
+    own tokenizer too. Raises CommandError if ids differ, the plugin was not active or the text has no tokens,
+    ServerError if a server does not start or does not answer.
     """
-    prompt, expected = read_prompt(source, subject.load(), tokens)
-    _print(f"Prompt     {prompt.name}: {len(prompt.text):,} characters, {len(expected):,} tokens")
-    equal_here = _tokenize_here(subject, prompt.text, expected)
+    text, name, expected = read_prompt(source, subject.load(), tokens)
+    _print(f"Prompt     {name}: {len(text):,} characters, {len(expected):,} tokens")
+    equal_here = _tokenize_here(subject, text, expected)
     log = folder / "server_lopt.log"
-    first, plugin_line = _serve(engine, subject, log, prompt.text, "lopt")
+    first, plugin_line = _serve(engine, subject, log, text, "lopt")
     if compare:
-        _serve(engine, subject, folder / "server_hf.log", prompt.text, f"{engine.name}'s own")
+        _serve(engine, subject, folder / "server_hf.log", text, f"{engine.name}'s own")
     equal = sum(ours == theirs for ours, theirs in zip(first.prompt_ids, expected, strict=False))
     _print(f"Ids        {equal:,} of {len(expected):,} equal to Hugging Face's")
-    return Outcome(equal_here and first.prompt_ids == expected, plugin_line, log)
+    if not equal_here or first.prompt_ids != expected:
+        raise CommandError(f"the ids differ; the server's log is {log}", DIFFERENT)
+    if plugin_line is None:
+        raise CommandError(f"lopt was not active in {engine.name}; its log is {log}")
+    return plugin_line
 
 
-def read_prompt(source: TextSource, tokenizer: Any, tokens: int) -> tuple[LongText, list[int]]:
-    """A prompt of about `tokens` tokens that fits into the tiny model's context, and its ids. Raises NoTokensError."""
-    sample = source(_SAMPLE_CHARS).text
+def read_prompt(source: TextSource, tokenizer: Any, tokens: int) -> tuple[str, str, list[int]]:
+    """A prompt of about `tokens` tokens that fits into the tiny model's context, its name, and its ids."""
+    sample, _ = source(_SAMPLE_CHARS)
     count = len(tokenizer(sample)["input_ids"])
     if not sample or not count:
-        raise NoTokensError("the text has no tokens")
+        raise CommandError("the text has no tokens")
     chars = max(1, len(sample) * tokens // count)
     while True:
-        prompt = source(chars)
-        ids: list[int] = tokenizer(prompt.text)["input_ids"]
+        text, name = source(chars)
+        ids: list[int] = tokenizer(text)["input_ids"]
         if len(ids) < MAX_MODEL_LEN:
-            return prompt, ids
-        chars = len(prompt.text) * 9 // 10
+            return text, name, ids
+        chars = len(text) * 9 // 10
 
 
 def _tokenize_here(subject: Subject, text: str, expected: list[int]) -> bool:
@@ -112,16 +91,16 @@ def _tokenize_here(subject: Subject, text: str, expected: list[int]) -> bool:
     return is_equal
 
 
-def _serve(engine: Engine, subject: Subject, log: Path, text: str, name: str) -> tuple[Answer, str | None]:
+def _serve(engine: type[EngineServer], subject: Subject, log: Path, text: str, name: str) -> tuple[Answer, str | None]:
     """The answer to the prompt, which is sent twice, and the plugin's line in the log."""
     from ... import __version__
 
     lopt = name == "lopt"
     _print(f"Server     {engine.lopt_option if lopt else engine.own_option}   (log: {log})")
     start = time.perf_counter()
-    with engine.server(subject.model, subject.tokenizer, log, lopt) as server:
+    with engine.for_prompts(subject.model, subject.tokenizer, log, lopt) as server:
         _print(f"  ready after {time.perf_counter() - start:.0f} s; a CPU needs a minute to read 100,000 tokens")
-        first, again = engine.ask(server, text), engine.ask(server, text)
+        first, again = server.answer(text), server.answer(text)
         begins = f"lopt_plugin {__version__}:"
         lines = [line[line.index(begins) :] for line in server.log_lines(begins)]
     if lopt:

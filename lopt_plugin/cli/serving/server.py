@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -26,19 +26,48 @@ class ServerError(RuntimeError):
     """The server exited or did not answer in time; the message has the end of its log."""
 
 
-class EngineServer:
-    """A server's `command` as a context manager, at a loopback `port`, with its output in the file `log`.
+class Answer(NamedTuple):
+    """The ids of the prompt as the server reports them; seconds from its arrival to the engine, and in all."""
 
-    `environment` is added to that of this process.
+    prompt_ids: list[int]
+    to_engine_s: float
+    whole_s: float
+
+
+class EngineServer:
+    """A server as a context manager, at a free loopback `port`, with its output in the file `log`.
+
+    The model's name in requests is "tiny". `environment` is added to that of this process; a server that is `offline`
+    finds its model and tokenizer on this machine.
+
+    name, module             the engine's, and what Python imports
+    lopt_option, own_option  its command line with lopt, and with its own tokenizer
     """
 
-    def __init__(self, command: list[str], port: int, log: Path, environment: dict[str, str]) -> None:
-        self.command = command
-        self.port = port
+    name: ClassVar[str]
+    module: ClassVar[str]
+    lopt_option: ClassVar[str]
+    own_option: ClassVar[str]
+
+    def __init__(self, command: list[str], log: Path, environment: dict[str, str], offline: bool) -> None:
+        self.port = free_port()
+        self.command = [*command, "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(self.port)]
         self.log = log.resolve()
-        self.environment = os.environ | environment
+        self.environment = os.environ | ({"HF_HUB_OFFLINE": "1"} if offline else {}) | environment
         self._process: subprocess.Popen[bytes] | None = None
         self._log_file: IO[bytes] | None = None
+
+    @classmethod
+    def for_prompts(cls, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> EngineServer:
+        """A server, not started, for prompts as long as the tiny model takes; with lopt or the engine's own tokenizer.
+
+        `tokenizer`: folder or name on the hub, if it is not in the model's folder.
+        """
+        raise NotImplementedError
+
+    def answer(self, prompt: str) -> Answer:
+        """Generates one token. Raises ServerError."""
+        raise NotImplementedError
 
     def __enter__(self) -> Self:
         self._log_file = self.log.open("wb")
@@ -81,32 +110,20 @@ class EngineServer:
 
     def get(self, path: str) -> str:
         """The body of a GET. Raises OSError if the server does not answer with HTTP 200."""
-        with self._request("GET", path, timeout_s=30) as response:
+        with self.request("GET", path, timeout_s=30) as response:
             body = response.read().decode()
             if response.status != 200:
                 raise OSError(f"GET {path}: HTTP {response.status}: {body[:500]}")
             return body
 
     def post(self, path: str, body: dict[str, Any] | bytes, timeout_s: float = 600.0) -> tuple[int, Any]:
-        """HTTP status and parsed answer of a POST. A dict is sent as JSON, bytes as they are."""
-        with self._request("POST", path, body, timeout_s) as response:
+        """HTTP status and parsed answer of a POST."""
+        with self.request("POST", path, body, timeout_s) as response:
             answer = response.read()
             try:
                 return response.status, json.loads(answer)
             except ValueError:
                 return response.status, answer.decode(errors="replace")
-
-    def stream(self, path: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The server-sent events of a POST with "stream": true, until [DONE]. Raises OSError for an HTTP error."""
-        with self._request("POST", path, body) as response:
-            if response.status != 200:
-                raise OSError(f"POST {path}: HTTP {response.status}: {response.read()[:500]!r}")
-            for line in response:
-                event = line.decode().strip().removeprefix("data: ")
-                if event == "[DONE]":
-                    return
-                if event:
-                    yield json.loads(event)
 
     def ask(self, path: str, body: dict[str, Any]) -> tuple[Any, float]:
         """The answer to a POST, and its seconds. Raises ServerError for anything but HTTP 200."""
@@ -130,9 +147,10 @@ class EngineServer:
         return [line for line in self.log.read_text(errors="replace").splitlines() if containing in line]
 
     @contextlib.contextmanager
-    def _request(
+    def request(
         self, method: str, path: str, body: dict[str, Any] | bytes | None = None, timeout_s: float = 600.0
     ) -> Iterator[http.client.HTTPResponse]:
+        """The response to a request. A dict is sent as JSON, bytes as they are."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout_s)
         data = json.dumps(body).encode() if isinstance(body, dict) else body
         try:

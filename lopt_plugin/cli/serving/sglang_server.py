@@ -6,7 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from .server import EngineServer, free_port
+from .server import Answer, EngineServer
+from .tiny_model import MAX_MODEL_LEN
 
 # The options that SGLang needs without a GPU. --sleep-on-idle: an idle scheduler must not occupy a core.
 ON_CPU = (
@@ -17,10 +18,11 @@ ENVIRONMENT_ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_UVICORN_WORKER_HEALT
 
 
 class SglangServer(EngineServer):
-    """`sglang serve MODEL` on a free port. The model's name in requests is "tiny".
+    """`sglang serve MODEL`. `tokenizer` is a folder or a name on the hub; by default it is the model's own."""
 
-    `tokenizer` is a folder or a name on the hub; by default the model's own tokenizer is used.
-    """
+    name, module = "SGLang", "sglang"
+    lopt_option = "sglang serve --tokenizer-backend lopt"
+    own_option = "sglang serve --tokenizer-backend huggingface"
 
     def __init__(
         self,
@@ -33,25 +35,41 @@ class SglangServer(EngineServer):
         arguments: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
     ) -> None:
-        port = free_port()
         command = [
             str(Path(sys.executable).with_name("sglang")), "serve", "--model-path", str(model),
-            "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(port),
             "--tokenizer-backend", tokenizer_backend, *arguments,
         ]  # fmt: skip
-        for_sglang: dict[str, str] = {}
         if tokenizer is not None:
             command += ["--tokenizer-path", tokenizer]
         if context_length is not None:
             command += ["--context-length", str(context_length)]
+        for_sglang: dict[str, str] = {}
         if is_for_cpu():
             command += ON_CPU
+            for_sglang = ENVIRONMENT_ON_CPU
             if context_length is not None:
                 command += ["--max-total-tokens", str(context_length)]
-            for_sglang |= ENVIRONMENT_ON_CPU
-        if Path(model).exists() and (tokenizer is None or Path(tokenizer).exists()):
-            for_sglang["HF_HUB_OFFLINE"] = "1"
-        super().__init__(command, port, log, for_sglang | (environment or {}))
+        offline = Path(model).exists() and (tokenizer is None or Path(tokenizer).exists())
+        super().__init__(command, log, for_sglang | (environment or {}), offline)
+
+    @classmethod
+    def for_prompts(cls, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> SglangServer:
+        return cls(
+            model,
+            log,
+            tokenizer_backend="lopt" if lopt else "huggingface",
+            tokenizer=tokenizer,
+            context_length=MAX_MODEL_LEN,
+            arguments=("--enable-metrics",),
+        )
+
+    def answer(self, prompt: str) -> Answer:
+        sampling = {"max_new_tokens": 1, "temperature": 0}
+        request = {"text": prompt, "sampling_params": sampling, "return_prompt_token_ids": True}
+        answer, whole_s = self.ask("/generate", request)
+        times = answer["meta_info"]
+        to_engine_s = times["api_server_dispatch_finish_ts"] - times["request_received_ts"]
+        return Answer(answer["prompt_token_ids"], to_engine_s, whole_s)
 
 
 def is_for_cpu() -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from engine_texts import CHAT, PARAGRAPH, PROMPTS
+from events import stream
 from requests_to_sglang import chat, chat_ids, completion, generate
 
 pytestmark = pytest.mark.engine
@@ -61,12 +62,12 @@ def test_chat(server: Any, oracle: Any, messages: Any) -> None:
 def test_streaming(server: Any, oracle: Any) -> None:
     whole = completion(server, PARAGRAPH, max_tokens=8)["choices"][0]
     request = {"model": "tiny", "prompt": PARAGRAPH, "max_tokens": 8, "temperature": 0, "return_token_ids": True}
-    events = list(server.stream("/v1/completions", request | {"stream": True}))
+    events = list(stream(server, "/v1/completions", request | {"stream": True}))
     choices = [event["choices"][0] for event in events if event["choices"]]
     assert "".join(choice["text"] for choice in choices) == whole["text"]
     assert choices[0]["prompt_token_ids"] == oracle(PARAGRAPH)["input_ids"]
     request = {"model": "tiny", "messages": list(CHAT), "max_tokens": 8, "temperature": 0, "stream": True}
-    events = list(server.stream("/v1/chat/completions", request))
+    events = list(stream(server, "/v1/chat/completions", request))
     assert any(choice["delta"].get("content") for event in events for choice in event["choices"])
 
 

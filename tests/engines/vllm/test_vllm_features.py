@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from engine_texts import PARAGRAPH, PROMPTS
+from events import stream
 from vllm_process import run_vllm
 
 pytestmark = pytest.mark.engine
@@ -63,7 +64,7 @@ def test_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> Non
 @pytest.mark.parametrize("name", ANSWERS)
 def test_streamed_tool_calls_and_reasoning(server: Any, hf_server: Any, name: str) -> None:
     ours, theirs = (
-        whole(each.stream("/v1/chat/completions", request_for(ANSWERS[name]) | {"stream": True}))
+        whole(stream(each, "/v1/chat/completions", request_for(ANSWERS[name]) | {"stream": True}))
         for each in (server, hf_server)
     )
     assert ours == theirs

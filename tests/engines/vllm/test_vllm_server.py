@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from engine_texts import CHAT, PARAGRAPH, PROMPTS
+from events import stream
 from vllm_process import API_SERVERS
 
 pytestmark = pytest.mark.engine
@@ -81,12 +82,12 @@ def test_chat(server: Any, oracle: Any) -> None:
 def test_streaming(server: Any, oracle: Any) -> None:
     request = {"model": "tiny", "prompt": PARAGRAPH, "max_tokens": 8, "temperature": 0, "return_token_ids": True}
     whole = completion(server, **request)["choices"][0]
-    events = list(server.stream("/v1/completions", request | {"stream": True}))
+    events = list(stream(server, "/v1/completions", request | {"stream": True}))
     assert "".join(event["choices"][0]["text"] for event in events) == whole["text"]
     assert events[0]["choices"][0]["prompt_token_ids"] == oracle(PARAGRAPH)["input_ids"]
     assert [i for event in events for i in event["choices"][0]["token_ids"]] == whole["token_ids"]
     request = {"model": "tiny", "messages": list(CHAT), "max_tokens": 8, "temperature": 0, "stream": True} | NO_THINKING
-    events = list(server.stream("/v1/chat/completions", request))
+    events = list(stream(server, "/v1/chat/completions", request))
     assert any(event["choices"][0]["delta"].get("content") for event in events)
 
 

@@ -1,0 +1,139 @@
+"""Engines that only the benchmarks measure, beside those of `lopt bench`. `ENGINES` has all of them by name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lopt_plugin.cli.benchmarking.engine import Engine, Lopt, UnavailableError
+from lopt_plugin.cli.benchmarking.engines import ENGINES, engine_class
+from lopt_plugin.cli.benchmarking.peers import Gigatoken, byte_level_ranks
+
+__all__ = ["ENGINES", "engine_class"]
+
+
+class LoptArray(Lopt):
+    """Encoder.encode_ids: a numpy int32 array instead of a list."""
+
+    kind = "array"
+
+    def encode(self, text: str) -> Any:
+        return self.encoder.encode_ids(text, add_special_tokens=False)
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.encoder.encode_batch_ids(texts, add_special_tokens=False)
+
+    def batch_ids(self, result: Any) -> Any:
+        return result.ids, result.row_offsets
+
+
+def _with(base: type[Lopt], **settings: Any) -> type[Lopt]:
+    return type(base.__name__, (base,), {"settings": {**base.settings, **settings}})
+
+
+# With the prefix cache, as by default.
+LoptStore, LoptStoreArray = _with(Lopt, prefix_cache_mb=256), _with(LoptArray, prefix_cache_mb=256)
+# Long texts are divided without loss for the Hugging Face tokenizer's own threads.
+LoptHfChunks = _with(Lopt, route="hf_chunks")
+
+
+class LoptGpu(_with(LoptArray, route="gpu", gpu_min_bytes=0)):  # type: ignore[misc]
+    """Encoder.encode_batch_ids by the GPU route, with the ids copied to the host; unavailable without a GPU."""
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        super().__init__(tokenizer_json, threads)
+        self.encode("a text")
+        if not self.encoder.explain()["calls"]["gpu"]:
+            device = (self.encoder.explain()["gpu"] or {}).get("cuda", {})
+            raise UnavailableError(device.get("unavailable", "the tokenizer has no GPU route"))
+
+    def encode(self, text: str) -> Any:
+        return self.encode_batch([text]).ids
+
+
+class LoptSession(Lopt):
+    """Encoder.incremental for prompts that each extend the one before: all ids each time, in a new list.
+
+    The caller of a session knows what is new in a turn; taking the slice is part of the turn's time here.
+    """
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        super().__init__(tokenizer_json, threads)
+        self.growing = self.encoder.incremental(add_special_tokens=False)
+        self.length = 0
+        self.kept: list[int] = []
+
+    def encode(self, text: str) -> Any:
+        self.growing.append(text[self.length :])
+        self.length = len(text)
+        return self.answer()
+
+    def answer(self) -> Any:
+        return self.growing.ids
+
+
+class LoptSessionNew(LoptSession):
+    """The same with `update`, which brings the caller's list up to date."""
+
+    def answer(self) -> Any:
+        self.growing.update(self.kept)
+        return self.kept
+
+
+class LoptSessionCount(LoptSession):
+    """The same, for the number of ids only."""
+
+    kind = "count"
+
+    def answer(self) -> Any:
+        return self.growing.count
+
+
+class GigatokenArray(Gigatoken):
+    """gigatoken.Tokenizer.encode(text): a numpy uint32 array instead of a list."""
+
+    kind = "array"
+
+    def ids(self, result: Any) -> Any:
+        return result
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.tokenizer.encode_batch(texts, parallel=self.parallel)
+
+    def batch_ids(self, result: Any) -> Any:
+        import awkward
+        import numpy as np
+
+        rows = awkward.to_packed(result).layout
+        return np.asarray(rows.content.data), np.asarray(rows.offsets.data)
+
+
+class GitHubBpe(Engine):
+    """bpe_openai.get_encoding(...).encode: Python bindings of GitHub's crate, for OpenAI's vocabularies only."""
+
+    modules = ("bpe_openai",)
+    is_peer = True
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        import bpe_openai
+
+        parsed = json.loads(tokenizer_json)
+        ranks = byte_level_ranks(parsed["model"], {token["content"] for token in parsed["added_tokens"]})
+        for name in ("o200k_base", "cl100k_base"):
+            self.encoding = bpe_openai.get_encoding(name)
+            entries = self.encoding.token_byte_values()
+            if all(rank < len(entries) and entries[rank] == entry for entry, rank in ranks.items()):
+                return
+        raise UnavailableError("bpe_openai has only OpenAI's vocabularies")
+
+    def encode(self, text: str) -> Any:
+        return self.encoding.encode_ordinary(text)
+
+
+_OWN = {
+    **{"lopt_array": "LoptArray", "lopt_hf_chunks": "LoptHfChunks", "lopt_gpu": "LoptGpu"},
+    **{"lopt_store": "LoptStore", "lopt_store_array": "LoptStoreArray"},
+    **{"lopt_session": "LoptSession", "lopt_session_new": "LoptSessionNew", "lopt_session_count": "LoptSessionCount"},
+    **{"gigatoken_array": "GigatokenArray", "github_bpe": "GitHubBpe"},
+}
+ENGINES.update({name: f"{__name__}:{kind}" for name, kind in _OWN.items()})
