@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +17,22 @@ from .request import PLAIN, Columns, EncodeRequest, Row
 
 _T = TypeVar("_T")
 _LONGEST_WAIT_S = 60.0
+_MOST_TRIES = 100
+
+
+class BackendLock:
+    """The lock of one backend, kept in its attributes: several tokenizers may share the backend."""
+
+    def __init__(self) -> None:
+        new_lock_now_and_after_forks(self)
+
+    def new_lock(self) -> None:
+        self.lock = threading.RLock()
+
+    @classmethod
+    def of(cls, backend: Tokenizer) -> BackendLock:
+        attributes: dict[str, BackendLock] = getattr(backend, "__dict__", {})
+        return attributes.get("_lopt_lock") or attributes.setdefault("_lopt_lock", cls())
 
 
 class HfRoute:
@@ -26,16 +40,19 @@ class HfRoute:
 
     Truncation, padding and `encode_special_tokens` are fields of the Rust tokenizer, set before every HF call; without
     the lock, two threads get each other's. All HF calls that come through an accelerated tokenizer share this lock.
+    Others do not: the tokenizer that `accelerate` was given has the same backend. A call during which somebody else
+    changes these fields is made again, and leaves them as the other one set them.
     """
 
     name = "hf"
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
-        new_lock_now_and_after_forks(self)
+        self._lock = BackendLock.of(backend)
 
-    def new_lock(self) -> None:
-        self.lock = threading.RLock()
+    @property
+    def lock(self) -> Any:
+        return self._lock.lock
 
     def call(self, function: Callable[[], _T]) -> _T:
         """`function()` under the lock.
@@ -55,13 +72,8 @@ class HfRoute:
 
     def encodings(self, rows: Sequence[Row], request: EncodeRequest) -> list[Encoding]:
         """An Encoding for each row, truncated and padded; what truncation removed follows its row if `overflow`."""
-
-        def encode() -> list[Encoding]:
-            with self._call_state(request):
-                # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
-                return [self._encode(row, request) for row in rows]
-
-        encodings = self.call(encode)
+        # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
+        encodings = self._in_state(request, lambda: [self._encode(row, request) for row in rows])
         lengths = [len(encoding.ids) for encoding in encodings]
         if request.overflow:
             encodings = [part for encoding in encodings for part in (encoding, *encoding.overflowing)]
@@ -101,11 +113,9 @@ class HfRoute:
     def encode_batch(
         self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
     ) -> tuple[Ids, RowOffsets]:
-        def encode() -> list[Encoding]:
-            with self._call_state(PLAIN[add_special_tokens][split_special_tokens]):
-                return list(self.backend.encode_batch_fast(list(texts), add_special_tokens=add_special_tokens))
-
-        rows = [encoding.ids for encoding in self.call(encode)]
+        request, encode = PLAIN[add_special_tokens][split_special_tokens], self.backend.encode_batch_fast
+        encodings = self._in_state(request, lambda: encode(list(texts), add_special_tokens=add_special_tokens))
+        rows = [encoding.ids for encoding in encodings]
         row_offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=row_offsets[1:])
         ids = np.fromiter((i for row in rows for i in row), dtype=np.int32, count=int(row_offsets[-1]))
@@ -114,19 +124,36 @@ class HfRoute:
     def info(self) -> dict[str, Any]:
         return {}
 
-    def on_private_copy(self) -> HfRoute:
-        """The same over a copy that nobody else can change. Takes as long as loading the tokenizer."""
-        return HfRoute(self.call(lambda: copy.deepcopy(self.backend)))
+    def _in_state(self, request: EncodeRequest, encode: Callable[[], _T]) -> _T:
+        """`encode()` while the backend truncates as the request says."""
+        backend, tries = self.backend, 0
+        wanted = request.truncation_settings(), None, request.split_special_tokens
 
-    @contextmanager
-    def _call_state(self, request: EncodeRequest) -> Iterator[None]:
-        backend = self.backend
-        found = backend.truncation, backend.padding, backend.encode_special_tokens
-        set_call_state(backend, request.truncation_settings(), None, request.split_special_tokens)
-        try:
-            yield
-        finally:
-            set_call_state(backend, *found)
+        def attempt() -> tuple[_T, bool]:
+            found = call_state(backend)
+            set_call_state(backend, *wanted)
+            ours = True
+            try:
+                encoded = encode()
+                ours = call_state(backend) == wanted
+                return encoded, ours
+            finally:
+                if ours:
+                    set_call_state(backend, *found)
+
+        while True:
+            encoded, ours = self.call(attempt)
+            tries += 1
+            if ours or tries == _MOST_TRIES:
+                return encoded
+
+
+CallState = tuple["dict[str, Any] | None", "dict[str, Any] | None", bool]
+
+
+def call_state(backend: Tokenizer) -> CallState:
+    """Truncation, padding and `encode_special_tokens`."""
+    return backend.truncation, backend.padding, backend.encode_special_tokens
 
 
 def set_call_state(

@@ -31,10 +31,14 @@ _OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
 
 
 def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> LoptMixin:
-    """Makes an accelerated copy of a Hugging Face fast tokenizer that is already loaded.
+    """Makes an accelerated tokenizer of a Hugging Face fast tokenizer that is already loaded.
+
+    The two share the Rust tokenizer (`backend_tokenizer`), so nothing is loaded twice and both give the same ids:
+    tokens that are added to one are added to both, as with `copy.copy`. What transformers keeps beside it (special
+    tokens, sides, lengths) is each one's own. Accelerate `copy.deepcopy(tokenizer)` for one that shares nothing.
 
     Args:
-        tokenizer: The tokenizer, which stays as it was.
+        tokenizer: The tokenizer.
         **settings: Those of `Settings`, by name; what is left out comes from the environment.
 
     Returns:
@@ -54,7 +58,9 @@ def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> LoptMixin
     read = Settings.read(**settings)
     _check_fast(tokenizer)
     original = tokenizer._lopt_original() if isinstance(tokenizer, LoptMixin) else tokenizer
-    accelerated: LoptMixin = accelerate_in_place(copy.deepcopy(original), read)
+    backend = original._tokenizer
+    # The backend is its own copy: one that is made through JSON may give other ids, and lacks what was patched on it.
+    accelerated: LoptMixin = accelerate_in_place(copy.deepcopy(original, {id(backend): backend}), read)
     return accelerated
 
 

@@ -33,7 +33,7 @@ def state_of(tokenizer: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", ["bert", "qwen"])
 def test_saved_and_copied(name: str, tmp_path: Path) -> None:
     hf = copy.deepcopy(interface_tokenizers.original(name))
-    ours = lopt_plugin.accelerate(hf)
+    ours = lopt_plugin.accelerate(copy.deepcopy(hf))
     for number, calls in enumerate(itertools.product(CALLS, repeat=2)):
         for arguments in calls:
             for tokenizer in (hf, ours):
@@ -55,7 +55,7 @@ def test_saved_and_copied(name: str, tmp_path: Path) -> None:
 
 
 def test_what_is_set_directly_stays() -> None:
-    ours = lopt_plugin.accelerate(interface_tokenizers.original("qwen"))
+    ours = lopt_plugin.accelerate(copy.deepcopy(interface_tokenizers.original("qwen")))
     ours("the end", truncation=True, max_length=5)
     ours._tokenizer.enable_truncation(3)
     assert copy.deepcopy(ours)._tokenizer.truncation["max_length"] == 3

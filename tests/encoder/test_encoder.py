@@ -358,19 +358,22 @@ def test_verify_gives_out_split_special_tokens(backend: Tokenizer, fake: Any) ->
 
 
 def test_verify_is_not_fooled_by_others_who_truncate(backend: Tokenizer, fake: Any) -> None:
+    """Others use the backend without our lock: the tokenizer that was given to `accelerate`, in another thread."""
     fake(FakeCore)
     encoder = Encoder(backend, settings(verify=1))
-    encode = encoder._runner.hf.encodings
+    times = [1, 2, 3]
 
-    def disturbed(*arguments: Any) -> Any:
-        found = encode(*arguments)
-        for encoding in found:
-            encoding.truncate(2)
-        return found
+    def disturbed(*arguments: Any, **named: Any) -> Any:
+        if times:
+            backend.enable_truncation(times.pop())
+        return Tokenizer.encode(backend, *arguments, **named)
 
-    encoder._runner.hf.encodings = disturbed  # type: ignore[method-assign]
-    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    expected = oracle_ids(backend, TEXT)
+    backend.encode = disturbed
+    assert encoder.encode_list(TEXT) == expected
     assert encoder.explain()["route"] == "native"
+    assert not times
+    assert backend.truncation["max_length"] == 1  # as the other one left it
 
 
 def test_self_check_is_short_and_covers_added_tokens(backend: Tokenizer) -> None:

@@ -36,7 +36,7 @@ def test_a_conversation_in_the_transformers_interface(changes: dict[str, int]) -
 
 def test_other_tokens_have_another_store() -> None:
     original = interface_tokenizers.original("qwen")
-    tokenizer = lopt_plugin.accelerate(original)
+    tokenizer = lopt_plugin.accelerate(copy.deepcopy(original))
     text = "a word, another word and a new_word " * 600
     for _ in range(3):
         assert tokenizer.encode(text) == original.encode(text)

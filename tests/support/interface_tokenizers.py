@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import corpus
 import tier
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 TEXTS = [
     "The quick brown fox jumps over the lazy dog; isn't it 12345? Hello world, the end of the world.",
@@ -128,7 +131,41 @@ def _no_padding_token() -> PreTrainedTokenizerFast:
     return tokenizer
 
 
+def _unigram() -> PreTrainedTokenizerFast:
+    """T5's kind. Its scores do not come back from JSON as they were, which decides between ways of equal cost."""
+    cost = -2.7142077840697407
+    dashes = [("-" * number, cost * number) for number in (1, 2, 3, 4, 8, 16)]
+    words = [(word, -3.0 - len(word)) for word in ("▁the", "▁world", "▁of", "▁end", "the", "▁", *"oeldt")]
+    entries = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -10.0), *dashes, *words]
+    backend = Tokenizer(models.Unigram(entries, unk_id=2, byte_fallback=False))
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    backend.decoder = decoders.Metaspace()
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, unk_token="<unk>", eos_token="</s>", pad_token="<pad>"
+    )
+    tokenizer._tokenizer = backend  # not the copy, which went through JSON
+    return tokenizer
+
+
+def _clip() -> PreTrainedTokenizerFast:
+    """Of CLIP's own class, which patches `decode` on the Rust tokenizer."""
+    end = "<|endoftext|>"
+    config = {"tokenizer_class": "CLIPTokenizer", "unk_token": end, "eos_token": end, "pad_token": end}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "tokenizer.json").write_text(corpus.tokenizer_json("tiny_clip"), encoding="utf-8")
+        (Path(folder) / "tokenizer_config.json").write_text(
+            json.dumps({**config, "bos_token": "<|startoftext|>", "model_max_length": 77}), encoding="utf-8"
+        )
+        return AutoTokenizer.from_pretrained(folder)
+
+
 def _of_corpus(name: str) -> PreTrainedTokenizerFast:
+    folder = corpus.SHARED / "data" / "tokenizers" / name
+    if name in _OF_THEIR_OWN_CLASS and (folder / "tokenizer_config.json").is_file():
+        return AutoTokenizer.from_pretrained(folder)
     return PreTrainedTokenizerFast(tokenizer_object=corpus.load_tokenizer(name), pad_token="<pad>")
 
 
@@ -139,7 +176,10 @@ _MAKERS: dict[str, Callable[[], PreTrainedTokenizerFast]] = {
     "qwen": _qwen,
     "template": _template,
     "no padding token": _no_padding_token,
+    "unigram": _unigram,
+    "clip": _clip,
 }
+_OF_THEIR_OWN_CLASS = ("t5_small", "clip_vit")
 _LARGE = ("qwen3", "roberta_base", "tiny_falcon", "bert_base_uncased", "llama2", "t5_small", "llama3", "clip_vit")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import inspect
 import json
@@ -31,6 +32,11 @@ from lopt_plugin.tokenizer.batch_encoding import LazyBatchEncoding
 
 TRANSFORMERS_4 = transformers.__version__.startswith("4.")
 SAMPLE = "Hello world, isn't it 12345? <|end|> <s> é中文 \n\n  the end 👍🏽"
+
+
+@functools.cache
+def _small_tokenizer() -> PreTrainedTokenizerFast:
+    return small_tokenizer()
 
 
 def small_tokenizer() -> PreTrainedTokenizerFast:
@@ -98,9 +104,10 @@ def both(loaded: Any) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]
     return loaded
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def small() -> PreTrainedTokenizerFast:
-    return small_tokenizer()
+    """A copy for each test: what a test changes in an accelerated tokenizer, it changes in the one that was given."""
+    return copy.deepcopy(_small_tokenizer())
 
 
 class Text(str):
@@ -396,20 +403,70 @@ def test_added_tokens_that_change_nothing_do_not_rebuild() -> None:
     assert ours.lopt._runner.state.snapshot().native.core is before.native.core
 
 
-def test_accelerate_leaves_the_argument(small: Any) -> None:
+def test_accelerate_shares_the_rust_tokenizer(small: Any) -> None:
     ours = lopt_plugin.accelerate(small)
     assert type(small) is PreTrainedTokenizerFast
-    assert ours._tokenizer is not small._tokenizer
+    assert ours._tokenizer is small._tokenizer
     assert isinstance(ours, PreTrainedTokenizerFast)
     assert type(ours).__name__ == f"Lopt{type(small).__name__}"
     assert type(ours) is type(lopt_plugin.accelerate(small))
-    ours.add_tokens(["world"])
-    assert len(small) + 1 == len(ours)
-    assert "add_tokens" not in small._tokenizer.__dict__
     again = lopt_plugin.accelerate(ours, route="hf")
     assert type(again) is type(ours)
     assert again.lopt.explain()["route"] == "hf"
-    assert again(SAMPLE) == ours(SAMPLE)
+    for number, adds in enumerate((ours, small, again)):
+        adds.add_tokens([f"w{number}rld"])
+        text = f"{SAMPLE} w{number}rld"
+        expected = small(text)
+        assert ours(text) == again(text) == expected
+        assert len(ours) == len(again) == len(small)
+    assert ours.lopt.explain()["route"] == "native"
+
+
+def test_what_python_holds_is_each_tokenizers_own(small: Any) -> None:
+    ours = lopt_plugin.accelerate(small)
+    ours.padding_side, ours.model_max_length = "left", 7
+    ours.add_special_tokens({"mask_token": "<mask>"})
+    ours.pad_token = "</s>"
+    assert (small.padding_side, small.model_max_length) == ("right", 20)
+    assert (small.mask_token, small.pad_token, ours.pad_token) == (None, "<pad>", "</s>")
+    assert small.convert_tokens_to_ids("<mask>") == ours.mask_token_id  # the Rust tokenizer is shared
+
+
+@pytest.mark.parametrize("route", ["auto", "hf"])
+def test_the_given_tokenizer_goes_on(small: Any, route: str) -> None:
+    """Its truncation and padding are its own calls', whoever encodes in between; copies of either are independent."""
+    alone, ours = copy.deepcopy(small), lopt_plugin.accelerate(small, route=route)
+    calls: list[dict[str, Any]] = [
+        {"truncation": True, "max_length": 4},
+        {},
+        {"padding": "max_length", "max_length": 30},
+        {"truncation": True, "max_length": 6, "return_overflowing_tokens": True, "stride": 1},
+    ]
+    for given in (*calls, *calls[::-1]):
+        for tokenizer in (ours, small, ours):
+            assert comparable(tokenizer(SAMPLE, **given)) == comparable(alone(SAMPLE, **given))
+        state = small._tokenizer.truncation, small._tokenizer.padding
+        ours(SAMPLE)
+        ours(SAMPLE, truncation=True, max_length=5)
+        if route == "auto":  # who asks the Rust tokenizer itself finds what the last call of transformers left there
+            assert (small._tokenizer.truncation, small._tokenizer.padding) == state
+    for copied in (copy.deepcopy(small), pickle.loads(pickle.dumps(small)), copy.deepcopy(ours)):
+        assert copied._tokenizer is not small._tokenizer
+        copied.add_tokens(["world"])
+        assert small.convert_tokens_to_ids("world") == alone.convert_tokens_to_ids("world")
+    assert type(pickle.loads(pickle.dumps(small))) is PreTrainedTokenizerFast
+    backend = small._tokenizer
+    assert "add_tokens" in backend.__dict__
+    del ours, tokenizer
+    gc.collect()
+    assert "add_tokens" not in backend.__dict__
+
+
+def test_two_accelerated_tokenizers_share_a_lock(small: Any) -> None:
+    """Both set the truncation of the one Rust tokenizer where Hugging Face answers."""
+    one, other = lopt_plugin.accelerate(small, route="hf"), lopt_plugin.accelerate(small)
+    assert one.lopt._runner.hf.lock is other.lopt._runner.hf.lock
+    assert lopt_plugin.accelerate(small_tokenizer()).lopt._runner.hf.lock is not one.lopt._runner.hf.lock
 
 
 def test_slow_tokenizer_is_refused() -> None:
@@ -658,10 +715,10 @@ class Lock:
 def test_a_call_of_hf_that_comes_during_another_one(small: Any) -> None:
     """The other one is in the Rust tokenizer, with its truncation set, until the second is there too or has to wait."""
     hf = copy.deepcopy(small)
-    ours = lopt_plugin.accelerate(hf, route="hf")
+    ours = lopt_plugin.accelerate(small, route="hf")
     ours.lopt._runner.state.snapshot()
     comes, first_is_done = threading.Event(), threading.Event()
-    ours.lopt._runner.hf.lock = Lock(comes)
+    ours.lopt._runner.hf._lock.lock = Lock(comes)
     backend = ours._tokenizer
     encode_batch = backend.encode_batch
     found: dict[int, list[int]] = {}
