@@ -131,14 +131,17 @@ class _AnyCore:
         least_characters: texts that are shorter, or shorter than two pieces, are neither kept nor looked up.
         """
 
+    def remember_texts(self, limit_bytes: int, least_characters: int) -> None:
+        """Keeps the last long texts and their ids, for when they come again. 0 bytes: none."""
+
     def trust_seams(self) -> None:
         """Says that texts were seen to keep their ids when taken apart at seams; beginnings are kept from then on."""
 
     def prefix_counters(self) -> dict[str, int]:
         """Counts of what is kept; empty where nothing is to be kept.
 
-        lookups, hits: texts that were long enough, and those of which a part was known; bytes_saved: UTF-8 that was
-        not tokenized again; insertions, evictions: of pieces; collisions: of runs of pieces; pieces, bytes,
+        lookups, hits: texts that were long enough, and those of which a part or all was known; bytes_saved: UTF-8 that
+        was not tokenized again; insertions, evictions: of pieces; collisions: of runs of pieces; pieces, bytes,
         limit_bytes: now.
         """
 

@@ -44,7 +44,9 @@ class NativeRoute:
         if core is None:
             core = build_core(pipeline)
             if settings.prefix_cache_mb:
-                core.remember_prefixes(settings.prefix_cache_mb << 20, least_characters=_KEPT_FROM_CHARS)
+                quarter = settings.prefix_cache_mb << 18
+                core.remember_prefixes(3 * quarter, least_characters=_KEPT_FROM_CHARS)
+                core.remember_texts(quarter, _KEPT_FROM_CHARS)
         self.core = core
         # Bound once: looking the method up costs as much as the shortest texts.
         self._encode = self.core.encode

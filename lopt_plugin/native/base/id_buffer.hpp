@@ -43,6 +43,7 @@ class IdBuffer {
     }
     const uint32_t* data() const { return data_.get(); }
     size_t size() const { return size_; }
+    size_t capacity_bytes() const { return capacity_ * sizeof(uint32_t); }
 
   private:
     struct Free {

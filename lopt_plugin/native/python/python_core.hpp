@@ -11,6 +11,7 @@
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
 #include "python/python_arguments.hpp"
+#include "python/recent_texts.hpp"
 
 namespace lopt {
 
@@ -24,8 +25,12 @@ class PythonCore {
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
         const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
         const uint32_t first = checked_first_id(first_id);
-        typename Core::Borrowed space(*core_);
         IdList list(largest_id_, first);
+        if (const IdBuffer* const known = recent_ids(text, split_special)) {
+            list.append(known->data(), known->size());
+            return nb::steal(list.finish());
+        }
+        typename Core::Borrowed space(*core_);
         if (options.threads == 1) {
             run(text, options, *space);
             append_recalled(*space, space->ids.size(), list);
@@ -39,12 +44,14 @@ class PythonCore {
                 list.append(ids, count);
             });
         }
+        keep(text, split_special, *space);
         return nb::steal(list.finish());
     }
     nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+        if (const IdBuffer* const known = recent_ids(text, split_special)) return nb::cast(array_of(known->data(), known->size()));
         typename Core::Borrowed space(*core_);
         run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
-        return nb::cast(written_array(recalled_ids(*space) + space->ids.size(), [&](int32_t* data) {
+        nb::object made = nb::cast(written_array(recalled_ids(*space) + space->ids.size(), [&](int32_t* data) {
             const auto copy = [&data](const uint32_t* ids, size_t count) {
                 if (count) std::memcpy(data, ids, count * sizeof(int32_t));
                 data += count;
@@ -52,6 +59,8 @@ class PythonCore {
             for (const auto& known : space->recalled) copy(known.run->ids(), known.count());
             copy(space->ids.data(), space->ids.size());
         }));
+        keep(text, split_special, *space);
+        return made;
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
@@ -177,12 +186,13 @@ class PythonCore {
         core_->prefix_lookup().turn_on(limit_bytes, piece_characters, hash_bits, least_characters);
     }
     void trust_seams() { core_->prefix_lookup().trust_seams(); }
-    // Counters of what texts begin with, by name; empty where nothing is kept.
+    // See RecentTexts.
+    void remember_texts(size_t limit_bytes, size_t least_characters) { recent_texts_.turn_on(limit_bytes, least_characters); }
+    // Counters of the prefix cache and of the recent texts, by name; empty where nothing is kept.
     nb::dict prefix_counters() const {
         nb::dict result;
-        PrefixStore* prefixes = core_->prefixes();
-        if (!prefixes) return result;
-        const PrefixStore::Counters counters = prefixes->counters();
+        if (!core_->prefixes()) return result;
+        const PrefixStore::Counters counters = all_counters();
         result["lookups"] = counters.lookups;
         result["hits"] = counters.hits;
         result["bytes_saved"] = counters.bytes_saved;
@@ -197,9 +207,8 @@ class PythonCore {
     // How much the counters that only grow have grown since this was last asked, by name; empty where no text was looked up.
     nb::dict new_prefix_counts() {
         nb::dict result;
-        PrefixStore* prefixes = core_->prefixes();
-        if (!prefixes) return result;
-        const PrefixStore::Counters now = prefixes->counters();
+        if (!core_->prefixes()) return result;
+        const PrefixStore::Counters now = all_counters();
         if (now.lookups == reported_.lookups) return result;
         result["lookups"] = now.lookups - reported_.lookups;
         result["hits"] = now.hits - reported_.hits;
@@ -238,6 +247,7 @@ class PythonCore {
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
                  nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
+            .def("remember_texts", &PythonCore::remember_texts, nb::arg("limit_bytes"), nb::arg("least_characters"))
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
             .def("id_count", &PythonCore::id_count)
@@ -274,6 +284,27 @@ class PythonCore {
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for less, releasing the lock costs more than it gains
 
+    const IdBuffer* recent_ids(nb::handle text, bool split_special) const {
+        const Characters characters = characters_of(text);
+        return recent_texts_.takes(text.ptr(), characters) ? recent_texts_.find(text.ptr(), characters, split_special) : nullptr;
+    }
+    // Keeps a text that was encoded, and takes its ids from `space`. Of most texts that begin with something known, the prefix
+    // cache knows it all.
+    void keep(nb::handle text, bool split_special, typename Core::Workspace& space) const {
+        const Characters characters = characters_of(text);
+        if (!recent_texts_.takes(text.ptr(), characters) || !space.recalled.empty()) return;
+        recent_texts_.keep(text.ptr(), characters, split_special, space.ids, static_cast<size_t>(space.text.end - space.text.begin));
+    }
+    PrefixStore::Counters all_counters() const {
+        PrefixStore::Counters all = core_->prefixes()->counters();
+        const RecentTexts::Counters& recent = recent_texts_.counters();
+        all.lookups += recent.hits;
+        all.hits += recent.hits;
+        all.bytes_saved += recent.bytes_saved;
+        all.bytes += recent.bytes;
+        all.limit_bytes += recent_texts_.limit_bytes();
+        return all;
+    }
     static size_t recalled_ids(const typename Core::Workspace& space) {
         size_t count = 0;
         for (const auto& known : space.recalled) count += known.count();
@@ -327,6 +358,7 @@ class PythonCore {
     PrefixStore::Counters reported_{};
     const uint32_t largest_id_;
     mutable OffsetObjects offset_objects_;
+    mutable RecentTexts recent_texts_;
 };
 
 }  // namespace lopt
