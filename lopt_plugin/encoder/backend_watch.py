@@ -15,6 +15,7 @@ Truncation, padding and `encode_special_tokens` are state of a call, not of the 
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import operator
@@ -166,10 +167,21 @@ class BackendWatch:
 
 
 # Only these models reach the native route, so only their options matter; others are compared by type alone.
+_OPTION_NAMES: dict[type, tuple[str, ...]] = {BPE: BYTE_PAIR_OPTIONS, WordPiece: WORD_PIECE_OPTIONS}
 _OPTIONS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    BPE: operator.attrgetter(*BYTE_PAIR_OPTIONS),
-    WordPiece: operator.attrgetter(*WORD_PIECE_OPTIONS),
+    kind: operator.attrgetter(*names) for kind, names in _OPTION_NAMES.items()
 }
+
+
+def with_options(model: Any, fingerprint: Fingerprint) -> Any:
+    """The model, or a copy of it, with the options that it had at the time of a fingerprint."""
+    kind, options = fingerprint[-2:]
+    if options is None or _OPTIONS[kind](model) == options:
+        return model
+    model = copy.deepcopy(model)
+    for name, option in zip(_OPTION_NAMES[kind], options, strict=True):
+        setattr(model, name, option)
+    return model
 
 
 def _shadow(watch: weakref.ref[BackendWatch], name: str) -> Callable[..., Any]:

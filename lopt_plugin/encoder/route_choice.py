@@ -10,9 +10,10 @@ import logging
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from ..pipeline import Unsupported, describe, read_pipeline
+from ..pipeline.component_state import add_again, tokenizer_with
 from ..pipeline.normalizers import replaced_texts
 from ..routes import AcceleratedRoute, Route
 from ..routes.hard_texts import hard_texts
@@ -21,7 +22,16 @@ from ..routes.hf_chunks.route import CannotChunkError, HfChunksRoute
 from ..routes.native import NativeRoute
 from ..routes.native_core import NativeUnavailableError
 from ..settings import Settings
-from .backend_watch import ADDED_TOKENS_VERSION, POST_PROCESSOR, BackendWatch, Fingerprint, differ_only_in, same_state
+from .backend_watch import (
+    ADDED_TOKENS_VERSION,
+    NORMALIZER,
+    POST_PROCESSOR,
+    BackendWatch,
+    Fingerprint,
+    differ_only_in,
+    same_state,
+    with_options,
+)
 from .self_check import SelfCheck, chunks_check, self_check
 
 logger = logging.getLogger("lopt_plugin")
@@ -33,7 +43,7 @@ class Snapshot:
 
     `hf_chunks` is not None where HF does it, and long texts are divided.
 
-    `fingerprint` is None where the snapshot stays valid whatever happens to the backend.
+    `fingerprint` is None where the snapshot stays valid whatever happens to the backend. `model` is the backend's.
     """
 
     native: NativeRoute | None
@@ -43,6 +53,7 @@ class Snapshot:
     description: dict[str, str] | None = None
     checked: SelfCheck | None = None
     hf_chunks: HfChunksRoute | None = None
+    model: Any = None
 
     def route_for(self, chars: int) -> AcceleratedRoute | None:
         """The route for a text of that length; None where HF encodes it as it is."""
@@ -54,6 +65,18 @@ class Snapshot:
     def longest_route(self) -> AcceleratedRoute | None:
         """The route for a text of any length, were it long enough."""
         return self.hf_chunks if self.native is None else self.native
+
+
+def earlier_backend(snapshot: Snapshot) -> Tokenizer | None:
+    """A tokenizer in the state of the snapshot; None where its added tokens cannot be added as they were."""
+    assert snapshot.fingerprint is not None
+    parts = snapshot.fingerprint[NORMALIZER : POST_PROCESSOR + 1]
+    states = dict(zip(("normalizer", "pre_tokenizer", "post_processor"), parts, strict=True))
+    backend = tokenizer_with(with_options(snapshot.model, snapshot.fingerprint), states)
+    names = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    added = snapshot.added_tokens
+    tokens = {i: AddedToken(content, **dict(zip(names, flags, strict=True))) for i, content, *flags in added}
+    return backend if add_again(backend, tokens) else None
 
 
 def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
@@ -126,7 +149,8 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
         reason = f"the self-check found other ids than HF's in {checked.mismatch}"
         logger.error("lopt_plugin: %s; the HF tokenizer is used. Please report this tokenizer", reason)
         return Snapshot(None, reason, description=description, checked=checked)
-    return Snapshot(native, "the whole pipeline is supported", fingerprint, added_tokens, description, checked)
+    reason, model = "the whole pipeline is supported", watch.backend.model
+    return Snapshot(native, reason, fingerprint, added_tokens, description, checked, model=model)
 
 
 def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: Settings) -> Snapshot:
@@ -157,6 +181,7 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
         added_tokens=added_tokens,
         checked=checked,
         hf_chunks=route,
+        model=watch.backend.model,
     )
 
 
@@ -207,7 +232,7 @@ class BackendState:
             same = same_state(fingerprint, snapshot.fingerprint)
             if not same or copied._watch.added_tokens() != snapshot.added_tokens:
                 return
-            snapshot = replace(snapshot, fingerprint=fingerprint)
+            snapshot = replace(snapshot, fingerprint=fingerprint, model=copied._watch.backend.model)
             if snapshot.hf_chunks is not None:
                 # Its tokenizers share the components of this backend, which may change without the copy's notice.
                 snapshot = replace(snapshot, hf_chunks=snapshot.hf_chunks.over(copied._hf))

@@ -17,7 +17,7 @@ from ..settings import Settings
 from .gpu_policy import GpuUse
 from .metrics import Observer
 from .operations import COLUMNS, Operation
-from .route_choice import BackendState, Snapshot
+from .route_choice import BackendState, Snapshot, earlier_backend
 from .verification import Verification
 
 _T = TypeVar("_T")
@@ -119,17 +119,19 @@ class Runner:
         return answer
 
     def encodings(self, made_for: Snapshot, rows: list[Row], request: EncodeRequest) -> list[Encoding]:
-        """The reference's Encodings for rows whose ids were made in the state `made_for`.
+        """The reference's Encodings for rows whose ids were made in the state `made_for`, whatever has changed since.
 
-        Raises RuntimeError if the tokenizer has changed since then in a way that changes these ids.
+        Raises RuntimeError where the model was trained again in between: then nobody has the earlier one.
         """
-        encodings = self.hf.encodings(rows, request)
         made_by = made_for.longest_route
-        if self.state.snapshot() is not made_for and made_by is not None:
-            given = COLUMNS.encode(made_by, rows, request._replace(offsets=False, arrays=False)).ids
-            if given != [encoding.ids for encoding in encodings]:
-                raise RuntimeError(
-                    "the tokenizer was changed after it made this BatchEncoding, and its encodings were not asked for "
-                    "before; ask for them first or tokenize again"
-                )
+        if self.state.snapshot() is made_for or made_by is None:
+            return self.hf.encodings(rows, request)
+        earlier = earlier_backend(made_for)
+        encodings = (self.hf if earlier is None else HfRoute(earlier)).encodings(rows, request)
+        given = COLUMNS.encode(made_by, rows, request._replace(offsets=False, arrays=False)).ids
+        if given != [encoding.ids for encoding in encodings]:
+            raise RuntimeError(
+                "the tokenizer was changed after it made this BatchEncoding, and its encodings were not asked for "
+                "before; ask for them first or tokenize again"
+            )
         return encodings

@@ -57,3 +57,19 @@ def unknown_options(state: State, known: set[str], kind: str) -> Unsupported | N
     if unknown:
         return Unsupported(f"{kind} {state.get('type')} has unknown options: {', '.join(unknown)}")
     return None
+
+
+def tokenizer_with(model: Any, states: dict[str, str | bytes | None]) -> tokenizers.Tokenizer:
+    """A new tokenizer of a model, which it shares, and components ("normalizer", ...), each from its JSON."""
+    parts = json.loads(tokenizers.Tokenizer(tokenizers.models.BPE()).to_str())
+    parts.update((name, None if state is None else json.loads(state)) for name, state in states.items())
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(parts))
+    tokenizer.model = model
+    return tokenizer
+
+
+def add_again(tokenizer: tokenizers.Tokenizer, by_id: dict[int, tokenizers.AddedToken]) -> bool:
+    """Adds another tokenizer's added tokens; whether they got the same ids and flags."""
+    tokenizer.add_tokens([token for _, token in sorted(by_id.items())])
+    found = tokenizer.get_added_tokens_decoder()
+    return {i: t.__getstate__() for i, t in found.items()} == {i: t.__getstate__() for i, t in by_id.items()}

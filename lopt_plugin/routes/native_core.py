@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from collections.abc import Callable
 from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers
 
 from ..pipeline import BertOptions, BytePairModel, Pipeline, SentencePieceModel, SpaceNormalizer, WordPieceModel
+from ..pipeline.component_state import tokenizer_with
 from ..pipeline.merges import Merges
 from ..pipeline.pipeline import (
-    ByReference,
     MapCharacters,
     NormalizationForm,
     NormalizerStep,
@@ -53,7 +52,8 @@ def _native_step(step: NormalizerStep) -> tuple[Any, ...]:
     if isinstance(step, ReplaceRuns):
         of = sets.regex_white_space() if step.of == "white space" else step.of
         return "replace_runs", of, step.least, step.each, step.content
-    return "reference", _component(step).normalize_str
+    # The reference's own normalizer.
+    return "reference", tokenizer_with(models.BPE(), {"normalizer": step.state}).normalizer.normalize_str
 
 
 def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
@@ -67,12 +67,6 @@ def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]
         return offsets
 
     return align
-
-
-def _component(step: ByReference) -> Any:
-    """The reference's own normalizer, from its JSON."""
-    tokenizer = json.loads(Tokenizer(models.BPE()).to_str())
-    return Tokenizer.from_str(json.dumps({**tokenizer, "normalizer": json.loads(step.state)})).normalizer
 
 
 class NativeUnavailableError(Exception):

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 from ...pipeline import Unsupported
 from ...pipeline.chunking import read_chunking
+from ...pipeline.component_state import add_again
 from ...settings import Settings
 from .. import Ids, RowOffsets
 from ..hf import HfRoute
@@ -170,9 +171,6 @@ def _without_state(backend: Tokenizer, split_special_tokens: bool) -> Tokenizer:
     if backend.pre_tokenizer is not None:
         own.pre_tokenizer = backend.pre_tokenizer
     own.encode_special_tokens = split_special_tokens
-    by_id = backend.get_added_tokens_decoder()
-    own.add_tokens([token for _, token in sorted(by_id.items())])
-    found = own.get_added_tokens_decoder()
-    if {i: t.__getstate__() for i, t in found.items()} != {i: t.__getstate__() for i, t in by_id.items()}:
+    if not add_again(own, backend.get_added_tokens_decoder()):
         raise CannotChunkError("the added tokens get other ids when they are added again")
     return own
