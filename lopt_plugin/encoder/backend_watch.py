@@ -122,7 +122,10 @@ class BackendWatch:
             setattr(backend, name, _shadow(weakref.ref(self), name))
 
     @classmethod
-    def of(cls, backend: Tokenizer) -> BackendWatch:
+    def of(cls, backend: Tokenizer) -> BackendWatch | None:
+        """The watch of a backend; None where that takes no attributes, so that nothing can be noticed."""
+        if not hasattr(backend, "__dict__"):
+            return None
         reference = backend.__dict__.get(_WATCH)
         watch = reference() if reference is not None else None
         return cls(backend) if watch is None else watch

@@ -6,9 +6,7 @@ transformers would have set. Whoever saves or copies the tokenizer has it writte
 
 from __future__ import annotations
 
-from tokenizers import Tokenizer
-
-from ..routes.hf import HfRoute, set_call_state
+from ..routes.hf import HfRoute, call_state, set_call_state
 from ..routes.request import EncodeRequest
 
 
@@ -18,18 +16,19 @@ class PendingCallState:
     request: what the last call asked for; None where it neither truncated nor padded.
     """
 
-    def __init__(self, backend: Tokenizer, request: EncodeRequest | None) -> None:
+    def __init__(self, hf: HfRoute, request: EncodeRequest | None) -> None:
         self.request = request
-        self._before = backend.truncation, backend.padding
+        self._hf = hf
+        # Under the lock, as a call of the reference in another thread sets its own for as long as it takes.
+        self._before = hf.call(lambda: call_state(hf.backend))[:2]
 
-    def write(self, hf: HfRoute) -> None:
+    def write(self) -> None:
         """Leaves the backend as transformers would have left it, unless somebody has changed it in between."""
+        self._hf.call(self._write)
 
-        def set_both() -> None:
-            backend = hf.backend
-            if (backend.truncation, backend.padding) == self._before:
-                truncation = None if self.request is None else self.request.truncation_settings()
-                padding = None if self.request is None else self.request.padding_settings()
-                set_call_state(backend, truncation, padding, backend.encode_special_tokens)
-
-        hf.call(set_both)
+    def _write(self) -> None:
+        *found, split_special_tokens = call_state(self._hf.backend)
+        if tuple(found) == self._before:
+            truncation = None if self.request is None else self.request.truncation_settings()
+            padding = None if self.request is None else self.request.padding_settings()
+            set_call_state(self._hf.backend, truncation, padding, split_special_tokens)

@@ -65,12 +65,12 @@ class Encoder:
         wanted = None if request.max_length is None and request.padding is None else request
         pending = self._pending_call_state
         if pending is None or (pending.request is not wanted and pending.request != wanted):
-            self._pending_call_state = PendingCallState(self._backend, wanted)
+            self._pending_call_state = PendingCallState(self._runner.hf, wanted)
 
     def _write_call_state(self) -> None:
         """Leaves the backend as transformers would have; it is to be saved or copied."""
         if self._pending_call_state is not None:
-            self._pending_call_state.write(self._runner.hf)
+            self._pending_call_state.write()
             self._pending_call_state = None
 
     def _request(self, add_special_tokens: Any, split_special_tokens: bool | None) -> EncodeRequest:

@@ -36,6 +36,7 @@ class IncrementalEncoder:
         self._runner = runner
         self._request = request
         self._now = self._nothing(runner.state.snapshot())
+        self._broken = False  # the text is true, and what was settled of it is not
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
         self._word: Any = None  # the core's growing word: the end of the text, if it is long and has no seam
@@ -59,7 +60,7 @@ class IncrementalEncoder:
             text: The text to add.
 
         Raises:
-            TypeError: For an object that Hugging Face would not encode; nothing is changed then.
+            TypeError: For an object that Hugging Face would not encode; nothing is changed then, nor after any error.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append("Hello"); chat.count == tokenizer.lopt.count("Hello")
@@ -69,7 +70,11 @@ class IncrementalEncoder:
         now = self._current()
         now.pieces.append(text)
         if now.middle is not None and text:
-            self._settle(now, now.middle, text)
+            try:
+                self._settle(now, now.middle, text)
+            except BaseException:
+                self._take_back(now.pieces)
+                raise
 
     def prepend(self, text: str) -> None:
         """Adds text at the beginning.
@@ -78,7 +83,7 @@ class IncrementalEncoder:
             text: The text to add.
 
         Raises:
-            TypeError: For an object that Hugging Face would not encode; nothing is changed then.
+            TypeError: For an object that Hugging Face would not encode; nothing is changed then, nor after any error.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append(" world"); chat.prepend("Hello"); chat.text
@@ -87,9 +92,20 @@ class IncrementalEncoder:
         check_text(text)
         now = self._current()
         now.before.append(text)
-        middle = now.middle
-        if middle is None or not text:
-            return
+        if now.middle is not None and text:
+            try:
+                self._settle_before(now, now.middle, text)
+            except BaseException:
+                self._take_back(now.before)
+                raise
+
+    def _take_back(self, texts: list[str]) -> None:
+        """After an error, such as a lack of memory, halfway: the next call encodes the text that there was again."""
+        texts.pop()
+        self._broken = True
+
+    def _settle_before(self, now: Settled, middle: Middle, text: str) -> None:
+        """Takes in text at the beginning."""
         head = text + now.head
         now.head, self._head_ids, self._updated = "", None, None
         if now.from_start:
@@ -160,8 +176,8 @@ class IncrementalEncoder:
         start = 0
         if updated is not None and updated[0] is ids and updated[1] == len(ids):
             start = updated[2]
-        ids[start:] = self._ids_from(now, start)
-        self._updated = None
+        changed, self._updated = self._ids_from(now, start), None
+        ids[start:] = changed
         # Ids that are compared with Hugging Face's may turn out to differ from the first one on.
         if now.middle is not None and not self._runner.settings.verify:
             self._updated = ids, len(ids), self._stable(now, now.middle)
@@ -258,6 +274,7 @@ class IncrementalEncoder:
     def _go_on_with(self, settled: Settled) -> None:
         self._now = settled
         self._head_ids = self._tail_ids = self._word = self._updated = None
+        self._broken = False
 
     def _nothing(self, snapshot: Snapshot) -> Settled:
         native = snapshot.native
@@ -268,13 +285,15 @@ class IncrementalEncoder:
     def _current(self) -> Settled:
         """What is settled, for the tokenizer as it is now."""
         now, made_for = self._now, self._runner.state.snapshot()
-        if now.made_for is made_for:
+        if now.made_for is made_for and not self._broken:
             return now
         text = now.text
         self._go_on_with(empty := self._nothing(made_for))
+        self._broken = True
         empty.pieces.append(text)
         if empty.middle is not None and text:
             self._settle(empty, empty.middle, text)
+        self._broken = False
         return empty
 
     def _settle(self, now: Settled, middle: Middle, text: str) -> None:

@@ -48,6 +48,8 @@ class PrefetchedIds:
         except NeedsReference:
             # The text is at fault: the reference has its own error for it.
             return None
+        except MemoryError:
+            raise
         except Exception as error:
             self._runner.state.failed(self._native, error)
             return None

@@ -82,7 +82,7 @@ def earlier_backend(snapshot: Snapshot) -> Tokenizer | None:
 def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
     """Reads the backend of `watch` and `hf`, chooses a route, and logs it in one line.
 
-    `watch` is None for a backend that is not a tokenizers.Tokenizer. `before` is what held before the backend changed;
+    `watch` is None for a backend that cannot be watched. `before` is what held before the backend changed;
     what is still true of it is taken over. The caller holds `hf.lock`.
     """
     chosen = _choose(watch, hf, settings, before)
@@ -120,11 +120,15 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
         return Snapshot(None, "route is set to 'hf_chunks'")
     if watch is None:
         kind = f"{type(hf.backend).__module__}.{type(hf.backend).__qualname__}"
+        if isinstance(hf.backend, Tokenizer):
+            return Snapshot(None, f"the tokenizer's backend, a {kind}, takes no attributes: changes are not noticed")
         return Snapshot(None, f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer")
     try:
         fingerprint = watch.fingerprint()
         added_tokens = watch.added_tokens()
         pipeline = read_pipeline(watch.backend)
+    except MemoryError:
+        raise
     except Exception as error:
         return Snapshot(None, f"the tokenizer cannot be read: {error}")
     if isinstance(pipeline, Unsupported):
@@ -140,7 +144,7 @@ def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before:
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
         if checked.mismatch is None and settings.prefix_cache_mb:
             native.takes_apart()  # the prefix cache keeps nothing until seams are checked
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # a panic in the Rust library is not an Exception
         logger.exception("lopt_plugin: the self-check failed; the HF tokenizer is used")
@@ -163,7 +167,7 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
         checked = chunks_check(route, hf, [token[1] for token in added_tokens])
     except CannotChunkError as error:
         return replace(chosen, reason=f"{chosen.reason}; long texts are not divided: {error}")
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # a panic in the Rust library is not an Exception
         logger.exception("lopt_plugin: the self-check of chunks failed; long texts are not divided")
@@ -212,6 +216,8 @@ class BackendState:
         try:
             if self._watch.fingerprint() == known:
                 return snapshot
+        except MemoryError:
+            raise
         except Exception:  # a component that can no longer be serialized: `_renew` says so
             pass
         return self._renew()
@@ -261,6 +267,8 @@ class BackendState:
             return False
         try:
             return self._watch.fingerprint() != snapshot.fingerprint
+        except MemoryError:
+            raise
         except Exception:
             return True
 
@@ -287,6 +295,8 @@ class BackendState:
             return None
         try:
             fingerprint = self._watch.fingerprint()
+        except MemoryError:
+            raise
         except Exception:
             return None
         if not differ_only_in(ADDED_TOKENS_VERSION, fingerprint, snapshot.fingerprint):

@@ -57,6 +57,7 @@ class Runner:
 
         Raises:
             NeedsReference: Without `call`, where the reference has to answer.
+            MemoryError: Where there is no room for the answer; the next call begins as if this one had not been made.
         """
         snapshot, observer = self.state.snapshot(), self.observer
         start = 0.0 if observer is None else perf_counter()
@@ -71,6 +72,9 @@ class Runner:
                 self.verification.check(operation, given, request, answer)
         except NeedsReference as needed:
             reason = needed
+        except MemoryError:
+            # It is the caller's, and says nothing about the next call. The reference would end the process.
+            raise
         except Exception as error:
             self.state.failed(route, error)
             reason = NeedsReference(f"the {route.name} route failed")

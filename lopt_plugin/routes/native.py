@@ -132,16 +132,19 @@ class NativeRoute:
     def takes_apart(self) -> bool:
         """Whether texts may be taken apart at seams: hard texts are, at the first call, and must keep their ids."""
         if self.seams_checked is None:
+            checked = False
             try:
-                wrong = [text for text in self.seam_texts() if self._by_parts(text) != self._encode(text, 1, 0, False)]
+                wrong = sum(self._by_parts(text) != self._encode(text, 1, 0, False) for text in self.seam_texts())
+                checked = not wrong
+                if wrong:
+                    logger.error("lopt_plugin: %d texts have other ids in parts; texts are not taken apart", wrong)
+            except MemoryError:
+                raise
             except Exception:
                 logger.exception("lopt_plugin: the check of seams failed; texts are not taken apart")
-                wrong = [""]
-            if wrong:
-                logger.error("lopt_plugin: %d texts have other ids in parts; texts are not taken apart", len(wrong))
-            self.seams_checked = not wrong
-            if not wrong:
+            if checked:
                 self.core.trust_seams()
+            self.seams_checked = checked
         return self.seams_checked
 
     def _by_parts(self, text: str) -> list[int]:

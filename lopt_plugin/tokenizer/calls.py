@@ -271,6 +271,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         encoder = self.lopt
         try:
             answer = ask(encoder)
+        except MemoryError:
+            raise
         except Exception:
             # transformers raises its own error.
             return None

@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import pickle
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,25 @@ def test_saved_and_copied(name: str, tmp_path: Path) -> None:
         hf("a")
     if not TRANSFORMERS_4:  # where what overflows is left to it
         assert ours.lopt.explain()["calls"]["hf"] == 0
+
+
+def test_noted_while_another_thread_asks_the_reference() -> None:
+    """It has set its own truncation, and sets back what there was."""
+    ours = lopt_plugin.accelerate(copy.deepcopy(interface_tokenizers.original("qwen")))
+    ours("the end")
+    hf, backend = ours.lopt._runner.hf, ours._tokenizer
+
+    def call() -> None:
+        ours("the end", truncation=True, max_length=5)
+
+    other = threading.Thread(target=call)
+    with hf.lock:
+        backend.enable_truncation(3)
+        other.start()
+        other.join(0.2)
+        backend.no_truncation()
+    other.join()
+    assert copy.deepcopy(ours)._tokenizer.truncation["max_length"] == 5
 
 
 def test_what_is_set_directly_stays() -> None:

@@ -7,15 +7,19 @@ import gc
 import json
 import logging
 import pickle
+import sys
 import threading
 from typing import Any
 from unittest.mock import ANY
 
 import corpus
 import numpy as np
+import own_process
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
 
+import lopt_plugin
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.operations import LIST
 from lopt_plugin.encoder.self_check import self_check
@@ -93,7 +97,7 @@ class FailingCore(FakeCore):
 
     def encode(self, *arguments: Any) -> list[int]:
         if self.armed:
-            raise MemoryError("no room")
+            raise ArithmeticError("a bug")
         return super().encode(*arguments)
 
 
@@ -288,8 +292,133 @@ def test_a_failure_later_changes_the_route(
     for call in (encoder.encode_list, lambda text: encoder.encode_ids(text).tolist()):
         assert call(TEXT) == oracle_ids(backend, TEXT)
     assert encoder.explain()["route"] == "hf"
-    assert "MemoryError" in encoder.explain()["reason"]
+    assert "ArithmeticError" in encoder.explain()["reason"]
     assert sum(record.levelname == "ERROR" for record in caplog.records) == 1
+
+
+class FullCore(FakeCore):
+    """Has no room for some texts."""
+
+    armed = False
+
+    def encode(self, *arguments: Any) -> list[int]:
+        if self.armed and "large" in arguments[0]:
+            raise MemoryError
+        return super().encode(*arguments)
+
+
+def test_a_lack_of_memory_belongs_to_its_call(
+    backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Hugging Face would end the process."""
+    fake(FullCore)
+    encoder = Encoder(backend, settings())
+    native = encoder._runner.state.snapshot().native
+    monkeypatch.setattr(FullCore, "armed", True)
+    calls: list[Any] = [encoder.encode_list, encoder.encode_ids, lambda text: encoder.encode_batch_ids([text])]
+    tokenizer = lopt_plugin.accelerate(PreTrainedTokenizerFast(tokenizer_object=backend))
+    tokenizer.lopt._runner = encoder._runner
+    calls += [tokenizer, tokenizer.encode, lambda text: tokenizer([text, "a"]), tokenizer._lopt_array]
+    for call in calls:
+        with pytest.raises(MemoryError):
+            call("a large text")
+        assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    assert encoder._runner.state.snapshot().native is native
+    assert encoder.explain()["calls"]["hf"] == 0
+    assert not caplog.records
+
+
+def test_a_lack_of_memory_when_a_route_is_chosen(
+    backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(FullCore)
+    encoder = Encoder(backend, settings(), lazy=True)
+    monkeypatch.setattr(FullCore, "armed", True)
+    # The hard texts have the added tokens.
+    backend.add_tokens(["large"])
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            encoder.encode_list("a")
+    monkeypatch.setattr(FullCore, "armed", False)
+    assert encoder.encode_list("a large") == oracle_ids(backend, "a large")
+    assert encoder.explain()["route"] == "native"
+
+
+LITTLE_MEMORY = """
+import resource
+import corpus
+import lopt_plugin
+from lopt_plugin.encoder.encoder import Encoder
+from lopt_plugin.settings import Settings
+
+encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=THREADS))
+text = "some words and others, 12 " * 400_000
+short = encoder.encode_list("a text before it " * 1000)
+with open("/proc/self/statm") as file:
+    size = int(file.read().split()[0]) * resource.getpagesize()
+calls = [
+    encoder.encode_list, encoder.encode_ids, lambda text: encoder.encode_batch_ids([text, text]),
+    encoder.encode_with_offsets, lambda text: encoder.incremental().append(text),
+]
+raised = 0
+for room in range(4, 84, 8):
+    resource.setrlimit(resource.RLIMIT_AS, (size + (room << 20), resource.RLIM_INFINITY))
+    for call in calls:
+        try:
+            call(text)
+        except MemoryError:
+            raised += 1
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert raised > len(calls), raised
+assert encoder.encode_list("a text before it " * 1000) == short
+explained = encoder.explain()
+assert (explained["route"], explained["hf_calls"]) == ("native", {}), explained
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits of Linux")
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("threads", [1, 2])
+def test_under_a_memory_limit(threads: int) -> None:
+    own_process.run(LITTLE_MEMORY.replace("THREADS", str(threads)))
+
+
+class BareTokenizer:
+    """A Rust tokenizer whose objects take no attributes, as in a future version of `tokenizers`."""
+
+    __slots__ = ("_backend",)
+    __class__ = Tokenizer  # type: ignore[assignment]
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self._backend = backend
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__dict__":
+            raise AttributeError(name)
+        return getattr(self._backend, name)
+
+
+def test_a_backend_that_cannot_be_watched(backend: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder(BareTokenizer(backend), settings())  # type: ignore[arg-type]
+    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    assert encoder.explain()["route"] == "hf"
+    assert "takes no attributes" in encoder.explain()["reason"]
+    assert "takes no attributes" in caplog.text
+
+
+class CoreWithoutSeams(FakeCore):
+    def first_seam(self, text: str, begin: int) -> None:
+        raise ArithmeticError("a bug")
+
+
+def test_a_check_of_seams_that_fails_counts_no_texts(
+    backend: Tokenizer, fake: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    fake(CoreWithoutSeams)
+    encoder = Encoder(backend, settings())
+    assert encoder._runner.state.snapshot().native.takes_apart() is False
+    (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert record.getMessage() == "lopt_plugin: the check of seams failed; texts are not taken apart"
 
 
 def test_verify_returns_hf_ids_and_changes_the_route(

@@ -673,3 +673,47 @@ def test_threads_share_everything() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_an_error_halfway_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lack of memory, for example, in any of the calls of the core."""
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
+    whole = {name: getattr(Middle, name) for name in ("settle", "part")}
+    left = [0]
+
+    def sometimes(name: str) -> Any:
+        def limited(self: Any, *arguments: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] == 0:
+                raise MemoryError
+            made = whole[name](self, *arguments, **named)
+            if left[0] == 1 and name == "settle":
+                left[0] = 0
+                raise MemoryError  # the ids are there already
+            return made
+
+        return limited
+
+    for name in whole:
+        monkeypatch.setattr(Middle, name, sometimes(name))
+    rng = random.Random(3)
+    growing, text, raised = encoder.incremental(), "", 0
+    for step in range(300):
+        piece = rng.choice(
+            ["a word, another one ", "x", " ", "\n\n", "word" * 200, "12 34, 5.6\n", "one two three. " * 9]
+        )
+        at_the_end = rng.random() < 0.7
+        left[0] = rng.choice([0, 0, 1, 2, 3])
+        try:
+            (growing.append if at_the_end else growing.prepend)(piece)
+            text = text + piece if at_the_end else piece + text
+            assert growing.ids == encoder.encode_list(text), step
+        except MemoryError:
+            raised += 1
+        left[0] = 0
+        assert growing.text == text
+        assert growing.ids == encoder.encode_list(text), step
+        assert growing.count == len(growing.ids)
+        if len(text) > 5000:
+            growing, text = encoder.incremental(), ""
+    assert raised > 50
