@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 
 from ..routes.hf import HfRoute
 from ..routes.native import NativeRoute
-from ..routes.request import EncodeRequest, NeedsReference
+from ..routes.request import EncodeRequest
+from .checks import an_int
 from .gpu_policy import GpuUse
 from .operations import Operation
 from .route_choice import Snapshot
@@ -23,21 +24,9 @@ from .runner import Runner
 Limit: TypeAlias = tuple[str, int]
 
 
-def _native(snapshot: Snapshot, gpu: GpuUse, text: Any, request: EncodeRequest) -> NativeRoute | None:
-    if not isinstance(text, str):
-        raise NeedsReference("an object that is not a text")
+def _native(snapshot: Snapshot, gpu: GpuUse, given: Any, request: EncodeRequest) -> NativeRoute | None:
     native = snapshot.native
     return native if native is not None and (native.seams_checked or native.takes_apart()) else None
-
-
-def _native_for_all(snapshot: Snapshot, gpu: GpuUse, texts: list[str], request: EncodeRequest) -> NativeRoute | None:
-    for text in texts:
-        _native(snapshot, gpu, text, request)
-    return _native(snapshot, gpu, "", request)
-
-
-def _native_for_limited(snapshot: Snapshot, gpu: GpuUse, given: Limit, request: EncodeRequest) -> NativeRoute | None:
-    return _native(snapshot, gpu, given[0], request)
 
 
 def _count(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> int:
@@ -86,9 +75,9 @@ def _not_compared(one: Any, other: Any) -> bool:
 
 
 COUNT: Operation[str, int] = Operation(_native, _count, operator.eq)
-COUNT_BATCH: Operation[list[str], list[int]] = Operation(_native_for_all, _count_batch, operator.eq, len)
-COUNT_UNTIL: Operation[Limit, int | None] = Operation(_native_for_limited, _count_until, operator.eq)
-CUT: Operation[Limit, int] = Operation(_native_for_limited, _cut, operator.eq)
+COUNT_BATCH: Operation[list[str], list[int]] = Operation(_native, _count_batch, operator.eq, len)
+COUNT_UNTIL: Operation[Limit, int | None] = Operation(_native, _count_until, operator.eq)
+CUT: Operation[Limit, int] = Operation(_native, _cut, operator.eq)
 _INTERVALS: Operation[str, Callable[[int, int], int]] = Operation(_native, _intervals, _not_compared)
 
 
@@ -126,22 +115,13 @@ class Intervals:
 
         Raises:
             IndexError: Unless 0 <= start <= end <= len(text).
+            TypeError: For a place that is not an int.
 
         >>> prepared = tokenizer.lopt.intervals("Hello world, once more")
         >>> prepared.count(5, 12) == tokenizer.lopt.count(" world,", add_special_tokens=False)
         True
         """
+        start, end = an_int(start, "start"), an_int(end, "end")
         if not 0 <= start <= end <= len(self.text):
             raise IndexError(f"intervals: 0 <= start <= end <= {len(self.text)} expected, got {start} and {end}")
         return self._count(start, end)
-
-
-def check_text(text: Any) -> None:
-    """Raises TypeError, as the reference does, for an object that is not a text that it would encode."""
-    if not isinstance(text, str):
-        raise TypeError(f"a text must be a str, not {type(text).__name__}")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise TypeError(f"the text holds a lone surrogate: {error}") from error

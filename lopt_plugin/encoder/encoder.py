@@ -13,11 +13,12 @@ from ..routes.request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from . import counting
 from .call_state import PendingCallState
+from .checks import a_text, an_int, texts_of
 from .counting import Intervals
 from .explain import explanation
 from .gpu_policy import check_device
 from .incremental import IncrementalEncoder
-from .operations import ARRAY, BATCH, COLUMNS, LIST, batch_on, plain
+from .operations import ARRAY, BATCH, COLUMNS, LIST, batch_on
 from .route_choice import Snapshot
 from .runner import Runner
 from .token_batch import TokenBatch
@@ -30,8 +31,8 @@ class Encoder:
     change. A tokenizer that has gone to the reference stays there. Safe to use from several threads and after a fork.
 
     Every method takes `split_special_tokens`: whether special tokens in a text are tokenized like any other text. None
-    stands for the tokenizer's own setting. For an object that the reference cannot encode (a lone surrogate, a number)
-    every method raises the reference's own TypeError.
+    stands for the tokenizer's own setting. For a text with a lone surrogate, which the reference cannot encode, every
+    method raises the reference's own TypeError.
 
     >>> import lopt_plugin
     >>> tokenizer = lopt_plugin.from_pretrained(example_folder)
@@ -75,7 +76,7 @@ class Encoder:
 
     def _request(self, add_special_tokens: Any, split_special_tokens: bool | None) -> EncodeRequest:
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        return PLAIN[1 if add_special_tokens else 0][1 if split else 0]
+        return PLAIN[add_special_tokens][split]
 
     def encode_ids(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -91,13 +92,13 @@ class Encoder:
             The ids, int32 [n].
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.encode_ids("Hello world").dtype
         dtype('int32')
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return self._runner.run("encode_ids", ARRAY, text if type(text) is str else plain(text), request)[0]
+        return self._runner.run("encode_ids", ARRAY, text if type(text) is str else a_text(text), request)[0]
 
     def encode_list(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -113,14 +114,14 @@ class Encoder:
             The ids.
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.encode_list("")
         []
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = PLAIN[1 if add_special_tokens else 0][1 if split else 0]
-        return self._runner.run("encode_list", LIST, text if type(text) is str else plain(text), request)[0]
+        request = PLAIN[add_special_tokens][split]
+        return self._runner.run("encode_list", LIST, text if type(text) is str else a_text(text), request)[0]
 
     def encode_batch_ids(
         self,
@@ -145,14 +146,15 @@ class Encoder:
 
         Raises:
             ValueError: For a device that is not a CUDA device.
-            TypeError: For an object that the reference cannot encode.
+            ImportError: For a device without torch.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> batch = tokenizer.lopt.encode_batch_ids(["Hello", "Hello world"])
         >>> len(batch), batch.row(1).tolist() == tokenizer.lopt.encode_list("Hello world")
         (2, True)
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        texts = list(map(plain, texts))
+        texts = texts_of(texts)
         if device in (None, "cpu"):
             return self._runner.run("encode_batch_ids", BATCH, texts, request)[0]
         cuda = check_device(device)
@@ -175,14 +177,14 @@ class Encoder:
             The ids, int32 [n], and their offsets, int32 [n, 2]: id i came from `text[offsets[i, 0]:offsets[i, 1]]`.
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> ids, offsets = tokenizer.lopt.encode_with_offsets("Hello world")
         >>> offsets.shape == (len(ids), 2)
         True
         """
         request = self._request(add_special_tokens, split_special_tokens)._replace(offsets=True, arrays=True)
-        columns, _ = self._runner.run("encode_with_offsets", COLUMNS, (plain(text),), request)
+        columns, _ = self._runner.run("encode_with_offsets", COLUMNS, (a_text(text),), request)
         return np.array(columns.ids[0], np.int32), np.array(columns.offsets[0], np.int32).reshape(-1, 2)
 
     def incremental(
@@ -218,12 +220,12 @@ class Encoder:
             An Intervals object.
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.intervals("Hello world").count(0, 5) == tokenizer.lopt.count("Hello", False)
         True
         """
-        return Intervals(self._runner, plain(text), self._request(add_special_tokens, split_special_tokens))
+        return Intervals(self._runner, a_text(text), self._request(add_special_tokens, split_special_tokens))
 
     def count(self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None) -> int:
         """Counts the ids of a text.
@@ -237,14 +239,14 @@ class Encoder:
             The number of ids.
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.count("Hello world") == len(tokenizer.lopt.encode_list("Hello world"))
         True
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = PLAIN[1 if add_special_tokens else 0][1 if split else 0]
-        return self._runner.run("count", counting.COUNT, text if type(text) is str else plain(text), request)[0]
+        request = PLAIN[add_special_tokens][split]
+        return self._runner.run("count", counting.COUNT, text if type(text) is str else a_text(text), request)[0]
 
     def count_batch(
         self, texts: Sequence[str], add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -260,13 +262,13 @@ class Encoder:
             A number for each text.
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.count_batch(["Hello", ""], add_special_tokens=False)[1]
         0
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return self._runner.run("count_batch", counting.COUNT_BATCH, list(map(plain, texts)), request)[0]
+        return self._runner.run("count_batch", counting.COUNT_BATCH, texts_of(texts), request)[0]
 
     def count_until(
         self, text: str, limit: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -283,13 +285,13 @@ class Encoder:
             The number of ids; None if it is more than `limit`.
 
         Raises:
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.count_until("word " * 100_000, 100) is None
         True
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return self._runner.run("count_until", counting.COUNT_UNTIL, (plain(text), limit), request)[0]
+        return self._runner.run("count_until", counting.COUNT_UNTIL, (a_text(text), an_int(limit, "limit")), request)[0]
 
     def cut(
         self, text: str, max_tokens: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -307,13 +309,15 @@ class Encoder:
 
         Raises:
             ValueError: If even an empty text has more ids.
-            TypeError: For an object that the reference cannot encode.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> tokenizer.lopt.count(tokenizer.lopt.cut("word " * 1000, 100)) <= 100
         True
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return text[: self._runner.run("cut", counting.CUT, (plain(text), max_tokens), request)[0]]
+        return text[
+            : self._runner.run("cut", counting.CUT, (a_text(text), an_int(max_tokens, "max_tokens")), request)[0]
+        ]
 
     def explain(self, text: str | Sequence[str] | None = None) -> dict[str, Any]:
         """Says what is active and why. Nothing is encoded, and no GPU is started.

@@ -202,10 +202,7 @@ class GpuUse:
         return found or None
 
     def moved(self, batch: TokenBatch, device: str) -> TokenBatch:
-        """The batch as torch tensors on the device; on the CPU if the device fails, which is logged once.
-
-        Raises ImportError without torch.
-        """
+        """The batch as torch tensors on the device; on the CPU if the device fails, which is logged once."""
         import torch
 
         on_host = TokenBatch(torch.as_tensor(batch.ids), torch.as_tensor(batch.row_offsets))
@@ -252,9 +249,16 @@ def _stored_crossover(snapshot: Snapshot, threads: int) -> Crossover | None:
 
 
 def check_device(device: Any) -> str:
-    """The name of a CUDA device given as a string or a torch.device. Raises ValueError for other devices."""
+    """The name of a CUDA device given as a string or a torch.device. Raises ValueError for other devices.
+
+    Raises ImportError without torch, whose tensors are asked for.
+    """
     name = str(device)
     kind, _, index = name.partition(":")
     if kind != "cuda" or not (index.isdecimal() or name == "cuda"):
         raise ValueError(f"device={device!r}: must be None, 'cpu' or a CUDA device")
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"device={name!r}: the ids become torch tensors, and torch is not installed") from error
     return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..routes.request import EncodeRequest, NeedsReference
-from .counting import check_text
+from .checks import an_int, encodable
 from .operations import LIST
 from .route_choice import Snapshot
 from .runner import Runner
@@ -66,7 +66,7 @@ class IncrementalEncoder:
         >>> chat.append("Hello"); chat.count == tokenizer.lopt.count("Hello")
         True
         """
-        check_text(text)
+        encodable(text)
         now = self._current()
         now.pieces.append(text)
         if now.middle is not None and text:
@@ -89,7 +89,7 @@ class IncrementalEncoder:
         >>> chat.append(" world"); chat.prepend("Hello"); chat.text
         'Hello world'
         """
-        check_text(text)
+        encodable(text)
         now = self._current()
         now.before.append(text)
         if now.middle is not None and text:
@@ -143,12 +143,13 @@ class IncrementalEncoder:
 
         Raises:
             ValueError: If `start` is negative.
+            TypeError: If it is not an int.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append("Hello world"); chat.ids_from(1) == chat.ids[1:]
         True
         """
-        if start < 0:
+        if an_int(start, "start") < 0:
             raise ValueError(f"start={start}: a number of ids, from 0 on, expected")
         return self._ids_from(self._current(), start)
 

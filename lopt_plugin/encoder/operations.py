@@ -26,7 +26,7 @@ Answer = TypeVar("Answer")
 class Operation(Generic[Given, Answer]):
     """One kind of call.
 
-    route: the accelerated route for what is given, or None. Raises NeedsReference for an object that is not text.
+    route: the accelerated route for what is given, or None. May raise NeedsReference.
     encode: the answer of a route, accelerated or not. equal: whether two answers are the same.
     texts: how many texts are given; None for one.
     """
@@ -37,21 +37,9 @@ class Operation(Generic[Given, Answer]):
     texts: Callable[[Given], int] | None = None
 
 
-def plain(text: str) -> str:
-    """A text as exactly `str`, as subclasses may override what the core reads; any other object as it is."""
-    return str.__str__(text) if isinstance(text, str) and type(text) is not str else text
-
-
-def _check(text: Any) -> None:
-    if not isinstance(text, str):
-        raise NeedsReference(f"an object of type {type(text).__name__} in place of a text")
-
-
 def _route_for_text(
     snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest, lists: bool = True
 ) -> Route | None:
-    if not isinstance(text, str):
-        _check(text)
     if len(text) >= LEAST_TEXT_CHARS and not request.offsets:
         on_gpu = gpu.route_for_text(snapshot, text, request, lists=lists)
         if on_gpu is not None:
@@ -63,8 +51,6 @@ def _route_for_text(
 
 
 def _route_for_batch(snapshot: Snapshot, gpu: GpuUse, texts: list[str], request: EncodeRequest) -> Route | None:
-    for text in texts:
-        _check(text)
     return gpu.route_for(snapshot, texts) or snapshot.route_for(max(map(len, texts), default=0))
 
 
@@ -156,8 +142,6 @@ def batch_on(device: str) -> Operation[list[str], TokenBatch]:
     """BATCH as tensors on a CUDA device."""
 
     def route(snapshot: Snapshot, gpu: GpuUse, texts: list[str], request: EncodeRequest) -> Route | None:
-        for text in texts:
-            _check(text)
         return gpu.route_on(snapshot, device)
 
     return Operation(route, _batch_on_device, _equal_batches)

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..routes.gpu.device import interpreted
+from .checks import an_int
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -79,6 +80,7 @@ class TokenBatch:
             The ids and their attention mask, int32 [rows, width] each.
 
         Raises:
+            TypeError: For a pad_id or a multiple that is not an int.
             ValueError: For a pad_id that does not fit into an int32, an unknown side, or a multiple below 1.
 
         >>> table = tokenizer.lopt.encode_batch_ids(["Hello", "Hello world"]).padded(0, multiple=8)
@@ -87,6 +89,7 @@ class TokenBatch:
         """
         if side not in ("right", "left"):
             raise ValueError(f"side={side!r}: 'right' or 'left'")
+        pad_id, multiple = an_int(pad_id, "pad_id"), an_int(multiple, "multiple")
         if multiple < 1:
             raise ValueError(f"multiple={multiple}: 1 or more")
         if not _INT32.min <= pad_id <= _INT32.max:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+_T = TypeVar("_T")
 Strategy = Literal["longest_first", "only_first", "only_second"]
 Side = Literal["left", "right"]
 # One row of a batch: a text or a pair of texts, each as a whole or, as a list, in words.
@@ -102,8 +103,26 @@ class EncodeRequest(NamedTuple):
 
 
 _PLAIN_REST = EncodeRequest()[8:]
+
+
+class _ByFlag(dict[bool, _T]):
+    """Two values, for False and True."""
+
+    def __init__(self, name: str, of_false: _T, of_true: _T) -> None:
+        super().__init__({False: of_false, True: of_true})
+        self._name = name
+
+    def __missing__(self, flag: Any) -> _T:
+        raise TypeError(f"{self._name} must be a bool, not {type(flag).__name__}")
+
+
+def _split_or_not(add_special_tokens: bool) -> _ByFlag[EncodeRequest]:
+    both = (EncodeRequest(add_special_tokens, split) for split in (False, True))
+    return _ByFlag("split_special_tokens", *both)
+
+
 # The commonest requests, made once: PLAIN[add_special_tokens][split_special_tokens].
-PLAIN = tuple(tuple(EncodeRequest(special, split) for split in (False, True)) for special in (False, True))
+PLAIN = _ByFlag("add_special_tokens", _split_or_not(False), _split_or_not(True))
 
 
 class Run(NamedTuple):

@@ -9,7 +9,7 @@ from transformers import PreTrainedTokenizerFast
 from transformers.tokenization_utils_base import LARGE_INTEGER, TruncationStrategy
 from transformers.utils import PaddingStrategy, TensorType
 
-from ..encoder.operations import plain
+from ..encoder.checks import plain
 from ..routes.request import EncodeRequest, NeedsReference, Padding, Row, Side, Strategy
 
 TRANSFORMERS_4 = hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import gc
+import importlib.util
 import json
 import logging
 import pickle
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import ANY
 
@@ -70,6 +72,9 @@ class FakeCore:
         return ids, np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
     def remember_prefixes(self, limit_bytes: int, **options: int) -> None:
+        pass
+
+    def remember_texts(self, limit_bytes: int, least_characters: int) -> None:
         pass
 
     def trust_seams(self) -> None:
@@ -178,7 +183,7 @@ def test_split_special_tokens(backend: Tokenizer, fake: Any, route: str) -> None
     assert backend.encode_special_tokens is False
 
 
-@pytest.mark.parametrize("bad", [None, b"x", 3, ["a"], "\ud800", "ab\udfff"])
+@pytest.mark.parametrize("bad", ["\ud800", "ab\udfff"])
 def test_bad_input_raises_what_hf_raises(backend: Tokenizer, fake: Any, bad: Any) -> None:
     fake(FakeCore)
     encoder = Encoder(backend, settings())
@@ -278,7 +283,7 @@ def test_self_check_survives_a_failing_core(backend: Tokenizer, fake: Any, monke
     monkeypatch.setattr(FailingCore, "armed", True)
     fake(FailingCore)
     encoder = Encoder(backend, settings())
-    assert encoder.explain()["reason"].startswith("the self-check failed: MemoryError")
+    assert encoder.explain()["reason"].startswith("the self-check failed: ArithmeticError")
     assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
 
 
@@ -294,6 +299,70 @@ def test_a_failure_later_changes_the_route(
     assert encoder.explain()["route"] == "hf"
     assert "ArithmeticError" in encoder.explain()["reason"]
     assert sum(record.levelname == "ERROR" for record in caplog.records) == 1
+
+
+LARGEST = 10**30
+MISTAKES: dict[str, Callable[[Encoder], list[tuple[Any, ...]]]] = {
+    "text must be a str, not int": lambda e: [
+        (method, 3) for method in (e.encode_ids, e.encode_list, e.encode_with_offsets, e.intervals, e.count)
+    ],
+    "text must be a str, not bytes": lambda e: [(e.encode_ids, b"x"), (e.encode_list, b"x")],
+    "text must be a str, not list": lambda e: [(e.encode_ids, ["a"]), (e.encode_list, ["a"])],
+    "text must be a str, not NoneType": lambda e: [(e.cut, None, 3), (e.count_until, None, 3)],
+    "text must be a str, not dict": lambda e: [(e.count, {})],
+    "add_special_tokens must be a bool, not int": lambda e: [
+        (method, text, 5) for method, text in ((e.count, "a"), (e.encode_list, "a"), (e.count_batch, ["a"]))
+    ],
+    "split_special_tokens must be a bool, not str": lambda e: [(lambda: e.count("a", split_special_tokens="x"),)],
+    "texts must be a sequence of str, not str": lambda e: [(e.encode_batch_ids, "abc"), (e.count_batch, "abc")],
+    "texts must be a sequence of str, not int": lambda e: [(e.encode_batch_ids, 3), (e.count_batch, 3)],
+    "texts[1] must be a str, not int": lambda e: [(e.encode_batch_ids, ["a", 3]), (e.count_batch, ("a", 3))],
+    "max_tokens must be an int, not NoneType": lambda e: [(e.cut, "abc", None)],
+    "max_tokens must be an int, not float": lambda e: [(e.cut, "abc", 1.5)],
+    "limit must be an int, not str": lambda e: [(e.count_until, "abc", "3")],
+    "start must be an int, not float": lambda e: [(e.intervals("abc").count, 1.5, 2), (e.incremental().ids_from, 0.5)],
+    "pad_id must be an int, not NoneType": lambda e: [(e.encode_batch_ids(["a"]).padded, None)],
+}
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("message", MISTAKES)
+@pytest.mark.parametrize("route", ["auto", "hf"])
+def test_mistakes_of_callers(backend: Tokenizer, message: str, route: str, caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder(backend, settings(route=route))
+    caplog.clear()
+    for call, *arguments in MISTAKES[message](encoder):
+        with pytest.raises(TypeError) as error:
+            call(*arguments)
+        assert str(error.value) == message
+    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+    assert encoder.explain()["route"] == ("native" if route == "auto" else "hf")
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("route", ["auto", "hf"])
+def test_numbers_of_any_size(backend: Tokenizer, route: str) -> None:
+    encoder = Encoder(backend, settings(route=route))
+    length = len(oracle_ids(backend, TEXT))
+    assert encoder.cut(TEXT, LARGEST) == encoder.cut(TEXT, np.int64(length)) == TEXT
+    assert encoder.count_until(TEXT, LARGEST) == encoder.count_until(TEXT, np.int16(length)) == length
+    assert encoder.count_until(TEXT, -LARGEST) is None
+    with pytest.raises(ValueError, match="fewer than an empty text has"):
+        encoder.cut(TEXT, -LARGEST)
+    assert encoder.explain()["route"] == ("native" if route == "auto" else "hf")
+    assert encoder.encode_batch_ids(map(str, range(3))).row_offsets.shape == (4,)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
+def test_a_device_without_torch(backend: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
+    encoder = Encoder(backend, settings())
+    caplog.clear()
+    for _ in range(2):
+        with pytest.raises(
+            ImportError, match="device='cuda': the ids become torch tensors, and torch is not installed"
+        ):
+            encoder.encode_batch_ids(["a"], device="cuda")
+    assert not caplog.records
 
 
 class FullCore(FakeCore):
@@ -351,7 +420,7 @@ import lopt_plugin
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.settings import Settings
 
-encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=THREADS))
+encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1, prefix_cache_mb=0))
 text = "some words and others, 12 " * 400_000
 short = encoder.encode_list("a text before it " * 1000)
 with open("/proc/self/statm") as file:
@@ -377,10 +446,9 @@ assert (explained["route"], explained["hf_calls"]) == ("native", {}), explained
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory limits of Linux")
-@pytest.mark.every_parameter
-@pytest.mark.parametrize("threads", [1, 2])
-def test_under_a_memory_limit(threads: int) -> None:
-    own_process.run(LITTLE_MEMORY.replace("THREADS", str(threads)))
+def test_under_a_memory_limit() -> None:
+    """On one thread: where a new thread finds no memory for its own variables, the C library ends the process."""
+    own_process.run(LITTLE_MEMORY)
 
 
 class BareTokenizer:
