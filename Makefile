@@ -102,7 +102,7 @@ test-sanitize: environment
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
 	PYTHONMALLOC=malloc \
 		$(VENV)/bin/$(PYTEST) --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
-		tests/native tests/encoder/test_prefetch.py tests/encoder/test_growing.py tests/encoder/test_model_identity.py
+		tests/native tests/encoder/test_prefetch.py tests/encoder/test_growing.py tests/encoder/test_backend_watch.py
 
 # Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
 # the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,

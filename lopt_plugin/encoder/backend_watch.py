@@ -1,98 +1,86 @@
 """Notices that a `tokenizers.Tokenizer` was changed after it was read.
 
 Whoever holds the tokenizer may change it at any time: transformers itself does (`add_special_tokens`, `add_bos_token`),
-engines do, users reach for `backend_tokenizer`. So every call asks, and the asking has to cost about a microsecond.
+engines do, users reach for `backend_tokenizer`. So every call asks, and the asking must cost next to nothing.
 
-Noticed, whoever does it and however the object was reached:
-  - added tokens, new ones and ones whose flags change (the four methods that change them or train are watched);
+Whatever changes a tokenizer is a setter or a method of a class of the tokenizers library. These are wrapped, once a
+process, to count: an unchanged count (`changes.last`) says that nothing was changed in any tokenizer. Where it has
+changed, the fingerprint of a backend says whether this one was:
+  - added tokens, new ones and ones whose flags change;
   - the normalizer, pre-tokenizer and post-processor, replaced or changed in place (their serialized state is compared);
-  - another model (see model_identity), the model's options (dropout, unknown token, prefixes and suffixes, longest
-    word ...) and its vocabulary size.
-Not noticed: a method of the class called around the instance (`Tokenizer.add_tokens(backend, ...)`), which nothing in
-transformers does.
+  - another model, a trained one, the model's options (dropout, unknown token, prefixes and suffixes, longest word ...)
+    and its vocabulary size.
+What somebody looked up before the classes were wrapped is not counted, so the fingerprint is compared now and then all
+the same. Not noticed: `__setstate__` called by hand on a model that a tokenizer has; copies call it on new ones.
 Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
+
+Touched, in tokenizers 0.21 to 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
+`__delitem__` and `__setstate__` of the classes of its normalizers, pre-tokenizers, post-processors and models. Where
+they cannot be set, Hugging Face does the work, with that reason.
 """
 
 from __future__ import annotations
 
 import copy
-import ctypes
 import functools
+import inspect
+import itertools
 import operator
-import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
 
-from tokenizers import Tokenizer
+import tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from tokenizers.models import BPE, WordPiece
 
 from ..pipeline.models import BYTE_PAIR_OPTIONS, WORD_PIECE_OPTIONS
 
-_WORD = ctypes.sizeof(ctypes.c_size_t)
-
-
-class ModelIdentity:
-    """The model that was seen last; it is held, so that no other one can get its address."""
-
-    __slots__ = ("_offset", "_seen", "_word_of")
-
-    def __init__(self, model: Any) -> None:
-        offset = _offset_of_pointer()
-        self._word_of = _word_reader()
-        self._offset = offset if offset is not None and offset + _WORD <= type(model).__basicsize__ else None
-        word = 0 if self._offset is None else self._word_of(model, self._offset)
-        # Together, so that a thread never sees the word of a model that is not held.
-        self._seen = (model, word)
-
-    def is_another(self, model: Any) -> bool:
-        """Whether `model`, what `backend.model` gives now, is another one than at the last call; keeps it."""
-        offset, (held, known) = self._offset, self._seen
-        # A model of another class may be shorter; the watch compares classes itself.
-        if offset is None or type(model) is not type(held):
-            return False
-        word = self._word_of(model, offset)
-        if word == known:
-            return False
-        self._seen = (model, word)
-        return True
-
-
-@functools.cache
-def _word_reader() -> Callable[[Any, int], int]:
-    """The word at a place inside an object: by the native core, or else by ctypes, which takes longer."""
-    try:
-        from ..native._core import word_of
-    except ImportError:  # native_core says why there is none
-        return lambda thing, offset: ctypes.c_size_t.from_address(id(thing) + offset).value
-    return word_of
-
-
-@functools.cache
-def _offset_of_pointer() -> int | None:
-    if sys.implementation.name != "cpython":
-        return None
-    word_of = _word_reader()
-    one, other = Tokenizer(BPE()), Tokenizer(BPE())
-    for offset in range(object.__basicsize__, BPE.__basicsize__ - _WORD + 1, _WORD):
-        of_one, of_other = word_of(one.model, offset), word_of(other.model, offset)
-        if of_one == of_other or of_one != word_of(one.model, offset):
-            continue
-        replaced = Tokenizer(BPE())
-        before = word_of(replaced.model, offset)
-        replaced.model = other.model
-        if before != of_other and word_of(replaced.model, offset) == of_other:
-            return offset
-    return None
-
-
-_CHANGE_ADDED_TOKENS = ("add_tokens", "add_special_tokens")
-_CHANGE_MODEL = ("train", "train_from_iterator")
-_WATCH = "_lopt_watch"
-
-# What the first parts of a fingerprint are; the versions count the changes seen by one watch.
+# What the first parts of a fingerprint are; the versions are numbers of changes seen by one watch.
 Fingerprint = tuple[Any, ...]
 ADDED_TOKENS_VERSION, MODEL_VERSION, NORMALIZER, PRE_TOKENIZER, POST_PROCESSOR = range(5)
+
+# Attributes that change a tokenizer, and which version of its watch that is; None: its state is compared.
+CHANGES_TOKENIZER = {
+    "normalizer": None,
+    "pre_tokenizer": None,
+    "post_processor": None,
+    "model": "model_version",
+    "add_tokens": "added_tokens_version",
+    "add_special_tokens": "added_tokens_version",
+    "train": "model_version",
+    "train_from_iterator": "model_version",
+    "__setstate__": "model_version",
+}
+# These may change a model that several tokenizers share.
+_CHANGE_EVERY_MODEL = ("train", "train_from_iterator")
+CHANGE_COMPONENT = ("__setitem__", "__delitem__", "__setstate__")
+
+
+class WatchError(Exception):
+    """The classes of the installed tokenizers library cannot be watched."""
+
+
+class Changes:
+    """Counts the changes of all tokenizers of this process.
+
+    `last` is the number of the last one. Each number comes once, so threads that change something at a time never leave
+    what somebody has seen before.
+    """
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1).__next__
+        self.last = 0
+
+    def count(self) -> int:
+        number = self._next()
+        self.last = number
+        return number
+
+
+changes = Changes()
+# By the address of the backend, which the watch holds.
+_watches: weakref.WeakValueDictionary[int, BackendWatch] = weakref.WeakValueDictionary()
 
 
 def differ_only_in(part: int, one: Fingerprint, other: Fingerprint) -> bool:
@@ -106,43 +94,29 @@ def same_state(one: Fingerprint, other: Fingerprint) -> bool:
 
 
 class BackendWatch:
-    """One watch for each backend; `BackendWatch.of` finds or makes it.
-
-    The methods to be noticed are shadowed in the backend's instance dictionary. The shadows reach the backend through
-    the watch, weakly: before tokenizers 0.23 it takes no part in garbage collection, and a cycle would leak it.
-    """
+    """One watch for each backend; `BackendWatch.of` finds or makes it, or raises WatchError."""
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
         self.added_tokens_version = 0
         self.model_version = 0
-        self._model = ModelIdentity(backend.model)
-        setattr(backend, _WATCH, weakref.ref(self))
-        for name in _CHANGE_ADDED_TOKENS + _CHANGE_MODEL:
-            setattr(backend, name, _shadow(weakref.ref(self), name))
 
     @classmethod
-    def of(cls, backend: Tokenizer) -> BackendWatch | None:
-        """The watch of a backend; None where that takes no attributes, so that nothing can be noticed."""
-        if not hasattr(backend, "__dict__"):
-            return None
-        reference = backend.__dict__.get(_WATCH)
-        watch = reference() if reference is not None else None
-        return cls(backend) if watch is None else watch
+    def of(cls, backend: Tokenizer) -> BackendWatch:
+        if not watch_classes():
+            raise WatchError(f"the classes of tokenizers {tokenizers.__version__} cannot be watched for changes")
+        return _watches.setdefault(id(backend), cls(backend))
 
     def fingerprint(self) -> Fingerprint:
         """Equal to an earlier one as long as nothing that decides about ids has changed.
 
         Raises whatever a custom component raises that cannot be serialized.
         """
-        # Every call of a tokenizer comes here: each function call in it counts.
         backend = self.backend
         normalizer = backend.normalizer
         pre_tokenizer = backend.pre_tokenizer
         post_processor = backend.post_processor
         model = backend.model
-        if self._model.is_another(model):
-            self.model_version += 1
         kind = type(model)
         options = _OPTIONS.get(kind)
         return (
@@ -163,11 +137,6 @@ class BackendWatch:
             for i, t in sorted(self.backend.get_added_tokens_decoder().items())
         )
 
-    # The names are bound here, because the module's are gone when the interpreter ends.
-    def __del__(self, names: tuple[str, ...] = (*_CHANGE_ADDED_TOKENS, *_CHANGE_MODEL, _WATCH)) -> None:
-        for name in names:
-            self.backend.__dict__.pop(name, None)
-
 
 # Only these models reach the native route, so only their options matter; others are compared by type alone.
 _OPTION_NAMES: dict[type, tuple[str, ...]] = {BPE: BYTE_PAIR_OPTIONS, WordPiece: WORD_PIECE_OPTIONS}
@@ -187,22 +156,86 @@ def with_options(model: Any, fingerprint: Fingerprint) -> Any:
     return model
 
 
-def _shadow(watch: weakref.ref[BackendWatch], name: str) -> Callable[..., Any]:
-    method = getattr(Tokenizer, name)
+@functools.cache
+def watch_classes() -> bool:
+    """Wraps what changes a tokenizer; whether changes are counted now."""
+    try:
+        for name, version in CHANGES_TOKENIZER.items():
+            _wrap(Tokenizer, name, functools.partial(_tokenizer_changed, version, name in _CHANGE_EVERY_MODEL))
+        for kind in watched_classes() - {Tokenizer}:
+            for name, member in list(vars(kind).items()):
+                if name in CHANGE_COMPONENT or _is_setter(name, member):
+                    _wrap(kind, name, _component_changed)
+    except (AttributeError, TypeError):
+        return False
+    return _are_counted()
 
-    def changing(*args: Any, **kwargs: Any) -> Any:
-        alive = watch()
-        if alive is None:
-            raise ReferenceError(
-                f"lopt_plugin no longer watches the tokenizer of this {name}; look the method up again"
-            )
+
+def watched_classes() -> set[type]:
+    """`Tokenizer` and all kinds of its parts that decide about ids."""
+    modules = (models, normalizers, pre_tokenizers, processors)
+    return {Tokenizer, *(member for module in modules for member in vars(module).values() if inspect.isclass(member))}
+
+
+def _is_setter(name: str, member: Any) -> bool:
+    return inspect.isdatadescriptor(member) and not (name.startswith("__") and name.endswith("__"))
+
+
+def _wrap(kind: type, name: str, changed: Callable[[Any], None]) -> None:
+    """Has `changed(instance)` called after each change by this setter or method."""
+    member = vars(kind)[name]
+    if inspect.isdatadescriptor(member):
+        descriptor: Any = member
+
+        def set_value(instance: Any, value: Any) -> None:
+            try:
+                descriptor.__set__(instance, value)
+            finally:
+                changed(instance)
+
+        setattr(kind, name, property(descriptor.__get__, set_value, doc=descriptor.__doc__))
+        return
+
+    @functools.wraps(member)
+    def changing(instance: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return method(alive.backend, *args, **kwargs)
+            return member(instance, *args, **kwargs)
         finally:
-            if name in _CHANGE_MODEL:
-                alive.model_version += 1
-            alive.added_tokens_version += 1
+            changed(instance)
 
-    changing.__name__ = name
-    changing.__doc__ = method.__doc__
-    return changing
+    setattr(kind, name, changing)
+
+
+# Versions come before the count: whoever sees a new count sees the versions that belong to it.
+
+
+def _tokenizer_changed(version: str | None, every_model: bool, backend: Tokenizer) -> None:
+    watch = _watches.get(id(backend))
+    if every_model:
+        for other in list(_watches.values()):
+            other.model_version = changes.count()
+    if watch is not None:
+        if version is not None:
+            setattr(watch, version, changes.count())
+        if version == "model_version":
+            watch.added_tokens_version = changes.count()
+    changes.count()
+
+
+def _component_changed(component: Any) -> None:
+    changes.count()
+
+
+def _are_counted() -> bool:
+    trial = Tokenizer(BPE())
+    counted = [changes.last]
+    for change in (
+        lambda: setattr(trial, "normalizer", normalizers.Prepend("x")),
+        lambda: setattr(trial.normalizer, "prepend", "y"),
+        lambda: setattr(trial, "model", BPE()),
+        lambda: setattr(trial.model, "dropout", 0.5),
+        lambda: trial.add_tokens(["x"]),
+    ):
+        change()
+        counted.append(changes.last)
+    return all(one < other for one, other in itertools.pairwise(counted))

@@ -28,6 +28,8 @@ from .backend_watch import (
     POST_PROCESSOR,
     BackendWatch,
     Fingerprint,
+    WatchError,
+    changes,
     differ_only_in,
     same_state,
     with_options,
@@ -35,6 +37,9 @@ from .backend_watch import (
 from .self_check import SelfCheck, chunks_check, self_check
 
 logger = logging.getLogger("lopt_plugin")
+
+# After so many calls without a change, the backend is compared all the same.
+CALLS_UNTIL_COMPARED = 256
 
 
 @dataclass(frozen=True)
@@ -79,16 +84,16 @@ def earlier_backend(snapshot: Snapshot) -> Tokenizer | None:
     return backend if add_again(backend, tokens) else None
 
 
-def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
+def choose_route(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
     """Reads the backend of `watch` and `hf`, chooses a route, and logs it in one line.
 
-    `watch` is None for a backend that cannot be watched. `before` is what held before the backend changed;
-    what is still true of it is taken over. The caller holds `hf.lock`.
+    `watch` is a str, the reason, for a backend that cannot be watched. `before` is what held before the backend
+    changed; what is still true of it is taken over. The caller holds `hf.lock`.
     """
     chosen = _choose(watch, hf, settings, before)
     # Where the native route gave other ids, something about this tokenizer is not what we think: nothing is divided.
     divides = settings.route in ("auto", "gpu", "hf_chunks") and chosen.checked is None
-    if watch is not None and divides and chosen.native is None:
+    if isinstance(watch, BackendWatch) and divides and chosen.native is None:
         chosen = _with_chunks(chosen, watch, hf, settings)
     checked = chosen.checked
     if chosen.native is not None and checked is not None:
@@ -113,16 +118,13 @@ def choose_route(watch: BackendWatch | None, hf: HfRoute, settings: Settings, be
     return chosen
 
 
-def _choose(watch: BackendWatch | None, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
+def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
     if settings.route == "hf":
         return Snapshot(None, "route is set to 'hf'")
     if settings.route == "hf_chunks":
         return Snapshot(None, "route is set to 'hf_chunks'")
-    if watch is None:
-        kind = f"{type(hf.backend).__module__}.{type(hf.backend).__qualname__}"
-        if isinstance(hf.backend, Tokenizer):
-            return Snapshot(None, f"the tokenizer's backend, a {kind}, takes no attributes: changes are not noticed")
-        return Snapshot(None, f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer")
+    if isinstance(watch, str):
+        return Snapshot(None, watch)
     try:
         fingerprint = watch.fingerprint()
         added_tokens = watch.added_tokens()
@@ -195,6 +197,17 @@ def _core_to_keep(before: Snapshot | None, fingerprint: Fingerprint) -> Any:
     return before.native.core if differ_only_in(POST_PROCESSOR, fingerprint, before.fingerprint) else None
 
 
+def _watch(backend: Any) -> BackendWatch | str:
+    """The watch of a backend, or why there is none."""
+    if type(backend) is not Tokenizer:  # what stands for one may be changed without its setters
+        kind = f"{type(backend).__module__}.{type(backend).__qualname__}"
+        return f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer"
+    try:
+        return BackendWatch.of(backend)
+    except WatchError as error:
+        return str(error)
+
+
 class BackendState:
     """The snapshot of the backend of `hf`. Once the reference took over, it stays. Safe under threads."""
 
@@ -203,24 +216,22 @@ class BackendState:
         self._settings = settings
         self._snapshot: Snapshot | None = None
         self._forced_to_hf: str | None = None
-        self._watch = BackendWatch.of(hf.backend) if isinstance(hf.backend, Tokenizer) else None
+        self._watch = _watch(hf.backend)
+        # The number of the last change anywhere when the snapshot was found to be true; how many calls may rely on it.
+        self._true_at = 0
+        self._calls_left = 0
 
     def snapshot(self) -> Snapshot:
         """What holds for the backend as it is now. Built again after a change."""
-        snapshot = self._snapshot
-        if snapshot is None:
-            return self._renew()
-        known = snapshot.fingerprint
-        if known is None or self._watch is None:
+        snapshot, last = self._snapshot, changes.last
+        if snapshot is not None and self._true_at == last and self._calls_left > 0:
+            self._calls_left -= 1
             return snapshot
-        try:
-            if self._watch.fingerprint() == known:
-                return snapshot
-        except MemoryError:
-            raise
-        except Exception:  # a component that can no longer be serialized: `_renew` says so
-            pass
-        return self._renew()
+        if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
+            snapshot = self._renew()
+        # What changes from here on has a later number.
+        self._true_at, self._calls_left = last, CALLS_UNTIL_COMPARED
+        return snapshot
 
     def stayed(self) -> bool:
         """Whether the backend is what it was when `snapshot` was last called."""
@@ -232,7 +243,7 @@ class BackendState:
         snapshot = self._snapshot
         if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
             return
-        if snapshot.fingerprint is not None and copied._watch is not None:
+        if snapshot.fingerprint is not None and isinstance(copied._watch, BackendWatch):
             fingerprint = copied._watch.fingerprint()
             # A copy is made through JSON, and a backend in an odd state does not come back as it was.
             same = same_state(fingerprint, snapshot.fingerprint)
@@ -263,7 +274,7 @@ class BackendState:
             )
 
     def _stale(self, snapshot: Snapshot) -> bool:
-        if self._watch is None:
+        if isinstance(self._watch, str):
             return False
         try:
             return self._watch.fingerprint() != snapshot.fingerprint
@@ -291,7 +302,7 @@ class BackendState:
 
     def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""
-        if self._watch is None or snapshot.fingerprint is None:
+        if isinstance(self._watch, str) or snapshot.fingerprint is None:
             return None
         try:
             fingerprint = self._watch.fingerprint()

@@ -53,12 +53,6 @@ def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
     BufferError for one that cannot be written.
     """
 
-def word_of(thing: Any, offset: int) -> int:
-    """The word at a place inside an object, after its header (see model_identity). IndexError for other places.
-
-    0 where CPython's private layouts are not trusted, so that all objects are alike.
-    """
-
 def _covers_layouts(version_hex: int) -> bool:
     """Whether a CPython with that `sys.hexversion` is among those whose layouts the core was checked for; for tests."""
 

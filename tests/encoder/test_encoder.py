@@ -451,27 +451,22 @@ def test_under_a_memory_limit() -> None:
     own_process.run(LITTLE_MEMORY)
 
 
-class BareTokenizer:
-    """A Rust tokenizer whose objects take no attributes, as in a future version of `tokenizers`."""
-
-    __slots__ = ("_backend",)
+class StandsForATokenizer:
     __class__ = Tokenizer  # type: ignore[assignment]
 
     def __init__(self, backend: Tokenizer) -> None:
         self._backend = backend
 
     def __getattr__(self, name: str) -> Any:
-        if name == "__dict__":
-            raise AttributeError(name)
         return getattr(self._backend, name)
 
 
 def test_a_backend_that_cannot_be_watched(backend: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
-    encoder = Encoder(BareTokenizer(backend), settings())  # type: ignore[arg-type]
+    encoder = Encoder(StandsForATokenizer(backend), settings())  # type: ignore[arg-type]
     assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
     assert encoder.explain()["route"] == "hf"
-    assert "takes no attributes" in encoder.explain()["reason"]
-    assert "takes no attributes" in caplog.text
+    assert "not tokenizers.Tokenizer" in encoder.explain()["reason"]
+    assert "not tokenizers.Tokenizer" in caplog.text
 
 
 class CoreWithoutSeams(FakeCore):

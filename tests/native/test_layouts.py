@@ -10,15 +10,12 @@ import random
 import sys
 import sysconfig
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 from test_offset_lists import both, text_of
 from test_offset_lists import native as native  # the fixture
 from test_prefix_store import ids_of, remembering
-from tokenizers import Tokenizer
-from tokenizers.models import BPE
 
 from lopt_plugin.routes.native import NativeRoute
 
@@ -73,12 +70,6 @@ def test_lists_of_offsets(native: NativeRoute) -> None:
     held = [both(native, text_of(rng, words)) for words in (0, 1, 30, 3000)]
     assert all(found == right for found, right in held)
     assert not any(gc.is_tracked(offset) for found, _ in held for offset in found)
-
-
-@pytest.mark.usefixtures("untrusted")
-def test_words_of_objects_are_not_told() -> None:
-    models: list[Any] = [Tokenizer(BPE()).model, Tokenizer(BPE()).model]
-    assert {_core.word_of(model, object.__basicsize__) for model in models} == {0}
 
 
 def test_trusted_now_and_then() -> None:

@@ -489,11 +489,6 @@ def test_the_given_tokenizer_goes_on(small: Any, route: str) -> None:
         copied.add_tokens(["world"])
         assert small.convert_tokens_to_ids("world") == alone.convert_tokens_to_ids("world")
     assert type(pickle.loads(pickle.dumps(small))) is PreTrainedTokenizerFast
-    backend = small._tokenizer
-    assert "add_tokens" in backend.__dict__
-    del ours, tokenizer
-    gc.collect()
-    assert "add_tokens" not in backend.__dict__
 
 
 def test_two_accelerated_tokenizers_share_a_lock(small: Any) -> None:
@@ -684,8 +679,6 @@ def test_watching_leaks_nothing(small: Any) -> None:
         encoder = weakref.ref(ours.lopt)
         del ours
         gc.collect()
-        # Only the backend is left, and it is again what it was.
-        assert "add_tokens" not in backend.__dict__
         assert backend.add_tokens(["world"]) == 1
         return encoder
 

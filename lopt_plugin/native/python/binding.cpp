@@ -236,8 +236,6 @@ NB_MODULE(_core, module) {
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));
-    module.def(
-        "word_of", [](nb::handle thing, size_t offset) { return cpython::word_of(thing.ptr(), offset); }, nb::arg("thing"), nb::arg("offset"));
     module.def("_covers_layouts", &cpython::covers, nb::arg("version_hex"));
     module.def(
         "_trust_layouts",

@@ -2,7 +2,7 @@
 //
 // A list owns one block of PyMem memory for its items. So a block that was filled before its length was known can become a
 // list. An integer is a header and a digit: it can be made in any memory, and be one that lives for ever. An untracked tuple of
-// two integers can be turned into another one in place. A PyO3 object has its pointer after the header.
+// two integers can be turned into another one in place.
 //
 // All this is used only where `trusted()`: on CPython with the interpreter lock, up to the newest version that was checked, and
 // after a self-test at import. Otherwise the same functions use the public API.
@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
-#include <stdexcept>
 
 namespace lopt::cpython {
 
@@ -114,19 +113,6 @@ inline PyObject* new_pair(PyObject* first, PyObject* second) {
     PyTuple_SET_ITEM(tuple, 1, second);
     PyObject_GC_UnTrack(tuple);
     return tuple;
-}
-
-// The word at a place inside an object, after its header; 0 where layouts are not trusted, so that all objects are alike.
-// Throws std::out_of_range for other places.
-inline size_t word_of(PyObject* object, size_t offset) {
-    const auto size = static_cast<size_t>(Py_TYPE(object)->tp_basicsize);
-    if (offset < sizeof(PyObject) || size < sizeof(size_t) || offset > size - sizeof(size_t)) {
-        throw std::out_of_range("word_of: a place inside the object expected");
-    }
-    if (!trusted()) return 0;
-    size_t word;
-    std::memcpy(&word, reinterpret_cast<const char*>(object) + offset, sizeof word);
-    return word;
 }
 
 namespace detail {
