@@ -9,7 +9,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ..routes import Ids, Offsets
-from ..routes.request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
+from ..routes.request import COMMONEST, PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from . import counting
 from .call_state import PendingCallState
@@ -120,7 +120,7 @@ class Encoder:
         []
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = PLAIN[add_special_tokens][split]
+        request = COMMONEST if add_special_tokens is True and split is False else PLAIN[add_special_tokens][split]
         return self._runner.run("encode_list", LIST, text if type(text) is str else a_text(text), request)[0]
 
     def encode_batch_ids(
@@ -245,7 +245,7 @@ class Encoder:
         True
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = PLAIN[add_special_tokens][split]
+        request = COMMONEST if add_special_tokens is True and split is False else PLAIN[add_special_tokens][split]
         return self._runner.run("count", counting.COUNT, text if type(text) is str else a_text(text), request)[0]
 
     def count_batch(

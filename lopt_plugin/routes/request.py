@@ -123,6 +123,7 @@ def _split_or_not(add_special_tokens: bool) -> _ByFlag[EncodeRequest]:
 
 # The commonest requests, made once: PLAIN[add_special_tokens][split_special_tokens].
 PLAIN = _ByFlag("add_special_tokens", _split_or_not(False), _split_or_not(True))
+COMMONEST = PLAIN[True][False]
 
 
 class Run(NamedTuple):
