@@ -17,6 +17,7 @@ from ..routes.request import EncodeRequest
 from .checks import an_int
 from .gpu_policy import GpuUse
 from .operations import Operation
+from .reference_cut import cut_by_reference
 from .route_choice import Snapshot
 from .runner import Runner
 
@@ -54,11 +55,7 @@ def _cut(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> 
     text, limit = given
     if not isinstance(route, HfRoute):
         return route.cut(text, limit, request.add_special_tokens, request.split_special_tokens)
-    # Nothing is known about how counts rise and fall: every prefix is tried, the longest first.
-    for end in range(len(text), -1, -1):
-        if len(route.encode_truncated(text[:end], request)) <= limit:
-            return end
-    raise ValueError(f"max_tokens={limit}: fewer than an empty text has")
+    return cut_by_reference(route, text, limit, request)
 
 
 def _intervals(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> Callable[[int, int], int]:

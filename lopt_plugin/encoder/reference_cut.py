@@ -1,0 +1,139 @@
+"""The longest prefix that fits into a number of ids, where only the reference can count them.
+
+The counts of longer and longer prefixes rise and fall, so a bisection finds a prefix that fits, but not the longest.
+From there on every longer prefix is counted, until it is proven that no further one fits. There are two proofs:
+
+- A certain boundary (see `hf_chunks.boundaries`): the ids before it do not depend on the text after it, so no longer
+  prefix has fewer.
+- With a Unigram model, the best way to a place of the text is the same whatever comes after it. A step of it, which is
+  one entry or one added token, has at most `reach` characters. So of so many places in a row, the way to any later one
+  passes through at least one, and has no fewer ids than the prefix that ends there. (The places are those of the raw
+  text only where the normalizer leaves the characters around them alone, but for their case.)
+
+For other tokenizers all prefixes are counted.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tokenizers import Tokenizer, models
+
+from ..pipeline import Unsupported
+from ..pipeline.chunking import read_chunking
+from ..pipeline.component_state import states_of, steps_of
+from ..routes.hf import HfRoute
+from ..routes.hf_chunks.boundaries import AddedTokens, Boundaries, VocabularyCuts
+from ..routes.request import EncodeRequest
+from .backend_watch import BackendWatch, Fingerprint
+
+# Each of these depends on at most so many characters beside one, or on the ends of the text.
+_MARGIN = 8
+_LOCAL_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "Strip", "Precompiled"}
+_LOCAL_PATTERNS = (" {2,}", r"\s{2,}", r"\s{2,}|[\n\r\t]", r"\s+", " +", r"\n")
+_TWO_SPACES = re.compile(r"\s\s")
+# What divides a text where its characters say so, each by itself.
+_LOCAL_PRE_TOKENIZERS = {"WhitespaceSplit", "Whitespace", "Metaspace", "Digits", "Punctuation", "BertPreTokenizer"}
+
+# Whether no prefix longer than `place` fits, if none does that ends at it or at the `over` - 1 places before it.
+Proof = Callable[[str, int, int], bool]
+
+
+def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest) -> int:
+    """The length of the longest prefix with at most `limit` ids. Raises ValueError if even an empty text has more."""
+
+    def fits(end: int) -> bool:
+        return len(hf.encode_truncated(text[:end], request)) <= limit
+
+    if not fits(0):
+        raise ValueError(f"max_tokens={limit}: fewer than an empty text has")
+    low, high = 0, min(len(text), max(64, 8 * limit))
+    while fits(high):
+        if high == len(text):
+            return high
+        low, high = high, min(len(text), 2 * high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    proof, over = _proof(hf.backend), 0
+    for end in range(low + 1, len(text) + 1):
+        if fits(end):
+            low, over = end, 0
+        else:
+            over += 1
+            if proof is not None and proof(text, end, over):
+                break
+    return low
+
+
+class _Kept(NamedTuple):
+    fingerprint: Fingerprint
+    proof: Proof | None
+
+
+_kept: weakref.WeakKeyDictionary[BackendWatch, _Kept] = weakref.WeakKeyDictionary()
+
+
+def _proof(backend: Tokenizer) -> Proof | None:
+    """What proves that the end is reached, for the backend as it is now."""
+    watch = BackendWatch.of(backend) if isinstance(backend, Tokenizer) else None
+    if watch is None:
+        return None
+    try:
+        fingerprint = watch.fingerprint()
+        kept = _kept.get(watch)
+        if kept is None or kept.fingerprint != fingerprint:
+            kept = _kept[watch] = _Kept(fingerprint, _by_boundaries(backend) or _by_reach(backend))
+    except MemoryError:
+        raise
+    except Exception:  # a custom component, of which nothing is known
+        return None
+    return kept.proof
+
+
+def _by_boundaries(backend: Tokenizer) -> Proof | None:
+    chunkable = read_chunking(backend)
+    if isinstance(chunkable, Unsupported):
+        return None
+    cuts = None
+    if chunkable.how == "vocabulary":
+        cuts = VocabularyCuts(backend.get_vocab(with_added_tokens=False), chunkable.replaced)
+    added = AddedTokens(backend.get_added_tokens_decoder().values(), backend.normalizer, chunkable.literals)
+    boundaries = Boundaries(chunkable, added, cuts)
+    return lambda text, place, over: boundaries.certain(text, place, place + 1) == place
+
+
+def _by_reach(backend: Tokenizer) -> Proof | None:
+    states, tokens = states_of(backend), backend.get_added_tokens_decoder().values()
+    if not isinstance(backend.model, models.Unigram) or isinstance(states, Unsupported):
+        return None
+    if not all(map(_is_local, steps_of(states[0], "normalizers"))) or any(token.single_word for token in tokens):
+        return None
+    if not all(step.get("type") in _LOCAL_PRE_TOKENIZERS for step in steps_of(states[1], "pretokenizers")):
+        return None
+    normalize = backend.normalizer.normalize_str if backend.normalizer is not None else str
+    contents = [content for token in tokens for content in (token.content, normalize(token.content))]
+    # An added token may take a space on either side with it.
+    reach = max(map(len, (*backend.get_vocab(with_added_tokens=False), *(f" {content} " for content in contents))))
+
+    def proof(text: str, place: int, over: int) -> bool:
+        if over < reach:
+            return False
+        around = text[max(0, place - over - _MARGIN) : place + _MARGIN]
+        if _TWO_SPACES.search(around):
+            return False
+        around = around.strip()
+        normalized = normalize(around)
+        return len(normalized) == len(around) and normalized in (around, around.lower())
+
+    return proof
+
+
+def _is_local(step: dict[str, Any]) -> bool:
+    if step.get("type") != "Replace":
+        return step.get("type") in _LOCAL_NORMALIZERS
+    ((kind, pattern),) = step["pattern"].items()
+    return pattern in _LOCAL_PATTERNS if kind == "Regex" else 0 < len(pattern) <= _MARGIN
