@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
+
+logger = logging.getLogger("lopt_plugin")
 
 ROUTES = ("auto", "native", "hf_chunks", "gpu", "hf")
 
@@ -67,6 +70,7 @@ class Settings:
         unknown = sorted(set(given) - SETTING_NAMES)
         if unknown:
             raise TypeError(f"unknown settings {unknown}; known are {sorted(SETTING_NAMES)}")
+        _name_unknown(environment)
         values: dict[str, Any] = {"threads": available_cpus()}
         for name in SETTING_NAMES:
             variable = f"LOPT_{name.upper()}"
@@ -78,6 +82,28 @@ class Settings:
 
 
 SETTING_NAMES = frozenset(field.name for field in fields(Settings))
+
+
+# Of the engines, and, by their beginnings, of builds, tests and benchmarks.
+_OTHER_VARIABLES = (
+    *("LOPT_ACCELERATE", "LOPT_RENDERER", "LOPT_PURE", "LOPT_SANITIZE", "LOPT_TIER"),
+    *("LOPT_REQUIRE_", "LOPT_REFERENCE_", "LOPT_LARGE_", "LOPT_BENCHMARK_"),
+)
+_named: set[str] = set()
+
+
+def _name_unknown(environment: Mapping[str, str]) -> None:
+    """Logs, once, which variables of the environment look like settings and are none."""
+    known = {f"LOPT_{name.upper()}" for name in SETTING_NAMES}
+    unknown = {name for name in environment if name.startswith("LOPT_") and not name.startswith(_OTHER_VARIABLES)}
+    unknown -= known | _named
+    if unknown:
+        _named.update(unknown)
+        logger.warning(
+            "lopt_plugin: unknown environment variables: %s; the settings are %s",
+            ", ".join(sorted(unknown)),
+            ", ".join(sorted(known)),
+        )
 
 
 def available_cpus() -> int:

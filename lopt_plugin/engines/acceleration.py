@@ -3,57 +3,82 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .._version import version as our_version
 from ..encoder.metrics import Observer
 from ..settings import Settings
+from .ledger import TouchedName, differences
+from .subclass import Brand, rebrand
 
 
 class Acceleration:
-    """Accelerates the tokenizers of one engine in this process, and logs each outcome once.
+    """Accelerates the tokenizers of one engine in this process, and logs each outcome once. No method raises.
 
     engine, module   the engine's name, and the name of its module
     tested_versions  the releases of the engine that the tests were run with; the log says if this is another one
+    ledger           the names of the engine that are used
     logger           below the engine's own, so that the engine's handlers and levels apply
     """
 
-    def __init__(self, engine: str, module: str, tested_versions: Sequence[str], logger: logging.Logger) -> None:
+    def __init__(
+        self, engine: str, module: str, tested_versions: Sequence[str], ledger: Sequence[TouchedName], logger: Any
+    ) -> None:
         self._engine = engine
         self._module = module
         self._tested_versions = tested_versions
-        self._logger = logger
+        self._ledger = ledger
+        self._logger: logging.Logger = logger
         self._logged: set[str] = set()
 
     def engine_version(self) -> str:
         """The version of the installed engine."""
         try:
             return str(importlib.import_module(self._module).__version__)
-        except (ImportError, AttributeError):
+        except Exception:
             return "of unknown version"
 
-    def run(self, tokenizer: Any, accelerate: Callable[[Any], Any], where: str = "") -> Any | str:
-        """The tokenizer that `accelerate` returns, or a str: why it cannot be used. Never raises.
-
-        `accelerate` may have changed its argument when a reason is returned. `where` follows the name in the log.
-        """
-        reason = _why_not(tokenizer)
-        if reason is None:
+    def register(self, steps: Mapping[str, Callable[[], object]], otherwise: str, *, all_needed: bool) -> None:
+        """Takes the steps that make the plugin known; logs those that fail, and ends at the first if all are needed."""
+        for name, step in steps.items():
             try:
-                accelerated = accelerate(tokenizer)
+                step()
+            except Exception:
+                version = self.engine_version()
+                self._logger.exception("lopt_plugin: %s failed with %s %s; %s", name, self._engine, version, otherwise)
+                if all_needed:
+                    return
+
+    def run(self, tokenizer: Any, brand: Callable[[Any], Brand], where: str = "", *, shared: bool = False) -> Any | str:
+        """An accelerated tokenizer of the subclass that `brand` describes; or a str: why there is none.
+
+        It is a new object with the attributes of `tokenizer`, and a copy of its Rust tokenizer if that is `shared`.
+        `where` follows the name in the log.
+        """
+        try:
+            from ..tokenizer.accelerated import accelerate_in_place
+
+            reason = _why_not(tokenizer)
+            if reason is None:
+                if shared:
+                    new = copy.deepcopy(tokenizer)
+                else:
+                    new = object.__new__(type(tokenizer))
+                    new.__dict__.update(tokenizer.__dict__)
+                accelerated = rebrand(accelerate_in_place(new, Settings.read()), brand)
                 explained = accelerated.lopt.explain()
-            except Exception as error:
-                self._logger.exception("lopt_plugin: could not accelerate the tokenizer")
-                reason = f"{type(error).__name__}: {error}"
-            else:
                 if explained["route"] != "hf":
                     route = f"takes the {explained['route']} route, up to {explained['threads']} threads per prompt"
                     self.log(tokenizer, where + route, logging.INFO)
                     return accelerated
                 reason = str(explained["reason"])
+        except Exception as error:
+            self._logger.exception("lopt_plugin: could not accelerate the tokenizer")
+            reason = f"{type(error).__name__}: {error}"
         self.log(tokenizer, f"{where}is not accelerated; {self._engine} uses it unchanged: {reason}", logging.WARNING)
         return reason
 
@@ -61,10 +86,23 @@ class Acceleration:
         """Logs the outcome for one tokenizer, with all versions; each line once per process."""
         from importlib.metadata import version
 
-        name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
-        versions = [f"{library} {version(library)}" for library in ("tokenizers", "transformers")]
-        versions.append(f"{self._engine} {self.engine_version()}")
-        line = f"lopt_plugin {our_version()}: tokenizer {name} {outcome} ({', '.join(versions)}{self._untested()})"
+        try:
+            name = getattr(tokenizer, "name_or_path", "") or type(tokenizer).__name__
+            versions = [f"{library} {version(library)}" for library in ("tokenizers", "transformers")]
+            versions.append(f"{self._engine} {self.engine_version()}{self._untested()}")
+            self._log_once(level, f"tokenizer {name} {outcome} ({', '.join(versions)})")
+        except Exception:
+            self._logger.exception("lopt_plugin: a tokenizer %s", outcome)
+
+    def compare_with_ledger(self) -> None:
+        """Logs in one line what is not as the ledger says in the engine's modules that are loaded."""
+        found = differences(self._ledger, self.engine_version())
+        if found:
+            said = f"{self._engine} {self.engine_version()} is not as this plugin knows it: "
+            self._log_once(logging.WARNING, said + "; ".join(found))
+
+    def _log_once(self, level: int, line: str) -> None:
+        line = f"lopt_plugin {our_version()}: {line}"
         if line not in self._logged:
             self._logged.add(line)
             self._logger.log(level, "%s", line)

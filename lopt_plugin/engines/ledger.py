@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import sys
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
@@ -18,7 +20,7 @@ class TouchedName(NamedTuple):
     since       the oldest release in which it was found as described here
     without     what happens where it is missing or different
     until       what has to happen before it can go
-    parameters  of a hooked or overridden function; a last "..." stands for any others
+    parameters  of a function that is hooked, overridden or called; a last "..." stands for any others
     """
 
     name: str
@@ -29,11 +31,12 @@ class TouchedName(NamedTuple):
     parameters: tuple[str, ...] = ()
 
     def resolve(self) -> Any:
-        """The object itself.
+        """The object itself. Raises ImportError or AttributeError if it is missing."""
+        return pkgutil.resolve_name(self.name)
 
-        Raises ImportError or AttributeError if it is missing, TypeError if it has other parameters.
-        """
-        found = pkgutil.resolve_name(self.name)
+    def resolve_as_known(self) -> Any:
+        """The object itself. Raises TypeError if it has other parameters, or as `resolve`."""
+        found = self.resolve()
         if self.parameters:
             actual = tuple(inspect.signature(found).parameters)
             known = self.parameters
@@ -46,3 +49,22 @@ class TouchedName(NamedTuple):
 
     def __str__(self) -> str:
         return self.name
+
+
+def differences(ledger: Iterable[TouchedName], engine_version: str) -> list[str]:
+    """What is not as the ledger says in the engine's modules that this process has imported."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        installed = Version(engine_version)
+    except InvalidVersion:
+        installed = None
+    found = []
+    for touched in ledger:
+        is_newer = installed is not None and installed < Version(touched.since)
+        if touched.name.partition(":")[0] in sys.modules and not is_newer:
+            try:
+                touched.resolve_as_known()
+            except Exception as error:
+                found.append(str(error))
+    return found

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,7 +52,6 @@ class PrometheusObserver:
         }
         self._by_route: dict[str, Any] = {}
         self._by_reason: dict[str, Any] = {}
-        self._new_label = threading.Lock()
         self._broken = False
 
     def encoded(self, route: str, seconds: float) -> None:
@@ -69,7 +67,8 @@ class PrometheusObserver:
         try:
             series = self._by_reason.get(reason)
             if series is None:
-                series = self._series_of(reason)
+                reason = reason if len(self._by_reason) < MOST_REASONS else OTHER_REASONS
+                series = self._by_reason[reason] = self._fallbacks.labels(reason)
             series.inc()
         except Exception:
             self._log_once()
@@ -81,14 +80,6 @@ class PrometheusObserver:
                     series.inc(counts[counted])
         except Exception:
             self._log_once()
-
-    def _series_of(self, reason: str) -> Any:
-        with self._new_label:
-            if len(self._by_reason) >= MOST_REASONS:
-                reason = OTHER_REASONS
-            if reason not in self._by_reason:
-                self._by_reason[reason] = self._fallbacks.labels(reason)
-            return self._by_reason[reason]
 
     def _log_once(self) -> None:
         if not self._broken:

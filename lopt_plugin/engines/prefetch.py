@@ -30,7 +30,7 @@ class TextPrefetcher:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._batch = Batch(0, 0, _nothing)
+        self._batch = Batch(0, 0, _once({}))
         self._next: Batch | None = None
         self._kwargs: dict[str, Any] | None = None
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class TextPrefetcher:
     def _start(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> Batch:
         indices, end = self._select(first, tokenizer)
         if not indices:
-            return Batch(first, end, _nothing)
+            return Batch(first, end, _once({}))
         rows = tokenizer._lopt_prefetch([self._texts[index] for index in indices], **kwargs)
         if rows is None:
             return Batch(first, end, _once(self._tokenize(indices, tokenizer, kwargs)))
@@ -103,10 +103,6 @@ class TextPrefetcher:
             # One of the texts is at fault. The error is raised when the engine asks for that text.
             return {}
         return dict(zip(indices, rows, strict=True))
-
-
-def _nothing(index: int) -> list[int] | None:
-    return None
 
 
 def _once(ids: dict[int, list[int]]) -> Callable[[int], list[int] | None]:

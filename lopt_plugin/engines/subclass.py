@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -13,9 +12,6 @@ class Brand(NamedTuple):
     name: str
     bases: tuple[type, ...]
     attributes: dict[str, Any]
-
-
-_making_a_class = threading.Lock()
 
 
 def rebrand(tokenizer: Any, brand: Callable[[Any], Brand]) -> Any:
@@ -38,11 +34,11 @@ def _subclass(base: Any, brand: Callable[[Any], Brand]) -> Any:
         plain.__dict__.update(self.__dict__)
         return rebrand, (plain, brand)
 
-    with _making_a_class:
-        # Not a cache: engines make a class per tokenizer, and a cache would keep these classes alive.
-        for subclass in base.__subclasses__():
-            if vars(subclass).get("_lopt_brand") is brand:
-                return subclass
-        name, bases, attributes = brand(base)
-        default = {"__module__": brand.__module__, "__doc__": base.__doc__, "_lopt_brand": brand}
-        return type(name, (base, *bases), default | {"__reduce__": reduce} | attributes)
+    # Not a cache: engines make a class per tokenizer, and a cache would keep these classes alive. Not under a lock: of
+    # two threads, each may make a class, and a child of a fork would wait for a lock that another thread had.
+    for subclass in base.__subclasses__():
+        if vars(subclass).get("_lopt_brand") is brand:
+            return subclass
+    name, bases, attributes = brand(base)
+    default = {"__module__": brand.__module__, "__doc__": base.__doc__, "_lopt_brand": brand}
+    return type(name, (base, *bases), default | {"__reduce__": reduce} | attributes)

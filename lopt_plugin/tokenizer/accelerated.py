@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import threading
 from typing import TYPE_CHECKING, Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -178,22 +177,19 @@ class LoptMixin(_Calls):
         return accelerate_in_place(trained, self._lopt_settings or Settings.read())
 
 
-_making_a_class = threading.Lock()
-
-
 def accelerated_class(original: Any) -> Any:
-    """The subclass of the tokenizer class `original` and of LoptMixin; one for each, as long as it is in use."""
-    with _making_a_class:
-        # Asked of the class itself, because a cache would keep classes alive that engines make for each tokenizer.
-        for subclass in original.__subclasses__():
-            if vars(subclass).get("_lopt_original_class") is original:
-                return subclass
-        namespace = {"__module__": __name__, "__doc__": original.__doc__, "_lopt_original_class": original}
-        for name in ("__call__", "encode"):
-            # A class with a method of its own may have other arguments than ours.
-            if first_override(original, (name,)) is not None:
-                namespace[name] = getattr(original, name)
-        return type(f"Lopt{original.__name__}", (LoptMixin, original), namespace)
+    """The subclass of the tokenizer class `original` and of LoptMixin; one for each, while it is in use."""
+    # Asked of the class itself, because a cache would keep classes alive that engines make for each tokenizer. No lock,
+    # for which the child of a fork might wait: of two threads, each may make a class, and both serve.
+    for subclass in original.__subclasses__():
+        if vars(subclass).get("_lopt_original_class") is original:
+            return subclass
+    namespace = {"__module__": __name__, "__doc__": original.__doc__, "_lopt_original_class": original}
+    for name in ("__call__", "encode"):
+        # A class with a method of its own may have other arguments than ours.
+        if first_override(original, (name,)) is not None:
+            namespace[name] = getattr(original, name)
+    return type(f"Lopt{original.__name__}", (LoptMixin, original), namespace)
 
 
 def _restore(tokenizer: PreTrainedTokenizerFast, settings: Settings | None, derived: type | None) -> Any:

@@ -29,12 +29,11 @@ SERVER_ARGS = TouchedName(
     without="The error is logged. The command line refuses the backend; an Engine accepts it.",
     until="A plugin may register a tokenizer backend.",
 )
-CHECK_SERVER_ARGS = TouchedName(
-    "sglang.srt.server_args:ServerArgs.check_server_args",
+CHECK_SERVER_ARGS = HOOK_REGISTRY._replace(
+    name="sglang.srt.server_args:ServerArgs.check_server_args",
     why="Hooked: refuses to start with this backend unless the other hooks work.",
-    since="0.5.14",
-    without="The error is logged, and the backend stays unknown.",
     until="SGLang refuses unknown backends (patches/sglang), and fails when a hook fails.",
+    parameters=("self", "..."),
 )
 GET_TOKENIZER = TouchedName(
     "sglang.srt.utils.hf_transformers.tokenizer:get_tokenizer",
@@ -42,6 +41,7 @@ GET_TOKENIZER = TouchedName(
     since="0.5.14",
     without="No start.",
     until="A plugin may register a tokenizer backend.",
+    parameters=("tokenizer_name", "args", "..."),
 )
 GET_PROCESSOR = GET_TOKENIZER._replace(
     name="sglang.srt.utils.hf_transformers.processor:get_processor",
@@ -60,20 +60,15 @@ REQUEST = TouchedName(
     without="The hooks below are not registered: ids go to the scheduler as a list, prompts are tokenized one by one.",
     until="SGLang accepts an array of ids from its tokenizer.",
 )
-CREATE_TOKENIZED = TouchedName(
-    f"{MANAGER}:TokenizerManager._create_tokenized_object",
+CREATE_TOKENIZED = REQUEST._replace(
+    name=f"{MANAGER}:TokenizerManager._create_tokenized_object",
     why="Hooked: makes the array of ids from a list in one native pass.",
-    since="0.5.14",
     without="A warning is logged. As for TokenizedGenerateReqInput.",
-    until=REQUEST.until,
     parameters=("self", "obj", "input_text", "input_ids", "..."),
 )
-TOKENIZE_TEXTS = TouchedName(
-    f"{MANAGER}:TokenizerManager._tokenize_texts",
+TOKENIZE_TEXTS = CREATE_TOKENIZED._replace(
+    name=f"{MANAGER}:TokenizerManager._tokenize_texts",
     why="Hooked: marks the calls of the tokenizer whose ids may be arrays.",
-    since="0.5.14",
-    without="A warning is logged. As for TokenizedGenerateReqInput.",
-    until=REQUEST.until,
     parameters=("self", "texts", "..."),
 )
 HANDLE_BATCH = TouchedName(
@@ -84,18 +79,15 @@ HANDLE_BATCH = TouchedName(
     until="SGLang asks the tokenizer for the prompts of a list as one batch by default.",
     parameters=("self", "obj", "..."),
 )
-ENVIRONMENT = TouchedName(
-    "sglang.srt.environ:envs",
+ENVIRONMENT = LOAD_PLUGINS._replace(
+    name="sglang.srt.environ:envs",
     why="Read: whether SGLang knows SGLANG_HTTP_SERVER_APP_PATH.",
     since="0.5.23",
     without="No start with several tokenizer workers.",
-    until=LOAD_PLUGINS.until,
 )
-HTTP_SERVER = TouchedName(
-    "sglang.srt.entrypoints.http_server",
+HTTP_SERVER = LOAD_PLUGINS._replace(
+    name="sglang.srt.entrypoints.http_server",
     why="Read: whether it loads plugins in tokenizer workers (patches/sglang). `app.py` imports its `app`.",
-    since="0.5.14",
     without="The tokenizer workers fail to start.",
-    until=LOAD_PLUGINS.until,
 )
 LEDGER = tuple(entry for entry in list(globals().values()) if isinstance(entry, TouchedName))

@@ -34,18 +34,15 @@ APP = "lopt_plugin.engines.sglang.app:app"
 
 def register() -> None:
     """Makes the backend known to this process. May be called any number of times; never raises."""
-    # The check comes first: it stays if the others fail, and reports it.
-    for step in (_register_check, _register_hooks, _add_choice, _join_engine_log):
-        try:
-            step()
-        except Exception:
-            logger.exception(
-                "lopt_plugin: %s failed with SGLang %s; --tokenizer-backend %s is not available",
-                step.__name__.strip("_"),
-                acceleration.engine_version(),
-                BACKEND,
-            )
-            return
+    hooks = {ledger.GET_TOKENIZER: _get_accelerated, ledger.GET_PROCESSOR: _get_processor_with_accelerated}
+    steps = {
+        # The check comes first: it stays if the others fail, and reports it.
+        "register_check": lambda: _hook({ledger.CHECK_SERVER_ARGS: _refuse_to_start_without_hooks}),
+        "register_hooks": lambda: _hook(hooks),
+        "add_choice": _add_choice,
+        "join_engine_log": lambda: join_engine_log("sglang"),
+    }
+    acceleration.register(steps, f"--tokenizer-backend {BACKEND} is not available", all_needed=True)
 
 
 def tokenizer_backend() -> str:
@@ -72,14 +69,6 @@ def tokenizer_backend() -> str:
 _hooked: set[TouchedName] = set()
 
 
-def _register_check() -> None:
-    _hook({ledger.CHECK_SERVER_ARGS: _refuse_to_start_without_hooks})
-
-
-def _register_hooks() -> None:
-    _hook({ledger.GET_TOKENIZER: _get_accelerated, ledger.GET_PROCESSOR: _get_processor_with_accelerated})
-
-
 def _hook(hooks: dict[TouchedName, Callable[..., Any]]) -> None:
     registry, around = ledger.HOOK_REGISTRY.resolve(), ledger.HOOK_TYPE.resolve().AROUND
     for touched in hooks:
@@ -98,10 +87,6 @@ def _add_choice() -> None:
     choices = next(argument.choices for argument in hint.__metadata__ if getattr(argument, "choices", None))
     if BACKEND not in choices:
         choices.append(BACKEND)
-
-
-def _join_engine_log() -> None:
-    join_engine_log("sglang")
 
 
 # Passed instead of the name of a model; a hook that is in place returns it.
@@ -127,7 +112,9 @@ def _loaded(load: Callable[..., Any], accelerate: Callable[[Any], Any], args: An
     if args and args[0] is _PROBE:
         return _PROBE
     _hook_requests()
-    return accelerate(load(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
+    loaded = accelerate(load(*args, **kwargs | {"tokenizer_backend": LOADED_AS}))
+    acceleration.compare_with_ledger()
+    return loaded
 
 
 def _hook_requests() -> None:
@@ -135,20 +122,18 @@ def _hook_requests() -> None:
     try:
         if ledger.CREATE_TOKENIZED not in _hooked and requests_have_arrays():
             create, tokenize = ledger.CREATE_TOKENIZED, ledger.TOKENIZE_TEXTS
+            for touched in (create, tokenize):
+                touched.resolve_as_known()
             _hook({create: create_tokenized_with_array, tokenize: tokenize_texts_to_arrays})
-            _hook_lists()
+            try:
+                if not inspect.isasyncgenfunction(ledger.HANDLE_BATCH.resolve_as_known()):
+                    raise TypeError(f"{ledger.HANDLE_BATCH} is not an asynchronous generator")
+                _hook({ledger.HANDLE_BATCH: handle_batch_with_prefetch})
+            except Exception as error:
+                logger.warning("lopt_plugin: tokenizing the prompts of a list one by one: %s", error)
             ledger.HOOK_REGISTRY.resolve().apply_hooks()
     except Exception:
         logger.warning("lopt_plugin: sending ids to the scheduler as lists, as SGLang does", exc_info=True)
-
-
-def _hook_lists() -> None:
-    try:
-        if not inspect.isasyncgenfunction(ledger.HANDLE_BATCH.resolve()):
-            raise TypeError(f"{ledger.HANDLE_BATCH} is not an asynchronous generator")
-        _hook({ledger.HANDLE_BATCH: handle_batch_with_prefetch})
-    except Exception as error:
-        logger.warning("lopt_plugin: tokenizing the prompts of a list one by one: %s", error)
 
 
 def _refuse_to_start_without_hooks(check: Callable[..., None], server_args: Any, *args: Any, **kwargs: Any) -> None:

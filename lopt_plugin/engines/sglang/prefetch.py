@@ -23,34 +23,24 @@ class PromptPrefetcher:
     """Texts that are taken in their order, once each."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = tuple(texts)
-        self._prefetcher = TextPrefetcher(self._texts)
-        self._next = 0
+        own = tuple(texts)
+        self._prefetcher = TextPrefetcher(own)
+        self._rest = enumerate(own)
 
     def take(self, text: str, tokenizer: Any) -> list[int] | None:
         """Ids of `tokenizer(text)`; None if the tokenizer has to be called. Never raises."""
-        index = self._next
-        if index == len(self._texts):
-            return None
-        if self._texts[index] is not text:
-            self.drop()
-            return None
-        self._next += 1
+        index, expected = next(self._rest, (0, None))
         try:
-            ids = self._prefetcher.take(index, text, tokenizer, {})
+            if expected is text:
+                return self._prefetcher.take(index, text, tokenizer, {})
         except Exception:
             logger.exception("lopt_plugin: could not prefetch the prompts of a list; tokenizing them one by one")
-            ids = None
-            self.drop()
-        if self._next == len(self._texts):
-            self.drop()
-        return ids
+        self.drop()
+        return None
 
     def drop(self) -> None:
         """Starts and gives nothing more, and releases the texts."""
-        self._texts = ()
-        self._prefetcher = TextPrefetcher(())
-        self._next = 0
+        PromptPrefetcher.__init__(self, ())
 
 
 _of_this_request: ContextVar[PromptPrefetcher | None] = ContextVar("lopt_sglang_prefetcher", default=None)

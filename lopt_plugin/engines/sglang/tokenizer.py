@@ -12,7 +12,8 @@ from typing import Any
 
 from .. import metrics
 from ..acceleration import Acceleration, observe
-from ..subclass import Brand, rebrand
+from ..subclass import Brand
+from . import ledger
 from .request_ids import answer_with_arrays
 
 # The releases that passed the tests of the server. README.md has the dates.
@@ -21,37 +22,26 @@ TESTED_VERSIONS = ("0.5.23",)
 # Below "sglang", so that SGLang's handlers and levels apply.
 logger = logging.getLogger("sglang.lopt_plugin")
 
-acceleration = Acceleration("SGLang", "sglang", TESTED_VERSIONS, logger)
+acceleration = Acceleration("SGLang", "sglang", TESTED_VERSIONS, ledger.LEDGER, logger)
 
 
 def accelerated(tokenizer: Any) -> Any:
     """The same object, accelerated if it can be; logs which. Never raises."""
     if tokenizer is None or hasattr(tokenizer, "lopt"):
         return tokenizer
-    original_class, attributes = type(tokenizer), dict(getattr(tokenizer, "__dict__", {}))
     # SGLang's log does not name its processes.
-    outcome = acceleration.run(tokenizer, _accelerate, f"in process {os.getpid()} ")
+    outcome = acceleration.run(tokenizer, _under_original_name, f"in process {os.getpid()} ")
     # `--enable-metrics` sets the variable, and /metrics adds up what all processes write there. Otherwise nobody reads
     # the metrics; prometheus_client must not be imported before SGLang has set it.
     observer = metrics.observer() if os.environ.get("PROMETHEUS_MULTIPROC_DIR") else None
     if not isinstance(outcome, str):
-        observe(tokenizer, observer)
-        return tokenizer
-    if type(tokenizer) is not original_class:
-        tokenizer.__class__ = original_class
-        tokenizer.__dict__.clear()
-        tokenizer.__dict__.update(attributes)
-    if observer is not None:
+        observe(outcome, observer)
+        tokenizer.__class__ = type(outcome)
+        tokenizer.__dict__.update(outcome.__dict__)
+    elif observer is not None:
         # Once, when it is loaded: its calls cannot be counted.
         observer.fell_back(outcome)
     return tokenizer
-
-
-def _accelerate(tokenizer: Any) -> Any:
-    from ...settings import Settings
-    from ...tokenizer.accelerated import accelerate_in_place
-
-    return rebrand(accelerate_in_place(tokenizer, Settings.read()), _under_original_name)
 
 
 def _under_original_name(accelerated: Any) -> Brand:

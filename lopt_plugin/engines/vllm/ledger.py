@@ -15,26 +15,22 @@ TOKENIZER_REGISTRY = TouchedName(
     without="Refused.",
     until="Stays: vLLM's interface for plugins.",
 )
-RENDERER_REGISTRY = TouchedName(
-    "vllm.renderers.registry:RENDERER_REGISTRY",
-    why="Called: registers the renderers of the mode `lopt`.",
-    since="0.15.0",
-    without="Refused.",
-    until="Stays: vLLM's interface for plugins.",
+RENDERER_REGISTRY = TOKENIZER_REGISTRY._replace(
+    name="vllm.renderers.registry:RENDERER_REGISTRY", why="Called: registers the renderers of the mode `lopt`."
 )
 GET_TOKENIZER = TouchedName(
     "vllm.tokenizers.registry:get_tokenizer",
     why="Called: loads the tokenizer that the mode `auto` would load.",
     since="0.15.0",
-    without="vLLM fails to load the tokenizer of the mode `lopt`, with an ImportError.",
+    without="vLLM fails to load the tokenizer of the mode `lopt`, with an ImportError or a TypeError.",
     until="A plugin may wrap a tokenizer that vLLM has loaded.",
+    parameters=("tokenizer_name", "args", "..."),
 )
-RESOLVE_TOKENIZER_ARGS = TouchedName(
-    "vllm.tokenizers.registry:resolve_tokenizer_args",
+RESOLVE_TOKENIZER_ARGS = GET_TOKENIZER._replace(
+    name="vllm.tokenizers.registry:resolve_tokenizer_args",
     why="Called: finds the mode, and so the renderer, that `auto` would choose.",
-    since="0.15.0",
     without="The error is logged, and the Hugging Face renderer is used.",
-    until="A plugin may wrap a tokenizer that vLLM has loaded.",
+    parameters=("tokenizer_name", "args", "runner_type", "tokenizer_mode", "..."),
 )
 MODEL_CONFIG = TouchedName(
     "vllm.config.model:ModelConfig.__post_init__",
@@ -42,13 +38,12 @@ MODEL_CONFIG = TouchedName(
     since="0.15.0",
     without="The error is logged. Architectures with a prompt format of their own lose it in the mode `lopt`.",
     until="vLLM chooses the renderer of an architecture in every tokenizer mode.",
+    parameters=("self", "..."),
 )
-LOAD_RENDERER = TouchedName(
-    "vllm.renderers.registry:RendererRegistry.load_renderer",
+LOAD_RENDERER = GET_TOKENIZER._replace(
+    name="vllm.renderers.registry:RendererRegistry.load_renderer",
     why="Hooked: gives the renderer an accelerated tokenizer, in whatever mode it was loaded.",
-    since="0.15.0",
     without="The error is logged. LOPT_ACCELERATE and the metrics do nothing; vLLM's own renderer is used.",
-    until="A plugin may wrap a tokenizer that vLLM has loaded.",
     parameters=("self", "renderer_mode", "config", "tokenizer"),
 )
 THREAD_SAFE_MIXIN = TouchedName(
@@ -64,21 +59,17 @@ HF_RENDERER = TouchedName(
     since="0.15.0",
     without="Own renderer.",
     until="vLLM asks the tokenizer for the prompts of a list as one batch.",
+    parameters=("config", "tokenizer"),
 )
-TOKENIZE_PROMPT = TouchedName(
-    "vllm.renderers.hf:HfRenderer._tokenize_prompt",
+TOKENIZE_PROMPT = HF_RENDERER._replace(
+    name="vllm.renderers.hf:HfRenderer._tokenize_prompt",
     why="Overridden: makes the list of ids and nothing else. At start-up its result is compared with vLLM's.",
     since="0.24.0",
-    without="Own renderer.",
-    until=HF_RENDERER.until,
     parameters=("self", "prompt", "params"),
 )
-TOKENIZE_PROMPTS = TouchedName(
-    "vllm.renderers.hf:HfRenderer.tokenize_prompts",
+TOKENIZE_PROMPTS = TOKENIZE_PROMPT._replace(
+    name="vllm.renderers.hf:HfRenderer.tokenize_prompts",
     why="Overridden: tokenizes the prompts of a list as one batch.",
-    since="0.24.0",
-    without="Own renderer.",
-    until=HF_RENDERER.until,
     parameters=("self", "prompts", "params"),
 )
 TOKENIZE_PROMPTS_ASYNC = TOKENIZE_PROMPTS._replace(name="vllm.renderers.hf:HfRenderer.tokenize_prompts_async")
@@ -90,12 +81,9 @@ VALIDATE_TOKEN_IDS = TouchedName(
     until="vLLM does not validate ids that its tokenizer made.",
     parameters=("self", "token_ids", "..."),
 )
-ADD_COMPLETION_REQUESTS = TouchedName(
-    "vllm.entrypoints.llm:LLM._add_completion_requests",
+ADD_COMPLETION_REQUESTS = TOKENIZE_PROMPTS._replace(
+    name="vllm.entrypoints.llm:LLM._add_completion_requests",
     why="Hooked: `LLM.generate` tokenizes its next prompts while it adds the current one.",
-    since="0.24.0",
-    without="Own renderer.",
-    until=HF_RENDERER.until,
     parameters=("self", "prompts", "..."),
 )
 

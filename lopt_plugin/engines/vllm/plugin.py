@@ -31,6 +31,8 @@ from .tokenizer import LoptTokenizer, accelerated, acceleration, freeze_calls, w
 
 MODE = "lopt"
 ACCELERATE_VARIABLE = "LOPT_ACCELERATE"
+# An attribute of a ModelConfig whose mode `lopt` had to give way to one of vLLM's.
+ACCELERATE_MARK = "_lopt_accelerate"
 RENDERER_VARIABLE = "LOPT_RENDERER"
 # The renderer mode of LoptRenderer. It is not for users.
 RENDERER_MODE = "lopt_renderer"
@@ -40,41 +42,26 @@ logger = logging.getLogger("vllm.lopt_plugin")
 
 def register() -> None:
     """Makes the mode known to this process. May be called any number of times; never raises."""
-    for step in (_register_mode, _hook_model_config, _hook_renderers, _join_engine_log):
-        try:
-            step()
-        except Exception:
-            logger.exception(
-                "lopt_plugin: %s failed with vLLM %s; vLLM continues without it",
-                step.__name__.strip("_"),
-                acceleration.engine_version(),
-            )
+    steps = {
+        "register_mode": _register_mode,
+        "hook_model_config": lambda: _hook(ledger.MODEL_CONFIG, _let_auto_choose),
+        "hook_renderers": lambda: _hook(ledger.LOAD_RENDERER, _give_accelerated_tokenizer),
+        "join_engine_log": lambda: join_engine_log("vllm"),
+    }
+    acceleration.register(steps, "vLLM continues without it", all_needed=False)
 
 
 def _register_mode() -> None:
     tokenizers, renderers = ledger.TOKENIZER_REGISTRY.resolve(), ledger.RENDERER_REGISTRY.resolve()
     if MODE not in tokenizers.tokenizers:
         tokenizers.register(MODE, LoptTokenizer.__module__, LoptTokenizer.__name__)
-    if MODE not in renderers.renderers:
-        renderers.register(MODE, "vllm.renderers.hf", "HfRenderer")
-    if RENDERER_MODE not in renderers.renderers:
-        renderers.register(RENDERER_MODE, "lopt_plugin.engines.vllm.renderer", "LoptRenderer")
-
-
-def _hook_model_config() -> None:
-    _hook(ledger.MODEL_CONFIG, _let_auto_choose)
-
-
-def _hook_renderers() -> None:
-    _hook(ledger.LOAD_RENDERER, _give_accelerated_tokenizer)
-
-
-def _join_engine_log() -> None:
-    join_engine_log("vllm")
+    for mode, place in ((MODE, ledger.HF_RENDERER.name), (RENDERER_MODE, f"{__package__}.renderer:LoptRenderer")):
+        if mode not in renderers.renderers:
+            renderers.register(mode, *place.split(":"))
 
 
 def _hook(touched: TouchedName, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    method = touched.resolve()
+    method = touched.resolve_as_known()
     if not hasattr(method, "_lopt_wrapped"):
         wrapped = functools.wraps(method)(wrapper(method))
         wrapped._lopt_wrapped = method  # type: ignore[attr-defined]
@@ -91,15 +78,14 @@ def _let_auto_choose(post_init: Callable[..., None]) -> Callable[..., None]:
         if self.tokenizer_mode == "auto":
             self.tokenizer_mode = MODE
         else:
-            # Processes that start from here on inherit it.
-            os.environ[ACCELERATE_VARIABLE] = "1"
+            # Of this model only; copies and pickles have it too.
+            object.__setattr__(self, ACCELERATE_MARK, True)
             logger.warning(
                 "lopt_plugin: vLLM has its own tokenizer mode for %s and uses %r instead of %r; the Hugging Face "
-                "tokenizer in that mode is accelerated, as with %s=1",
+                "tokenizer in that mode is accelerated",
                 ", ".join(getattr(self, "architectures", None) or ["this model"]),
                 self.tokenizer_mode,
                 MODE,
-                ACCELERATE_VARIABLE,
             )
         if os.environ.get("VLLM_USE_RUST_FRONTEND", "0") not in ("", "0"):
             logger.warning(
@@ -114,46 +100,56 @@ def _let_auto_choose(post_init: Callable[..., None]) -> Callable[..., None]:
 def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[..., Any]:
     # A renderer tokenizes every prompt with the tokenizer that it is given here, in every mode.
     def load_renderer_accelerated(self: Any, renderer_mode: str, config: Any, tokenizer: Any) -> Any:
-        if renderer_mode == MODE or _is_on(ACCELERATE_VARIABLE, ""):
-            # vLLM keeps one tokenizer per model, and loads some models' without the class of their mode.
-            tokenizer = accelerated(tokenizer, shared=True)
-        if renderer_mode == MODE:
-            renderer_mode = _renderer_mode_under_auto(config.model_config)
-        if not hasattr(tokenizer, "lopt"):
-            _count_left_alone(tokenizer)
-            return load_renderer(self, renderer_mode, config, tokenizer)
-        observe(tokenizer, metrics.observer())
-        renderer = None
-        ours_fits = renderer_mode in (MODE, "hf") and RENDERER_MODE in self.renderers
-        if ours_fits and _is_on(RENDERER_VARIABLE, "1"):
-            renderer = _our_renderer(functools.partial(load_renderer, self, RENDERER_MODE, config, tokenizer))
+        load = functools.partial(load_renderer, self)
+        try:
+            mode, given = _prepared(renderer_mode, config, tokenizer)
+            renderer = _our_renderer(load, config, given) if mode in (MODE, "hf") else None
+        except Exception:
+            logger.exception("lopt_plugin: could not accelerate; vLLM goes on with the tokenizer that it has loaded")
+            return load(renderer_mode, config, tokenizer)
         if renderer is None:
-            renderer = load_renderer(self, renderer_mode, config, tokenizer)
-        if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
-            freeze_calls(renderer.tokenizer)
+            renderer = load(mode, config, given)
+        acceleration.compare_with_ledger()
+        try:
+            if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
+                freeze_calls(renderer.tokenizer)
+        except Exception:
+            logger.exception("lopt_plugin: could not accelerate beside a processor; vLLM goes on without lopt")
+            return load(mode, config, given._lopt_original())
         return renderer
 
     return load_renderer_accelerated
 
 
-def _count_left_alone(tokenizer: Any) -> None:
-    # Once, when it is loaded: its calls cannot be counted. Without a reason, no metrics are created.
+def _prepared(renderer_mode: str, config: Any, tokenizer: Any) -> tuple[str, Any]:
+    """The mode of the renderer and its tokenizer, accelerated where that is asked for."""
+    is_marked = getattr(getattr(config, "model_config", None), ACCELERATE_MARK, False)
+    if renderer_mode == MODE or is_marked or _is_on(ACCELERATE_VARIABLE, ""):
+        # vLLM keeps one tokenizer per model, and loads some models' without the class of their mode.
+        tokenizer = accelerated(tokenizer, shared=True)
+    if renderer_mode == MODE:
+        renderer_mode = _renderer_mode_under_auto(config.model_config)
     reason = why_left_alone(tokenizer)
-    observer = None if reason is None else metrics.observer()
-    if reason is not None and observer is not None:
+    if hasattr(tokenizer, "lopt"):
+        observe(tokenizer, metrics.observer())
+    elif reason is not None and (observer := metrics.observer()) is not None:
+        # Once, when it is loaded: its calls cannot be counted. Without a reason, no metrics are created.
         observer.fell_back(reason)
+    return renderer_mode, tokenizer
 
 
-def _our_renderer(load: Callable[[], Any]) -> Any:
-    """LoptRenderer; None, with a warning, if this vLLM needs its own renderer."""
+def _our_renderer(load: Callable[..., Any], config: Any, tokenizer: Any) -> Any:
+    """LoptRenderer; None if it is off, or, with a warning, if this vLLM needs its own renderer."""
+    if not hasattr(tokenizer, "lopt") or not _is_on(RENDERER_VARIABLE, "1"):
+        return None
     try:
         from .renderer import prefetch_prompts
 
         for touched in ledger.RENDERER_METHODS:
-            touched.resolve()
+            touched.resolve_as_known()
         if "vllm.entrypoints.llm" in sys.modules:
             _hook(ledger.ADD_COMPLETION_REQUESTS, prefetch_prompts)
-        renderer = load()
+        renderer = load(RENDERER_MODE, config, tokenizer)
         if renderer.tokenizes_as_vllm():
             return renderer
         renderer.shutdown()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...routes.request import NeedsReference
@@ -29,45 +29,14 @@ PREFETCHED = "_lopt_prefetched"
 EVENT_LOOP_CHARS = 2048
 
 
-class PrefetchedPrompts(Sequence[Any]):
-    """The prompts of `LLM.generate`. Iteration gives those that are texts as dicts with the key PREFETCHED."""
-
-    def __init__(self, prompts: Sequence[Any]) -> None:
-        self._prompts = prompts
-
-    def __len__(self) -> int:
-        return len(self._prompts)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._prompts[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        prefetcher = TextPrefetcher([prompt for prompt in self._prompts if type(prompt) is str])
-        number = 0
-        for prompt in self._prompts:
-            if type(prompt) is str:
-                yield {"prompt": prompt, PREFETCHED: (prefetcher, number)}
-                number += 1
-            else:
-                yield prompt
-
-
 def prefetch_prompts(add_requests: Callable[..., Any]) -> Callable[..., Any]:
     """`LLM._add_completion_requests`, with its prompts tokenized before their turn."""
 
-    def add_requests_with_prefetch(self: Any, *args: Any, **kwargs: Any) -> Any:
-        prompts = args[0] if args else kwargs.get("prompts")
-        if (
-            isinstance(self.renderer, LoptRenderer)
-            and not self.model_config.is_encoder_decoder
-            and isinstance(prompts, (list, tuple))
-            and sum(type(prompt) is str for prompt in prompts) > 1
-        ):
-            if args:
-                args = (PrefetchedPrompts(prompts), *args[1:])
-            else:
-                kwargs["prompts"] = PrefetchedPrompts(prompts)
-        return add_requests(self, *args, **kwargs)
+    def add_requests_with_prefetch(self: Any, prompts: Any, *args: Any, **kwargs: Any) -> Any:
+        is_ours = isinstance(self.renderer, LoptRenderer) and not self.model_config.is_encoder_decoder
+        if is_ours and isinstance(prompts, (list, tuple)):
+            prompts, _ = with_prefetcher(prompts)
+        return add_requests(self, prompts, *args, **kwargs)
 
     return add_requests_with_prefetch
 
@@ -132,14 +101,14 @@ class LoptRenderer(ledger.HF_RENDERER.resolve()):  # type: ignore[misc]
 
     def tokenize_prompts(self, prompts: Sequence[Any], params: Any) -> list[Any]:
         """As in vLLM; texts are tokenized as one batch."""
-        prompts, prefetcher = _with_prefetcher(prompts)
+        prompts, prefetcher = with_prefetcher(prompts)
         if prefetcher is not None and not _wants_offsets(params):
             prefetcher.tokenize_all(self.get_tokenizer(), params.get_encode_kwargs())
         return list(super().tokenize_prompts(prompts, params))
 
     async def tokenize_prompts_async(self, prompts: Sequence[Any], params: Any) -> list[Any]:
         """As in vLLM; texts are tokenized as one batch."""
-        prompts, prefetcher = _with_prefetcher(prompts)
+        prompts, prefetcher = with_prefetcher(prompts)
         if prefetcher is not None and not _wants_offsets(params):
             arguments = (self.get_tokenizer(), params.get_encode_kwargs())
             await asyncio.get_running_loop().run_in_executor(self._executor, prefetcher.tokenize_all, *arguments)
@@ -158,22 +127,22 @@ def _wants_offsets(params: Any) -> bool:
     return bool(getattr(params, "return_token_offsets", False))
 
 
-def _with_prefetcher(prompts: Sequence[Any]) -> tuple[Sequence[Any], TextPrefetcher | None]:
-    indices = [index for index, prompt in enumerate(prompts) if _is_text(prompt)]
-    if len(indices) < 2:
+def with_prefetcher(prompts: Sequence[Any]) -> tuple[Sequence[Any], TextPrefetcher | None]:
+    """The prompts, those that are texts as dicts with the key PREFETCHED; as they are, and None, for fewer than two."""
+    texts = [(index, text) for index, prompt in enumerate(prompts) if (text := _text_of(prompt)) is not None]
+    if len(texts) < 2:
         return prompts, None
-    prefetcher = TextPrefetcher([prompts[index]["prompt"] for index in indices])
+    prefetcher = TextPrefetcher([text for _, text in texts])
     # Copies: the dicts may be the caller's.
     copies = list(prompts)
-    for number, index in enumerate(indices):
-        copies[index] = {**prompts[index], PREFETCHED: (prefetcher, number)}
+    for number, (index, text) in enumerate(texts):
+        own = {"prompt": text} if type(prompts[index]) is str else prompts[index]
+        copies[index] = {**own, PREFETCHED: (prefetcher, number)}
     return copies, prefetcher
 
 
-def _is_text(prompt: Any) -> bool:
-    return (
-        isinstance(prompt, dict)
-        and type(prompt.get("prompt")) is str
-        and PREFETCHED not in prompt
-        and not {"prompt_token_ids", "prompt_embeds", "encoder_prompt"} & prompt.keys()
-    )
+def _text_of(prompt: Any) -> str | None:
+    others = {"prompt_token_ids", "prompt_embeds", "encoder_prompt", PREFETCHED}
+    if isinstance(prompt, dict) and not others & prompt.keys():
+        prompt = prompt.get("prompt")
+    return prompt if type(prompt) is str else None

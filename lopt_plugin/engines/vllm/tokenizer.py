@@ -7,8 +7,8 @@ methods that do not encode only read: one object serves all threads, without a p
 
 from __future__ import annotations
 
+import contextlib
 import copy
-import functools
 import logging
 import weakref
 from collections.abc import Callable
@@ -51,31 +51,32 @@ class LoptTokenizer:
         return accelerated(get_tokenizer(path_or_repo_id, *args, tokenizer_mode="auto", **kwargs), shared=False)
 
 
-acceleration = Acceleration("vLLM", "vllm", TESTED_VERSIONS, logger)
+acceleration = Acceleration("vLLM", "vllm", TESTED_VERSIONS, ledger.LEDGER, logger)
 
 # Tokenizers that stay as vLLM made them, and the reason.
 _left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
 def accelerated(tokenizer: Any, *, shared: bool) -> Any:
-    """The tokenizer, accelerated if it can be. Never raises.
+    """A tokenizer that vLLM has loaded, or None; accelerated if it can be. Never raises.
 
-    Args:
-        tokenizer: A tokenizer that vLLM has loaded, or None.
-        shared: Others hold the tokenizer, so that a copy has to be made.
+    With `shared`, others hold the tokenizer, so that its Rust tokenizer is copied.
     """
-    if tokenizer is None or hasattr(tokenizer, "lopt") or tokenizer in _left_alone:
+    if tokenizer is None or hasattr(tokenizer, "lopt") or why_left_alone(tokenizer) is not None:
         return tokenizer
-    outcome = acceleration.run(tokenizer, functools.partial(_accelerate, shared=shared))
-    if isinstance(outcome, str):
+    outcome = acceleration.run(tokenizer, _thread_safe, shared=shared)
+    if not isinstance(outcome, str):
+        return outcome
+    with contextlib.suppress(TypeError):  # it has no hash, or no weak references
         _left_alone[tokenizer] = outcome
-        return tokenizer
-    return rebrand(outcome, _thread_safe)
+    return tokenizer
 
 
 def why_left_alone(tokenizer: Any) -> str | None:
     """Why `accelerated` returned the tokenizer as it was; None if it was not asked."""
-    return None if tokenizer is None else _left_alone.get(tokenizer)
+    with contextlib.suppress(TypeError):
+        return _left_alone.get(tokenizer)
+    return None
 
 
 def freeze_calls(tokenizer: Any) -> None:
@@ -86,18 +87,6 @@ def freeze_calls(tokenizer: Any) -> None:
     """
     as_loaded = copy.deepcopy(tokenizer)
     rebrand(tokenizer, _answered_by_copy).__dict__["_lopt_as_loaded"] = as_loaded
-
-
-def _accelerate(tokenizer: Any, shared: bool) -> Any:
-    from ...settings import Settings
-    from ...tokenizer.accelerated import accelerate, accelerate_in_place
-
-    if shared:
-        return accelerate(tokenizer)
-    # A new object over the same Rust tokenizer: `tokenizer` itself can still be returned if this fails.
-    new: Any = object.__new__(type(tokenizer))
-    new.__dict__.update(tokenizer.__dict__)
-    return accelerate_in_place(new, Settings.read())
 
 
 def _thread_safe(accelerated: Any) -> Brand:

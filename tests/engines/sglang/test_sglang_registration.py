@@ -465,19 +465,19 @@ def test_prompts_of_a_request_that_ended_are_dropped(ours: Any, monkeypatch: pyt
         then = given_up
         task = asyncio.ensure_future(anext(prefetch.handle_batch_with_prefetch(refused, manager, Prompts(texts))))
         await asyncio.sleep(0.05)
-        assert made[-1]._texts == tuple(texts)
+        assert made[-1]._prefetcher._texts == tuple(texts)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert made[-1]._texts == ()
+        assert made[-1]._prefetcher._texts == ()
         then = wrong
         with pytest.raises(ValueError, match="too long"):
             await anext(prefetch.handle_batch_with_prefetch(refused, manager, Prompts(texts)))
-        assert made[-1]._texts == ()
+        assert made[-1]._prefetcher._texts == ()
         then = answer
         responses = prefetch.handle_batch_with_prefetch(refused, manager, Prompts(texts))
         assert await anext(responses) == "answer"
-        assert made[-1]._texts == ()
+        assert made[-1]._prefetcher._texts == ()
         await responses.aclose()
         never = prefetch.handle_batch_with_prefetch(refused, manager, Prompts(texts))
         await never.aclose()

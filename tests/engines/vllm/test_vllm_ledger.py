@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 from required import skip_without
 
-from lopt_plugin.engines.ledger import TouchedName
+from lopt_plugin.engines.ledger import TouchedName, differences
 from lopt_plugin.engines.vllm.ledger import LEDGER
 
 skip_without("vllm", "LOPT_REQUIRE_VLLM")
@@ -22,7 +22,7 @@ def test_every_name_exists(touched: TouchedName) -> None:
 
     if Version(vllm.__version__) < Version(touched.since):
         pytest.skip(f"since {touched.since}")
-    assert touched.resolve() is not None
+    assert touched.resolve_as_known() is not None
     assert all(touched[:5])
 
 
@@ -44,9 +44,12 @@ def test_parameters_are_checked(
     monkeypatch.setitem(sys.modules, "an_engine", module)
     touched = TouchedName("an_engine:Made.method", "why", "0.1", "without", "until", parameters)
     if error is None:
-        assert touched.resolve() is module.Made.method
+        assert touched.resolve_as_known() is module.Made.method
     else:
+        assert touched.resolve() is module.Made.method
         with pytest.raises(error, match=r"an_engine:Made.method has the parameters \('self', 'a'"):
-            touched.resolve()
+            touched.resolve_as_known()
+    assert len(differences([touched], "0.2")) == (error is not None)
+    assert differences([touched._replace(since="0.3")], "0.2") == []
     with pytest.raises(AttributeError):
         touched._replace(name="an_engine:Made.other").resolve()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import os
 import pickle
 import shutil
 import subprocess
@@ -279,16 +280,39 @@ def test_architectures_with_a_mode_of_their_own(
     from vllm.config import ModelConfig
 
     monkeypatch.setenv(plugin.ACCELERATE_VARIABLE, "")
+    before = dict(os.environ)
     folder = shutil.copytree(model, tmp_path / "deepseek", ignore=shutil.ignore_patterns("*.safetensors"))
     (folder / "config.json").write_text(json.dumps(TINY_DEEPSEEK_V32))
     config = ModelConfig(str(folder), tokenizer_mode=mode)
     assert config.tokenizer_mode == ("hf" if mode == "hf" else "deepseek_v32")
-    assert plugin._is_on(plugin.ACCELERATE_VARIABLE, "") == (mode == "lopt")
+    assert dict(os.environ) == before
     ours = [record.levelname for record in log.records if record.name == plugin.logger.name]  # others' may reach it too
     assert ours == (["WARNING"] if mode == "lopt" else [])
     if mode == "lopt":
         assert "DeepseekV32ForCausalLM" in log.text
         assert "'deepseek_v32'" in log.text
+
+
+def test_only_the_model_that_asked_for_lopt_is_accelerated(
+    registry: Any, model: str, theirs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vllm.config import ModelConfig
+
+    monkeypatch.setenv(plugin.ACCELERATE_VARIABLE, "")
+    folder = shutil.copytree(model, tmp_path / "deepseek", ignore=shutil.ignore_patterns("*.safetensors"))
+    (folder / "config.json").write_text(json.dumps(TINY_DEEPSEEK_V32))
+    asked, other, later = (
+        ModelConfig(str(path), tokenizer_mode=mode)
+        for path, mode in ((folder, "lopt"), (folder, "auto"), (model, "hf"))
+    )
+    for config, mode, is_ours in (
+        (asked, "deepseek_v32", True),
+        (copy.deepcopy(asked), "deepseek_v32", True),
+        (other, "deepseek_v32", False),
+        (later, "hf", False),
+    ):
+        renderer = registry.load_renderer(mode, SimpleNamespace(model_config=config), theirs)
+        assert hasattr(renderer.tokenizer, "lopt") == is_ours
 
 
 TINY_DEEPSEEK_V32 = {
@@ -369,6 +393,84 @@ def test_calls_are_observed(
     monkeypatch.setenv(plugin.ACCELERATE_VARIABLE, "1" if mode == "hf" else "")
     assert registry.load_renderer(mode, config, theirs).tokenizer.lopt._runner.observer is metrics.observer()
     assert metrics.observer() is not None
+
+
+@pytest.mark.parametrize("broken", ["accelerated", "observe", "_renderer_mode_under_auto", "freeze_calls"])
+def test_an_error_of_ours_leaves_vllm_its_tokenizer(
+    registry: Any, config: Any, theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def fail(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(plugin, broken, fail)
+    monkeypatch.setattr(FakeRenderer, "mm_processor", object(), raising=False)
+    renderer = registry.load_renderer("lopt", config, theirs)
+    assert type(renderer) is LoptRenderer
+    assert not hasattr(renderer.tokenizer, "lopt")
+    assert renderer.tokenizer(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
+    assert "RuntimeError: a bug" in log.text
+
+
+class Slots:
+    """A tokenizer that has no hash, no weak references and no attributes."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def name_or_path(self) -> str:
+        raise RuntimeError("no name")
+
+
+def test_a_strange_tokenizer_is_left_alone(registry: Any, config: Any, log: pytest.LogCaptureFixture) -> None:
+    tokenizer = Slots()
+    for _ in range(2):
+        assert vllm_tokenizer.accelerated(tokenizer, shared=True) is tokenizer
+        assert registry.load_renderer("lopt", config, tokenizer).tokenizer is tokenizer
+    assert "Slots does not run on the tokenizers library" in log.text
+
+
+def test_a_version_that_cannot_be_read(
+    theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib.metadata
+
+    def fail(name: str) -> Any:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", fail)
+    assert vllm_tokenizer.accelerated(theirs, shared=True).lopt.explain()["route"] == "native"
+
+
+def test_register_never_raises(monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture) -> None:
+    class Broken(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError("half an installation")
+
+    monkeypatch.setitem(sys.modules, "vllm", Broken("vllm"))
+    monkeypatch.setattr(plugin, "_register_mode", lambda: 1 / 0)
+    plugin.register()
+    assert "ZeroDivisionError" in log.text
+
+
+def test_what_is_not_as_known_is_said_in_one_line(
+    registry: Any, config: Any, theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import vllm.renderers.hf
+    import vllm.tokenizers.registry
+
+    def loaded() -> list[str]:
+        registry.load_renderer("lopt", config, theirs)
+        return [record.getMessage() for record in log.records if "not as" in record.getMessage()]
+
+    assert loaded() == []
+    monkeypatch.setattr(vllm.renderers.hf.HfRenderer, "validate_token_ids", lambda self, ids: None, raising=False)
+    resolve = vllm.tokenizers.registry.resolve_tokenizer_args
+    monkeypatch.setattr(vllm.tokenizers.registry, "resolve_tokenizer_args", lambda *a, **k: resolve(*a, **k))
+    (line,) = loaded()
+    assert "HfRenderer.validate_token_ids has the parameters ('self', 'ids'), not ('self', 'token_ids')" in line
+    assert "resolve_tokenizer_args has the parameters ('a', 'k')" in line
+    assert loaded() == [line]
 
 
 def test_mistral_files_get_their_renderer(

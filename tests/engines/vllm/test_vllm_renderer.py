@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -152,13 +153,14 @@ def test_validation_of_ids(renderers: tuple[Any, Any], ids: Any) -> None:
 
 
 def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any) -> None:
-    from lopt_plugin.engines.vllm.renderer import PrefetchedPrompts
+    from lopt_plugin.engines.vllm.renderer import with_prefetcher
 
     ours, _ = renderers
     prompts = [*MANY_PROMPTS, {"prompt": PARAGRAPH}, [3, 4], "x" * 300_000, *PROMPTS]
-    prefetched = PrefetchedPrompts(prompts)
+    prefetched, _ = with_prefetcher(prompts)
     assert len(prefetched) == len(prompts)
-    assert prefetched[3] == prompts[3]
+    assert prefetched[3]["prompt"] == prompts[3]
+    assert with_prefetcher([3, 4]) == ([3, 4], None)
     before = ours.tokenizer.lopt._runner.native_calls
     found = []
     for prompt in prefetched:
@@ -260,7 +262,7 @@ def test_an_unknown_renderer_is_left_alone(monkeypatch: pytest.MonkeyPatch, capl
     monkeypatch.setattr(plugin.ledger, "RENDERER_METHODS", (later,))
     monkeypatch.setattr(plugin.logger, "propagate", True)
     with caplog.at_level("WARNING"):
-        assert plugin._our_renderer(pytest.fail) is None
+        assert plugin._our_renderer(pytest.fail, None, SimpleNamespace(lopt=None)) is None
     assert "_tokenize_prompt has the parameters" in caplog.text
 
 
