@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,40 +20,33 @@ class Report:
     def __init__(self, points: Sequence[Point], plan: Plan) -> None:
         self.points = points
         self.plan = plan
-        self._point = {(point.engine, point.length, point.threads): point for point in points}
-        self._thread_counts = [*plan.scaling, plan.threads]
-        self._longest = max(plan.lengths)
+        found = {(point.engine, point.length, point.threads): point for point in points}
+        longest = max(plan.lengths)
+        self._counts = [*plan.scaling, plan.threads]
+        self._main = {name: found[name, plan.main_length, plan.threads] for name in plan.engines}
+        self._by_length = {name: [found[name, size, plan.threads] for size in plan.lengths] for name in plan.engines}
+        self._by_threads = {name: [found[name, longest, n] for n in self._counts] for name in plan.engines[1:]}
+        self._longest = f"an unseen prompt of {megabytes(longest)}"
 
     def tables(self) -> list[Table]:
         """All speeds at the main length, latency by length, and speed by thread count if there are several counts."""
         plan = self.plan
         threads = f"{plan.threads} thread{'' if plan.threads == 1 else 's'}"
+        speeds = {name: self._speeds(point) for name, point in self._main.items()}
+        latencies = {name: map(_latency, points) for name, points in self._by_length.items()}
         tables = [
-            _table(
-                f"prompts of {megabytes(plan.main_length)}, {threads}, MB/s",
-                (*SPEEDS, "cold x HF"),
-                ((engine, *self._speeds(engine)) for engine in plan.engines),
-            ),
-            _table(
-                f"an unseen prompt, {threads}, ms",
-                map(megabytes, plan.lengths),
-                ((e, *(_latency(self._point[e, size, plan.threads]) for size in plan.lengths)) for e in plan.engines),
-            ),
+            _table(f"prompts of {megabytes(plan.main_length)}, {threads}, MB/s", (*SPEEDS, "cold x HF"), speeds),
+            _table(f"an unseen prompt, {threads}, ms", map(megabytes, plan.lengths), latencies),
         ]
         if plan.scaling:
-            rows = (
-                (engine, *(_unseen_speed(self._point[engine, self._longest, n]) for n in self._thread_counts))
-                for engine in plan.engines[1:]
-            )
-            title = f"an unseen prompt of {megabytes(self._longest)} by threads, MB/s"
-            tables.append(_table(title, map(str, self._thread_counts), rows))
+            scaling = {name: map(_unseen_speed, points) for name, points in self._by_threads.items()}
+            tables.append(_table(f"{self._longest} by threads, MB/s", map(str, self._counts), scaling))
         return tables
 
-    def _speeds(self, engine: str) -> list[str]:
-        point = self._point[engine, self.plan.main_length, self.plan.threads]
+    def _speeds(self, point: Point) -> list[str]:
         if point.problem:
             return [_reason(point)]
-        own, hf = point.unseen_speed, self._point["hf", self.plan.main_length, self.plan.threads].unseen_speed
+        own, hf = point.speed(point.unseen), self._main["hf"].speed(point.unseen)
         ratio = "-" if own is None or hf is None else f"{own / hf:.1f}"
         return [*(_number(point.speed(name)) for name in SPEEDS), ratio]
 
@@ -83,26 +76,15 @@ class Report:
         figure.suptitle(title)
         throughput, latency, *scaling = figure.subplots(1, panels)
         self._draw_throughput(throughput)
-        lines = {
-            engine: [self._point[engine, length, self.plan.threads] for length in self.plan.lengths]
-            for engine in self.plan.engines
-        }
-        _draw_lines(latency, lines, lambda point: (point.prompt_bytes, 1e3 * point.unseen_seconds))
+        _draw_lines(latency, self._by_length, lambda of: (of.prompt_bytes, 1e3 * of.seconds(of.unseen)))
         latency.set(xscale="log", yscale="log", xlabel="bytes of the prompt", ylabel="ms", title="an unseen prompt")
         for axes in scaling:
-            lines = {
-                engine: [self._point[engine, self._longest, count] for count in self._thread_counts]
-                for engine in self.plan.engines[1:]
-            }
-            _draw_lines(axes, lines, lambda point: (point.threads, point.unseen_speed))
-            of = megabytes(self._longest)
-            axes.set(xlabel="threads", ylabel="MB/s", title=f"an unseen prompt of {of}", ylim=(0, None))
-            axes.set_xticks(self._thread_counts)
+            _draw_lines(axes, self._by_threads, lambda of: (of.threads, of.speed(of.unseen)))
+            axes.set(xlabel="threads", ylabel="MB/s", title=self._longest, ylim=(0, None), xticks=self._counts)
         figure.savefig(path, dpi=150)
 
     def _draw_throughput(self, axes: Any) -> None:
-        found = [self._point[engine, self.plan.main_length, self.plan.threads] for engine in self.plan.engines]
-        shown = [point for point in found if not point.problem]
+        shown = [point for point in self._main.values() if not point.problem]
         width = 0.8 / len(SPEEDS)
         for number, speed in enumerate(SPEEDS):
             places = [k + (number - (len(SPEEDS) - 1) / 2) * width for k in range(len(shown))]
@@ -113,32 +95,31 @@ class Report:
         axes.legend()
 
 
-def _draw_lines(axes: Any, lines: dict[str, list[Point]], place: Any) -> None:
+def _draw_lines(axes: Any, lines: Mapping[str, list[Point]], place: Callable[[Any], tuple[float, float]]) -> None:
     for engine, points in lines.items():
-        places = [place(point) for point in points if point.unseen_seconds is not None]
+        places = [place(point) for point in points if not point.problem]
         if places:
             axes.plot(*zip(*places, strict=True), marker="o", label=engine)
     axes.grid(alpha=0.3)
     axes.legend()
 
 
-def _table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = Table(title=title)
-    table.add_column("engine")
+def _table(title: str, columns: Iterable[str], rows: Mapping[str, Iterable[str]]) -> Table:
+    table = Table("engine", title=title)
     for column in columns:
         table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(*row)
+    for name, cells in rows.items():
+        table.add_row(name, *cells)
     return table
 
 
 def _latency(point: Point) -> str:
-    seconds = point.unseen_seconds
+    seconds = point.seconds(point.unseen)
     return _reason(point) if seconds is None else _number(1e3 * seconds) + ("" if point.cold else "*")
 
 
 def _unseen_speed(point: Point) -> str:
-    return _reason(point) if point.problem else _number(point.unseen_speed)
+    return _reason(point) if point.problem else _number(point.speed(point.unseen))
 
 
 def _number(value: float | None) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Annotated, Any
 
 import typer
@@ -67,7 +67,8 @@ def check(
     comparison = Comparison(original, accelerated, chunked, offsets)
     total = None
     if samples is None:
-        samples = _built_in([str(token) for token in original.added_tokens_decoder.values()])
+        prose = Sample(built_in_prose(_PROSE_CHARS), "sources of Python's standard library")
+        samples = chain(built_in_hard_texts([str(token) for token in original.added_tokens_decoder.values()]), [prose])
     elif inputs and all(one.compression is None and one.size is not None for one in inputs):
         total = sum(one.size or 0 for one in inputs)
     start = time.perf_counter()
@@ -84,12 +85,7 @@ def check(
         raise typer.Exit(DIFFERENT)
 
 
-def _built_in(added_tokens: list[str]) -> Iterator[Sample]:
-    yield from built_in_hard_texts(added_tokens)
-    yield Sample(built_in_prose(_PROSE_CHARS), "sources of Python's standard library")
-
-
-def _pieces(samples: Iterator[Sample], chars: int) -> Iterator[Sample]:
+def _pieces(samples: Iterable[Sample], chars: int) -> Iterator[Sample]:
     for sample in samples:
         if len(sample.text) <= chars:
             yield sample
@@ -159,56 +155,52 @@ class Comparison:
         expected = [self._text(sample) for sample in samples]
         batch = self.accelerated.lopt.encode_batch_ids([sample.text for sample in samples])
         for row, (sample, ids) in enumerate(zip(samples, expected, strict=True)):
-            self._ids(sample, "encode_batch_ids", ids, batch.row(row).tolist())
+            self._equal(sample, "encode_batch_ids", ids, batch.row(row).tolist())
 
     def _text(self, sample: Sample) -> list[int]:
         text, counts = sample.text, self.counts
         expected = self.original(text, return_offsets_mapping=self.offsets)
-        ids: list[int] = expected["input_ids"]
+        ids: list[int] = list(expected["input_ids"])
         counts.texts += 1
         counts.size += len(text.encode("utf-8"))
         counts.tokens += len(ids)
-        self._ids(sample, 'tokenizer(text)["input_ids"]', ids, self.accelerated(text)["input_ids"])
-        self._ids(sample, "encode_ids", ids, self.accelerated.lopt.encode_ids(text).tolist())
+        self._equal(sample, 'tokenizer(text)["input_ids"]', ids, self.accelerated(text)["input_ids"])
+        self._equal(sample, "encode_ids", ids, self.accelerated.lopt.encode_ids(text).tolist())
         if self.chunked is not None:
-            self._ids(sample, "encode_ids in short chunks", ids, self.chunked.lopt.encode_ids(text).tolist())
+            self._equal(sample, "encode_ids in short chunks", ids, self.chunked.lopt.encode_ids(text).tolist())
         if self.offsets:
+            counts.offsets += len(ids)
             found = self.accelerated(text, return_offsets_mapping=True)
-            self._ids(sample, 'tokenizer(text, return_offsets_mapping=True)["input_ids"]', ids, found["input_ids"])
-            self._offsets(sample, ids, expected["offset_mapping"], found["offset_mapping"])
+            self._equal(sample, 'tokenizer(text, return_offsets_mapping=True)["input_ids"]', ids, found["input_ids"])
+            wanted, given = (list(map(tuple, encoding["offset_mapping"])) for encoding in (expected, found))
+            self._equal(sample, "offset_mapping", wanted, given, ids)
         return ids
 
-    def _ids(self, sample: Sample, call: str, expected: list[int], found: list[int]) -> None:
-        self.counts.comparisons += 1
-        if list(found) != list(expected):
-            self._differs(sample, call, expected, list(found), _first_difference(expected, found)[0])
-
-    def _offsets(self, sample: Sample, ids: list[int], expected: Any, found: Any) -> None:
-        self.counts.comparisons += 1
-        self.counts.offsets += len(expected)
-        expected, found = list(map(tuple, expected)), list(map(tuple, found))
-        if expected != found:
-            index, pair = _first_difference(expected, found)
-            self._differs(sample, "offset_mapping", ids, ids, index, f"offsets {pair[0]}, found {pair[1]}")
-
-    def _differs(
-        self, sample: Sample, call: str, expected: list[int], found: list[int], index: int, detail: str = ""
+    def _equal(
+        self, sample: Sample, call: str, expected: list[Any], found: list[Any], ids: list[int] | None = None
     ) -> None:
+        """Compares ids, or the offsets of `ids`."""
+        self.counts.comparisons += 1
+        if list(found) == expected:
+            return
         self.counts.different += 1
         if self.counts.first is not None:
             return
+        pairs = enumerate(zip_longest(expected, found, fillvalue=None))
+        index, pair = next((index, pair) for index, pair in pairs if pair[0] != pair[1])
         around = slice(max(0, index - _CONTEXT_TOKENS), index + _CONTEXT_TOKENS + 1)
+        expected_ids, found_ids = (expected, list(found)) if ids is None else (ids, ids)
         tokens = self.original.convert_ids_to_tokens
         self.counts.first = {
             "origin": sample.origin,
             "call": call,
             "index": index,
             "text": self._around(sample.text, index),
-            "expected_ids": expected[around],
-            "found_ids": found[around],
-            "expected_tokens": tokens(expected[around]),
-            "found_tokens": tokens(found[around]),
-            "detail": detail,
+            "expected_ids": expected_ids[around],
+            "found_ids": found_ids[around],
+            "expected_tokens": tokens(expected_ids[around]),
+            "found_tokens": tokens(found_ids[around]),
+            "detail": "" if ids is None else f"offsets {pair[0]}, found {pair[1]}",
         }
 
     def _around(self, text: str, index: int) -> str:
@@ -216,11 +208,6 @@ class Comparison:
         begin, end = offsets[index] if index < len(offsets) else (len(text), len(text))
         parts = (text[max(0, begin - _CONTEXT_CHARS) : begin], text[begin:end], text[end : end + _CONTEXT_CHARS])
         return "{}«{}»{}".format(*(repr(part)[1:-1] for part in parts))
-
-
-def _first_difference(expected: Sequence[Any], found: Sequence[Any]) -> tuple[int, tuple[Any, Any]]:
-    pairs = enumerate(zip_longest(expected, found, fillvalue=None))
-    return next((index, pair) for index, pair in pairs if pair[0] != pair[1])
 
 
 def _print_route(report: dict[str, Any]) -> None:
@@ -238,10 +225,8 @@ def _print_route(report: dict[str, Any]) -> None:
     threads = f"up to {report['threads']} for a text of {report['parallel_min_chars']:,} characters or more"
     table.add_row("threads", f"{threads}; {found['processor']}, {found['cpus']} CPUs")
     table.add_row("GPU", escape(", ".join(found["gpus"])) or "none")
-    versions = {name.replace("-", "_"): version for name, version in found["versions"].items()}
-    versions.update(report["versions"])
-    shown = [f"{name} {version}" for name, version in versions.items() if version]
-    table.add_row("versions", escape(", ".join(shown)))
+    versions = {name.replace("-", "_"): version for name, version in found["versions"].items()} | report["versions"]
+    table.add_row("versions", escape(", ".join(f"{name} {version}" for name, version in versions.items() if version)))
     results().print(table)
 
 

@@ -97,7 +97,7 @@ def test_an_engine_that_fails_later_has_no_number() -> None:
     assert point.speed("first") == pytest.approx(0.001)
     point.add(Measurement(failed="exit status -11"), [("a", "b")] * 2)
     assert point.is_error
-    assert point.unseen_seconds is None
+    assert point.seconds(point.unseen) is None
 
 
 def test_lengths_go_as_far_as_the_text() -> None:

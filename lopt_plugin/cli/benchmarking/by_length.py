@@ -58,15 +58,9 @@ class Point:
         return None if seconds is None else size / 1e6 / seconds
 
     @property
-    def unseen_seconds(self) -> float | None:
-        """Seconds of a prompt that was not seen before: cold, or first if there is only one prompt."""
-        cold = self.seconds("cold")
-        return self.seconds("first") if cold is None else cold
-
-    @property
-    def unseen_speed(self) -> float | None:
-        """The same in MB/s."""
-        return self.speed("cold") or self.speed("first")
+    def unseen(self) -> str:
+        """The figure of a prompt that was not seen before: cold, or first if there is only one prompt."""
+        return "cold" if self.cold else "first"
 
     def add(self, measured: Measurement, expected: Sequence[Sequence[str]]) -> None:
         """Adds a repetition, or the reason why there is no number."""

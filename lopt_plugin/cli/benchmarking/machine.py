@@ -20,6 +20,7 @@ _DRIVER_WAIT_S = 10
 
 def machine() -> dict[str, Any]:
     """The machine and the versions of the libraries, for JSON."""
+    installed = {one.name.lower(): one.version for one in importlib.metadata.distributions()}
     return {
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "processor": _processor(),
@@ -28,7 +29,7 @@ def machine() -> dict[str, Any]:
         "load_average": list(os.getloadavg()),
         "platform": platform.platform(),
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in LIBRARIES},
+        "versions": {name: installed.get(name) for name in LIBRARIES},
     }
 
 
@@ -60,10 +61,3 @@ def _processor() -> str:
     except OSError:
         return platform.processor()
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None

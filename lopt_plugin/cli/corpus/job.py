@@ -15,9 +15,9 @@ import numpy as np
 from ...encoder.token_batch import TokenBatch
 from ...unicode_tables.files import atomic_file
 from .inputs import STDIN, CorpusError
-from .manifest import NAME, Manifest, Origin, ShardEntry
+from .manifest import NAME, Manifest, Origin, Totals
 from .records import Batch, Problem, read_batches
-from .shards import Shard, write_shard
+from .shards import Shard
 
 BATCH_BYTES = 8 << 20
 MOST_SHARD_TOKENS = 1 << 29
@@ -25,19 +25,15 @@ LOCK = ".lock"
 
 
 @dataclass
-class Progress:
+class Progress(Totals):
     """The progress so far, earlier runs included.
 
-    size     bytes of the records, decompressed; `resumed` of them by earlier runs
+    resumed  bytes of the records, decompressed, that earlier runs have done
     stored   bytes of the input files as stored
     """
 
-    documents: int = 0
-    tokens: int = 0
-    size: int = 0
     resumed: int = 0
     stored: int = 0
-    skipped: int = 0
     shards: int = 0
     already_complete: bool = False
     first_skipped: list[str] = field(default_factory=list)
@@ -106,40 +102,36 @@ class Job:
     ) -> None:
         """Shards end at places that depend on the origin only: the batch that fills a shard is its last."""
         writing: Future[None] | None = None
-        shard = Shard(_beginning(manifest))
-        with closing(self._batches(*shard.place)) as batches:
+        shard = Shard(*_beginning(manifest), self.origin.dtype)
+        with closing(self._batches(*_beginning(manifest))) as batches:
             for index, batch in batches:
                 given = self.origin.inputs[index]
                 encoded, failed = self._ids(batch)
-                for problem in sorted([*batch.problems, *failed], key=lambda problem: problem.record):
+                problems = sorted([*batch.problems, *failed], key=lambda problem: problem.record)
+                for problem in problems:
                     line = f"{given.name}:{problem.record}: {problem.reason}"
                     if not self.skip_errors:
                         raise BadRecordError(line)
                     shard.problems.append((given, problem))
-                    progress.skipped += 1
                     if len(progress.first_skipped) < 5:
                         progress.first_skipped.append(line)
-                shard.add(encoded, self.origin.dtype)
-                shard.size += batch.size
-                shard.place = (index, batch.end)
-                progress.documents += len(encoded)
-                progress.tokens += len(encoded.ids)
-                progress.size += batch.size
-                progress.stored = self._stored_before(index) + batch.position
-                if shard.tokens >= self.origin.shard_tokens:
+                shard.add(encoded)
+                done = Totals(len(encoded), len(encoded.ids), batch.size, len(problems))
+                shard.entry.add(done)
+                shard.entry.next_input, shard.entry.next_record = index, batch.end
+                progress.add(done)
+                progress.stored = _stored_before(self.origin, index) + batch.position
+                if shard.entry.tokens >= self.origin.shard_tokens:
                     if writing is not None:
                         writing.result()
                     writing = writer.submit(self._commit, manifest, shard, complete=False)
                     progress.shards += 1
-                    shard = Shard(shard.place)
+                    shard = Shard(index, batch.end, self.origin.dtype)
                 report(progress)
         if writing is not None:
             writing.result()
-        progress.shards += 1 if shard.documents or shard.problems else 0
         self._commit(manifest, shard, complete=True)
-
-    def _stored_before(self, index: int) -> int:
-        return sum(one.size or 0 for one in self.origin.inputs[:index])
+        progress.shards = len(manifest.shards)
 
     def _batches(self, first_input: int, first_record: int) -> Generator[tuple[int, Batch], None, None]:
         for index in range(first_input, len(self.origin.inputs)):
@@ -171,19 +163,17 @@ class Job:
 
     def _commit(self, manifest: Manifest, shard: Shard, *, complete: bool) -> None:
         """Writes the files first, and the manifest that lists them last."""
-        if shard.documents or shard.problems:
+        if shard.entry.documents or shard.problems:
             number = len(manifest.shards)
-            files = write_shard(shard, self.folder, number, self.origin.shard_format, self.origin.dtype)
+            files = shard.write(self.folder, number, self.origin.shard_format)
             if shard.problems:
                 files.append(f"skipped-{number:05d}.jsonl")
                 with atomic_file(self.folder / files[-1]) as file:
                     for given, problem in shard.problems:
                         line = {"input": given.name, **asdict(problem)}
                         file.write((json.dumps(line, ensure_ascii=False) + "\n").encode(errors="replace"))
-            entry = ShardEntry(
-                tuple(files), shard.documents, shard.tokens, shard.size, len(shard.problems), *shard.place
-            )
-            manifest.shards.append(entry)
+            shard.entry.files = tuple(files)
+            manifest.shards.append(shard.entry)
         manifest.complete = complete
         manifest.write(self.folder)
 
@@ -218,13 +208,14 @@ def _beginning(manifest: Manifest) -> tuple[int, int]:
     return (manifest.shards[-1].next_input, manifest.shards[-1].next_record) if manifest.shards else (0, 0)
 
 
+def _stored_before(origin: Origin, index: int) -> int:
+    return sum(one.size or 0 for one in origin.inputs[:index])
+
+
 def _done_before(manifest: Manifest) -> Progress:
     done = Progress(shards=len(manifest.shards))
     for shard in manifest.shards:
-        done.documents += shard.documents
-        done.tokens += shard.tokens
-        done.size += shard.size
-        done.skipped += shard.skipped
+        done.add(shard)
     done.resumed = done.size
-    done.stored = sum(one.size or 0 for one in manifest.origin.inputs[: _beginning(manifest)[0]])
+    done.stored = _stored_before(manifest.origin, _beginning(manifest)[0])
     return done

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +32,28 @@ class Origin:
     inputs: tuple[Input, ...]
 
 
-@dataclass(frozen=True)
-class ShardEntry:
-    """A finished shard. The next one begins after record `next_record` (from 1) of input `next_input` (from 0).
+@dataclass
+class Totals:
+    """Of some records; `size` is their bytes, decompressed."""
 
-    size  bytes of the records, decompressed
-    """
+    documents: int = 0
+    tokens: int = 0
+    size: int = 0
+    skipped: int = 0
 
-    files: tuple[str, ...]
-    documents: int
-    tokens: int
-    size: int
-    skipped: int
-    next_input: int
-    next_record: int
+    def add(self, more: Totals) -> None:
+        """Adds those of further records."""
+        for each in fields(Totals):
+            setattr(self, each.name, getattr(self, each.name) + getattr(more, each.name))
+
+
+@dataclass
+class ShardEntry(Totals):
+    """A finished shard. The next one begins after record `next_record` (from 1) of input `next_input` (from 0)."""
+
+    files: tuple[str, ...] = ()
+    next_input: int = 0
+    next_record: int = 0
 
 
 @dataclass
@@ -85,17 +93,15 @@ class Manifest:
 
     def difference(self, origin: Origin) -> str | None:
         """What differs from this origin, in words; None if nothing does."""
-        for name, before in vars(self.origin).items():
-            now = getattr(origin, name)
-            if before == now:
-                continue
-            if name == "tokenizer":
-                return "with another tokenizer"
-            if name != "inputs":
-                return f"with {name} {before!r}, not {now!r}"
-            pairs = zip(before, now, strict=False)
-            changed = next((new.name for old, new in pairs if old != new), None)
-            if [one.name for one in before] == [one.name for one in now]:
-                return f"from the same inputs, but {changed} has changed since"
-            return f"from other inputs ({len(before)}, the first {before[0].name})"
-        return None
+        then, now = vars(self.origin), vars(origin)
+        name = next((name for name in then if then[name] != now[name]), None)
+        if name is None:
+            return None
+        if name == "tokenizer":
+            return "with another tokenizer"
+        if name != "inputs":
+            return f"with {name} {then[name]!r}, not {now[name]!r}"
+        changed = [new.name for old, new in zip(then[name], now[name], strict=False) if old != new]
+        if [one.name for one in then[name]] == [one.name for one in now[name]]:
+            return f"from the same inputs, but {changed[0]} has changed since"
+        return f"from other inputs ({len(then[name])}, the first {then[name][0].name})"

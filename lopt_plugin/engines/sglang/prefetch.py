@@ -40,7 +40,8 @@ class PromptPrefetcher:
 
     def drop(self) -> None:
         """Starts and gives nothing more, and releases the texts."""
-        PromptPrefetcher.__init__(self, ())
+        self._prefetcher = TextPrefetcher(())
+        self._rest = enumerate(())
 
 
 _of_this_request: ContextVar[PromptPrefetcher | None] = ContextVar("lopt_sglang_prefetcher", default=None)

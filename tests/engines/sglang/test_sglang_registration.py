@@ -221,6 +221,37 @@ def test_what_is_not_accelerated_stays_as_sglang_made_it(
     assert any(said in record.getMessage() and record.levelno >= logging.WARNING for record in log.records)
 
 
+def test_what_is_not_as_known_is_said_in_one_line(
+    model: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(model, "lopt")
+    assert "not as" not in log.text
+    entries = (
+        ledger.GET_TOKENIZER._replace(parameters=("name", "...")),
+        ledger.SERVER_ARGS._replace(name="os:no_such"),
+    )
+    monkeypatch.setattr(sglang_tokenizer.acceleration, "_ledger", entries)
+    load(model, "lopt")
+    load(model, "lopt")
+    (line,) = [record.getMessage() for record in log.records if "not as" in record.getMessage()]
+    assert "get_tokenizer has the parameters ('tokenizer_name',), not ('name',)" in line
+    assert "no_such" in line
+
+
+def test_a_strange_tokenizer_is_left_alone(log: pytest.LogCaptureFixture) -> None:
+    class Strange:
+        __slots__ = ()
+        __hash__ = None  # type: ignore[assignment]
+
+        @property
+        def name_or_path(self) -> str:
+            raise RuntimeError("no name")
+
+    tokenizer = Strange()
+    assert sglang_tokenizer.accelerated(tokenizer) is tokenizer
+    assert "Strange does not run on the tokenizers library" in log.text
+
+
 def test_tokenizers_that_are_not_fast_pass(log: pytest.LogCaptureFixture) -> None:
     tokenizer = type("TiktokenTokenizer", (), {})()
     assert plugin._get_accelerated(lambda *a, **k: tokenizer, "x.json", tokenizer_backend="lopt") is tokenizer
