@@ -14,7 +14,7 @@ from ..settings import available_cpus
 from . import model as models
 from . import options
 from .bench_report import Report
-from .benchmarking.by_length import Plan, Point, measure, reachable_lengths
+from .benchmarking.by_length import Plan, measure, reachable_lengths
 from .benchmarking.machine import machine, machine_line
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, print_line, progress_bar, results
 from .texts import built_in_prose, first_chars
@@ -71,7 +71,9 @@ def bench(
     scaling = [2**k for k in range(count.bit_length()) if 2**k < count]
     plan = Plan(["hf", "lopt", *chosen], lengths, count, scaling, repeat)
     print_line(machine_line())
-    points = _measure(tokenizer_json, text, plan, timeout)
+    with progress_bar() as bar:
+        task = bar.add_task("measuring", total=plan.steps, completed=-1, rate="")
+        points = measure(tokenizer_json, text, plan, timeout, lambda what: bar.update(task, advance=1, rate=what))
     report = Report(points, plan)
     results().print("", *report.tables(), sep="\n")
     for remark in report.remarks(missing):
@@ -84,15 +86,6 @@ def bench(
         report.draw(plot, Path(model).name)
     if any(point.is_error for point in points):
         raise typer.Exit(DIFFERENT)
-
-
-def _measure(tokenizer_json: str, text: str, plan: Plan, timeout: float) -> list[Point]:
-    with progress_bar() as bar:
-        task = bar.add_task("measuring", total=plan.steps, completed=-1, rate="")
-        try:
-            return measure(tokenizer_json, text, plan, timeout, lambda what: bar.update(task, advance=1, rate=what))
-        except ValueError as error:
-            raise CommandError(str(error)) from None
 
 
 def _engines(peers: str | None) -> tuple[list[str], list[str]]:

@@ -23,12 +23,12 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
         raise CommandError(f"cannot load {model!r}: no such file or folder")
     alone = tokenizer_json_alone(model)
     hint = "MODEL is a folder with a tokenizer, a tokenizer.json, or a name on the Hugging Face hub"
+    unreachable = None
     try:
         if alone is not None:
             return PreTrainedTokenizerFast(tokenizer_file=str(alone))
-        unreachable = None if path.is_dir() else _why_unreachable(model, revision)
-        if unreachable is not None:
-            hint += f". It could not be asked ({unreachable}), and the cache has no such model"
+        if not path.is_dir():
+            unreachable = _why_unreachable(model, revision)
         return AutoTokenizer.from_pretrained(
             model,
             revision=revision,
@@ -39,6 +39,8 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
         raise
     except BaseException as error:  # a panic in the Rust library is not an Exception
         first = (str(error).strip().splitlines() or [""])[0]
+        if unreachable is not None and isinstance(error, OSError):
+            first = f"it is not in the cache, and the hub cannot be reached: {unreachable}"
         raise CommandError(f"cannot load {model!r}: {first or type(error).__name__}", hint=hint) from None
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -21,8 +21,6 @@ CANNOT_LOAD = 2
 INTERRUPTED = 130
 
 _PIPED_WIDTH = 200
-
-_F = TypeVar("_F", bound=Callable[..., None])
 
 
 def results() -> Console:
@@ -75,39 +73,32 @@ class CommandError(Exception):
         self.hint = hint
 
 
-def ends_well(on_error: int) -> Callable[[_F], _F]:
-    """Decorates a command: a user's error becomes one line on stderr and an exit status, without a traceback.
+@contextlib.contextmanager
+def ends_well(on_error: int) -> Iterator[None]:
+    """For a command: a user's error becomes one line on stderr and an exit status, without a traceback.
 
     `on_error` is the exit status if a file cannot be read or written.
     """
-
-    def decorate(command: _F) -> _F:
-        @functools.wraps(command)
-        def wrapped(*args: object, **kwargs: object) -> None:
-            status = on_error
-            try:
-                command(*args, **kwargs)
-                return
-            except CommandError as error:
-                _print_error(str(error), error.hint)
-                status = error.status
-            except CorpusError as error:
-                _print_error(str(error))
-            except BrokenPipeError:
-                # The reader of our output has gone. Nothing may be written when the interpreter exits either.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            except OSError as error:
-                if error.strerror is None:
-                    raise
-                _print_error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
-            except KeyboardInterrupt:
-                _print_error("interrupted")
-                status = INTERRUPTED
-            raise typer.Exit(status)
-
-        return wrapped  # type: ignore[return-value]
-
-    return decorate
+    status = on_error
+    try:
+        yield
+        return
+    except CommandError as error:
+        _print_error(str(error), error.hint)
+        status = error.status
+    except CorpusError as error:
+        _print_error(str(error))
+    except BrokenPipeError:
+        # The reader of our output has gone. Nothing may be written when the interpreter exits either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        _print_error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+    except KeyboardInterrupt:
+        _print_error("interrupted")
+        status = INTERRUPTED
+    raise typer.Exit(status)
 
 
 def _print_error(message: str, hint: str = "") -> None:

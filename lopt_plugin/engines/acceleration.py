@@ -19,21 +19,18 @@ from .subclass import Brand, rebrand
 class Acceleration:
     """Accelerates the tokenizers of one engine in this process, and logs each outcome once. No method raises.
 
-    engine, module   the engine's name, and the name of its module
-    tested_versions  the releases of the engine that the tests were run with; the log says if this is another one
     ledger           the names of the engine that are used
+    tested_versions  the releases of the engine that the tests were run with; the log says if this is another one
     logger           below the engine's own, so that the engine's handlers and levels apply
     """
 
-    def __init__(
-        self, engine: str, module: str, tested_versions: Sequence[str], ledger: Sequence[TouchedName], logger: Any
-    ) -> None:
+    def __init__(self, engine: str, ledger: Sequence[TouchedName], tested_versions: Sequence[str]) -> None:
         self._engine = engine
-        self._module = module
-        self._tested_versions = tested_versions
+        self._module = engine.lower()
         self._ledger = ledger
-        self._logger: logging.Logger = logger
+        self._tested_versions = tested_versions
         self._logged: set[str] = set()
+        self.logger = logging.getLogger(f"{self._module}.lopt_plugin")
 
     def engine_version(self) -> str:
         """The version of the installed engine."""
@@ -44,12 +41,12 @@ class Acceleration:
 
     def register(self, steps: Mapping[str, Callable[[], object]], otherwise: str, *, all_needed: bool) -> None:
         """Takes the steps that make the plugin known; logs those that fail, and ends at the first if all are needed."""
-        for name, step in steps.items():
+        for name, step in {**steps, "join_engine_log": self._join_engine_log}.items():
             try:
                 step()
             except Exception:
                 version = self.engine_version()
-                self._logger.exception("lopt_plugin: %s failed with %s %s; %s", name, self._engine, version, otherwise)
+                self.logger.exception("lopt_plugin: %s failed with %s %s; %s", name, self._engine, version, otherwise)
                 if all_needed:
                     return
 
@@ -77,7 +74,7 @@ class Acceleration:
                     return accelerated
                 reason = str(explained["reason"])
         except Exception as error:
-            self._logger.exception("lopt_plugin: could not accelerate the tokenizer")
+            self.logger.exception("lopt_plugin: could not accelerate the tokenizer")
             reason = f"{type(error).__name__}: {error}"
         self.log(tokenizer, f"{where}is not accelerated; {self._engine} uses it unchanged: {reason}", logging.WARNING)
         return reason
@@ -92,7 +89,7 @@ class Acceleration:
             versions.append(f"{self._engine} {self.engine_version()}{self._untested()}")
             self._log_once(level, f"tokenizer {name} {outcome} ({', '.join(versions)})")
         except Exception:
-            self._logger.exception("lopt_plugin: a tokenizer %s", outcome)
+            self.logger.exception("lopt_plugin: a tokenizer %s", outcome)
 
     def compare_with_ledger(self) -> None:
         """Logs in one line what is not as the ledger says in the engine's modules that are loaded."""
@@ -101,11 +98,18 @@ class Acceleration:
             said = f"{self._engine} {self.engine_version()} is not as this plugin knows it: "
             self._log_once(logging.WARNING, said + "; ".join(found))
 
+    def _join_engine_log(self) -> None:
+        # Warnings only, as the outcome is logged above.
+        ours = logging.getLogger("lopt_plugin")
+        ours.parent = logging.getLogger(self._module)
+        if ours.level == logging.NOTSET and not ours.isEnabledFor(logging.DEBUG):
+            ours.setLevel(logging.WARNING)
+
     def _log_once(self, level: int, line: str) -> None:
         line = f"lopt_plugin {our_version()}: {line}"
         if line not in self._logged:
             self._logged.add(line)
-            self._logger.log(level, "%s", line)
+            self.logger.log(level, "%s", line)
 
     def _untested(self) -> str:
         from packaging.version import InvalidVersion, Version
@@ -131,14 +135,6 @@ def is_native(tokenizer: Any) -> bool:
 def observe(tokenizer: Any, observer: Observer | None) -> None:
     """Sets who counts the calls of an accelerated tokenizer."""
     tokenizer.lopt._runner.observer = observer
-
-
-def join_engine_log(engine_logger: str) -> None:
-    """Sends the library's log to the engine's handlers: warnings only, as the outcome is logged above."""
-    ours = logging.getLogger("lopt_plugin")
-    ours.parent = logging.getLogger(engine_logger)
-    if ours.level == logging.NOTSET and not ours.isEnabledFor(logging.DEBUG):
-        ours.setLevel(logging.WARNING)
 
 
 def _why_not(tokenizer: Any) -> str | None:

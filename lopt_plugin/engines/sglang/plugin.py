@@ -19,12 +19,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..acceleration import join_engine_log
 from ..ledger import TouchedName
 from . import ledger
 from .prefetch import handle_batch_with_prefetch
 from .request_ids import create_tokenized_with_array, requests_have_arrays, tokenize_texts_to_arrays
-from .tokenizer import accelerated, acceleration, logger
+from .tokenizer import accelerated, acceleration
+
+logger = acceleration.logger
 
 BACKEND = "lopt"
 LOADED_AS = "huggingface"
@@ -40,7 +41,6 @@ def register() -> None:
         "register_check": lambda: _hook({ledger.CHECK_SERVER_ARGS: _refuse_to_start_without_hooks}),
         "register_hooks": lambda: _hook(hooks),
         "add_choice": _add_choice,
-        "join_engine_log": lambda: join_engine_log("sglang"),
     }
     acceleration.register(steps, f"--tokenizer-backend {BACKEND} is not available", all_needed=True)
 

@@ -6,7 +6,6 @@ classes, and pickles them.
 
 from __future__ import annotations
 
-import logging
 import os
 from typing import Any
 
@@ -19,10 +18,7 @@ from .request_ids import answer_with_arrays
 # The releases that passed the tests of the server. README.md has the dates.
 TESTED_VERSIONS = ("0.5.23",)
 
-# Below "sglang", so that SGLang's handlers and levels apply.
-logger = logging.getLogger("sglang.lopt_plugin")
-
-acceleration = Acceleration("SGLang", "sglang", TESTED_VERSIONS, ledger.LEDGER, logger)
+acceleration = Acceleration("SGLang", ledger.LEDGER, TESTED_VERSIONS)
 
 
 def accelerated(tokenizer: Any) -> Any:

@@ -16,7 +16,6 @@ An error in here is logged, and vLLM continues with the tokenizer that it would 
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import pkgutil
 import sys
@@ -24,10 +23,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import metrics
-from ..acceleration import join_engine_log, observe
+from ..acceleration import observe
 from ..ledger import TouchedName
 from . import ledger
-from .tokenizer import LoptTokenizer, accelerated, acceleration, freeze_calls, why_left_alone
+from .tokenizer import LoptTokenizer, accelerated, acceleration, freeze_calls, logger, why_left_alone
 
 MODE = "lopt"
 ACCELERATE_VARIABLE = "LOPT_ACCELERATE"
@@ -37,8 +36,6 @@ RENDERER_VARIABLE = "LOPT_RENDERER"
 # The renderer mode of LoptRenderer. It is not for users.
 RENDERER_MODE = "lopt_renderer"
 
-logger = logging.getLogger("vllm.lopt_plugin")
-
 
 def register() -> None:
     """Makes the mode known to this process. May be called any number of times; never raises."""
@@ -46,7 +43,6 @@ def register() -> None:
         "register_mode": _register_mode,
         "hook_model_config": lambda: _hook(ledger.MODEL_CONFIG, _let_auto_choose),
         "hook_renderers": lambda: _hook(ledger.LOAD_RENDERER, _give_accelerated_tokenizer),
-        "join_engine_log": lambda: join_engine_log("vllm"),
     }
     acceleration.register(steps, "vLLM continues without it", all_needed=False)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import logging
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -37,9 +36,6 @@ POOLED_METHODS = (
 # Those that our renderer calls as well.
 RENDERER_METHODS = ("_lopt_prefetch", "_lopt_encode_alone")
 
-# Below "vllm", so that vLLM's handlers, levels and process names apply.
-logger = logging.getLogger("vllm.lopt_plugin")
-
 
 class LoptTokenizer:
     """The class that the mode `lopt` loads. Never instantiated: vLLM calls `from_pretrained` only."""
@@ -51,7 +47,8 @@ class LoptTokenizer:
         return accelerated(get_tokenizer(path_or_repo_id, *args, tokenizer_mode="auto", **kwargs), shared=False)
 
 
-acceleration = Acceleration("vLLM", "vllm", TESTED_VERSIONS, ledger.LEDGER, logger)
+acceleration = Acceleration("vLLM", ledger.LEDGER, TESTED_VERSIONS)
+logger = acceleration.logger
 
 # Tokenizers that stay as vLLM made them, and the reason.
 _left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
