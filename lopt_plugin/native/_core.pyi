@@ -112,7 +112,12 @@ class _AnyCore:
         """`encode` as int32 [n]."""
 
     def remember_prefixes(
-        self, limit_bytes: int, piece_characters: int = 1024, hash_bits: int = 64, least_characters: int = 0
+        self,
+        limit_bytes: int,
+        piece_characters: int = 1024,
+        hash_bits: int = 64,
+        least_characters: int = 0,
+        secret: int | None = None,
     ) -> None:
         """Keeps what texts begin with, and its ids, for those that begin alike. To be called before any `encode`.
 
@@ -123,6 +128,7 @@ class _AnyCore:
         piece_characters: a text is known piece by piece, of that length or somewhat more.
         hash_bits: fewer make pieces collide, for tests.
         least_characters: texts that are shorter, or shorter than two pieces, are neither kept nor looked up.
+        secret: what the hashes depend on, 64 bits; None: random.
         """
 
     def remember_texts(self, limit_bytes: int, least_characters: int) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import corpus
@@ -144,6 +145,9 @@ ADDED = ("<|x|>", 300, False, False, False, False, True)
         ({"class_cells": b""}, "behind the cells"),
         ({"added_tokens": [("", *ADDED[1:])]}, "empty"),
         ({"added_tokens": [("<|x|>", 1 << 20, *ADDED[2:])]}, "above"),
+        ({"added_tokens": [ADDED, ("<|x|>", 301, *ADDED[2:])]}, "same content"),
+        ({"added_tokens": [ADDED, ("<|y|>", 301, *ADDED[2:]), ADDED]}, "same content"),
+        ({"vocabulary": {**VOCABULARY, "zz": 1 << 31}}, "above"),
         ({"dropped_bytes": b"", "vocabulary": {n: i for n, i in VOCABULARY.items() if n != "z"}}, "lacks a byte"),
     ],
 )
@@ -195,6 +199,35 @@ def test_names_outside_the_alphabet_are_no_entries() -> None:
 def test_words_that_are_no_utf8(core: Any, word: bytes) -> None:
     ids = [VOCABULARY[STAND_INS[byte]] for byte in word]
     assert core.encode_word(word, True) == core.encode_word(word, False) == ids
+
+
+def test_words_with_bytes_that_are_dropped() -> None:
+    core = native_cores.make_core(
+        {n: i for n, i in VOCABULARY.items() if n not in ("z", STAND_INS[0xFF])}, MERGES, dropped_bytes=b"z"
+    )
+    for count in (0, 1, 70, 300):
+        for word in (b"\xff" * count, b"z" * count, b"\xffab" * count + b"z"):
+            ids = [VOCABULARY["ab"]] * word.count(b"ab")
+            assert core.encode_word(word, True) == core.encode_word(word, False) == ids
+
+
+class _Emptied(list[str]):
+    """A list that is not what it iterates over, and that frees its strings then."""
+
+    def __iter__(self) -> Iterator[str]:
+        self.clear()
+        return iter(["ab" * 3000, "abc"])
+
+
+def test_lists_that_iterate_over_something_else(core: Any) -> None:
+    """What is read is what is held."""
+
+    def texts() -> _Emptied:
+        return _Emptied("c" * n for n in range(5_000, 5_050))
+
+    assert core.count_batch(texts()) == [3_000, 1]
+    assert core.encode_batch(texts())[1].tolist() == [0, 3_000, 3_001]
+    assert core.encode_words(texts())[1].tolist() == [3_000, 1]
 
 
 GROWTH = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 
@@ -76,6 +77,30 @@ def test_added_tokens_are_taken_out(around: tuple[list[int], list[int]]) -> None
                 assert positions.tolist() == [place for place, byte in enumerate(data) if byte == 0xFF]
                 assert token_ids.tolist() == layout.token_ids.tolist()
                 assert row_ends.tolist() == layout.row_ends.tolist()
+
+
+def test_added_tokens_in_white_space_that_another_took() -> None:
+    """The reference gives both tokens, and goes on after the second: text between the two can come twice."""
+    core, reference = native_cores.core_and_reference("tiny_tekken")
+    right, lines = 3004, 3011
+    rows: list[tuple[str, list[str | int]]] = [
+        ("<|right|>\n\n\n\n\n\n z", [right, lines, lines, " z"]),
+        ("é<|right|> \n\n\n \n\n\n  z", ["é", right, lines, " ", lines, "  z"]),
+        ("a<|right|>\n\n\n<|right|> \n\n\n", ["a", right, lines, right, lines]),
+    ]
+    for text, parts in rows:
+        ids = [[part] if isinstance(part, int) else reference.ids([part])[0] for part in parts]
+        assert core.encode(text) == reference.ids([text])[0] == list(itertools.chain(*ids))
+    for texts in ([text for text, _ in rows], [text for text, _ in rows] * 50):
+        out = np.zeros(sum(len(text.encode()) + 1 for text in texts), np.uint8)
+        size, positions, token_ids, _ = core.pack(texts, out, [], [], False, 2)
+        data, ids = b"", []
+        for _, parts in rows * (len(texts) // len(rows)):
+            data += b"".join(b"\xff" if isinstance(part, int) else part.encode() for part in parts) + b"\xff"
+            ids += [part for part in parts if isinstance(part, int)] + [-2]
+        assert out[:size].tobytes() == data
+        assert token_ids.tolist() == ids
+        assert positions.tolist() == [place for place, byte in enumerate(data) if byte == 0xFF]
 
 
 @pytest.mark.parametrize("kind", corpus.corpora())

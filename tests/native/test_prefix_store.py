@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import corpus
+import native_cores
 import own_process
 import pytest
 import representatives
@@ -52,7 +53,7 @@ def remembering(name: str, limit: int = 1 << 24, piece: int = 1, hash_bits: int 
     pipeline = read_pipeline(tokenizer)
     assert isinstance(pipeline, Pipeline), pipeline.reason
     core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
-    core.remember_prefixes(limit, piece, hash_bits)
+    core.remember_prefixes(limit, piece, hash_bits, secret=2)
     core.trust_seams()
     return core, tokenizer
 
@@ -192,6 +193,25 @@ def test_collisions(hash_bits: int) -> None:
         for text in texts:
             assert core.encode(text) == ids_of(tokenizer, text)
     assert core.prefix_counters()["collisions"] > 0
+
+
+def _collisions(secret: int | None) -> list[int]:
+    """How many runs of another text each of some texts meets, where 64 hashes are all there are."""
+    core = native_cores.make_core({name: i for i, name in enumerate(native_cores.STAND_INS)}, [], scanner="gpt2")
+    core.remember_prefixes(1 << 24, 8, 6, secret=secret)
+    core.trust_seams()
+    texts = [f"number {n} of many texts " * 2 for n in range(100)]
+    found = []
+    for text in texts * 3:
+        core.encode(text)
+        found.append(core.prefix_counters()["collisions"])
+    return found
+
+
+def test_hashes_depend_on_a_secret() -> None:
+    """Who does not know it cannot choose texts that fall into one bucket, which each lookup would go through."""
+    assert _collisions(1) == _collisions(1) != _collisions(2)
+    assert _collisions(None) != _collisions(None)
 
 
 def test_widths_of_characters() -> None:

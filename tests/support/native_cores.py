@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 from collections.abc import Iterable
 from typing import Any
 
 import corpus
 import tier
+from random_models import STAND_INS as STAND_INS
 from reference import Reference
 from tokenizers import Tokenizer
 
@@ -36,6 +38,24 @@ def core_and_reference(name: str) -> tuple[Any, Reference]:
     pipeline = read_pipeline(reference.tokenizer)
     assert isinstance(pipeline, Pipeline), pipeline.reason
     return NativeRoute(pipeline, Settings.read({}, threads=1)).core, reference
+
+
+def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
+    """tiny_gemma with no added tokens but runs of a character, which no other entry holds; and its core."""
+    state = json.loads(corpus.tokenizer_json("tiny_gemma"))
+    model = state["model"]
+    first = max(model["vocab"].values()) + 1
+    runs = [character * length for length in range(1, 32)]
+    model["merges"] = [pair for pair in model["merges"] if character not in "".join(pair)]
+    model["merges"] += [[character, run] for run in runs[:-1]]
+    model["vocab"] = {name: i for name, i in model["vocab"].items() if character not in name}
+    model["vocab"] |= {run: first + len(run) for run in runs}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    state["added_tokens"] = [{"id": model["vocab"][run], "content": run, **flags} for run in runs]
+    tokenizer = Tokenizer.from_str(json.dumps(state))
+    pipeline = read_pipeline(tokenizer)
+    assert isinstance(pipeline, Pipeline), pipeline.reason
+    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
 
 
 def expected(reference: Tokenizer | Reference, texts: list[str]) -> list[list[int]]:

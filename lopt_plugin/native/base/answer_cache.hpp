@@ -8,6 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/hash.hpp"
+
 namespace lopt {
 
 // Bounded: when it is full, it is emptied. Nobody waits for its lock, which in a forked child may never be released.
@@ -37,9 +39,16 @@ class AnswerCache {
   private:
     static constexpr size_t LONGEST = 64;  // bytes
 
+    struct Hash {
+        uint64_t secret = new_secret();
+        size_t operator()(const std::string& text) const {
+            return hash_bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size(), secret);
+        }
+    };
+
     size_t most_;
     mutable std::mutex mutex_;
-    mutable std::unordered_map<std::string, Answer> answers_;
+    mutable std::unordered_map<std::string, Answer, Hash> answers_;
 };
 
 }  // namespace lopt

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <random>
 
 namespace lopt {
 
@@ -29,13 +30,19 @@ inline uint64_t hash_words(uint64_t low, uint64_t high) {
     return (sum ^ sum >> 32) * HASH_C;
 }
 
-inline uint64_t hash_bytes(const uint8_t* p, size_t n) {
-    uint64_t h = n * HASH_A;
+// For tables that texts of users fill, with a secret: whoever does not know it cannot choose keys of the same hash.
+inline uint64_t hash_bytes(const uint8_t* p, size_t n, uint64_t secret = 0) {
+    const uint64_t factor = HASH_B ^ secret, add = HASH_A ^ secret;
+    uint64_t h = n * HASH_A ^ secret;
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) h = fold_multiply(load64(p + i) ^ h, HASH_B) ^ HASH_A;
+    for (; i + 8 <= n; i += 8) h = fold_multiply(load64(p + i) ^ h, factor) ^ add;
     uint64_t tail = 0;
     if (i < n) std::memcpy(&tail, p + i, n - i);
-    return fold_multiply(tail ^ h, HASH_C);
+    return fold_multiply(tail ^ h, HASH_C ^ secret);
+}
+inline uint64_t new_secret() {
+    std::random_device device;
+    return static_cast<uint64_t>(device()) << 32 | device();
 }
 
 inline uint64_t mix(uint64_t key) {

@@ -3,9 +3,9 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
+#include <utility>
+
+#include "base/buffer.hpp"
 
 namespace lopt {
 
@@ -19,12 +19,23 @@ inline size_t roomy(size_t count) {
 
 class IdBuffer {
   public:
+    IdBuffer() = default;
+    IdBuffer(IdBuffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+    IdBuffer& operator=(IdBuffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+        return *this;
+    }
+    ~IdBuffer() { free_memory(data_, capacity_ * sizeof(uint32_t)); }
+
     // Room for `count` more ids after the end; what is written there counts after `set_end`.
     uint32_t* reserve(size_t count) {
         if (capacity_ - size_ < count) grow(count);
-        return data_.get() + size_;
+        return data_ + size_;
     }
-    void set_end(const uint32_t* end) { size_ = static_cast<size_t>(end - data_.get()); }
+    void set_end(const uint32_t* end) { size_ = static_cast<size_t>(end - data_); }
     void push(uint32_t id) {
         *reserve(1) = id;
         size_++;
@@ -35,31 +46,24 @@ class IdBuffer {
         size_ += count;
     }
     void clear() { size_ = 0; }
-    // Frees the memory that one large text needed.
-    void release_above(size_t count) {
-        if (capacity_ <= count) return;
-        data_.reset();
-        capacity_ = size_ = 0;
+    // Frees the memory that one large text needed, if it is more than that; returns the bytes that are left.
+    size_t keep_at_most(size_t bytes) {
+        if (capacity_ * sizeof(uint32_t) > bytes) *this = IdBuffer();
+        return capacity_ * sizeof(uint32_t);
     }
-    const uint32_t* data() const { return data_.get(); }
+    const uint32_t* data() const { return data_; }
     size_t size() const { return size_; }
     size_t capacity_bytes() const { return capacity_ * sizeof(uint32_t); }
 
   private:
-    struct Free {
-        void operator()(uint32_t* p) const { std::free(p); }
-    };
     void grow(size_t count) {
         const size_t wanted = size_ + count, larger = capacity_ * 2;
         const size_t capacity = (wanted > larger ? wanted : larger) + 1024;
-        auto* data = static_cast<uint32_t*>(std::realloc(data_.get(), capacity * sizeof(uint32_t)));
-        if (!data) throw std::bad_alloc();
-        (void)data_.release();
-        data_.reset(data);
+        data_ = static_cast<uint32_t*>(move_memory(data_, capacity_ * sizeof(uint32_t), capacity * sizeof(uint32_t)));
         capacity_ = capacity;
     }
 
-    std::unique_ptr<uint32_t, Free> data_;
+    uint32_t* data_ = nullptr;
     size_t size_ = 0, capacity_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "bpe/model.hpp"
 #include "bpe/scan_cuts.hpp"
 #include "bpe/three_byte_pieces.hpp"
@@ -26,6 +27,11 @@ class BytePairEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace : PieceSpace {
+        // Frees each buffer that has more bytes than that; returns how many bytes the others have.
+        size_t keep_at_most(size_t bytes) {
+            return lopt::keep_at_most(bytes, window.parts) + lopt::keep_at_most(bytes, pieces) + words.keep_at_most(bytes);
+        }
+
         std::vector<Span> pieces;
         WordBuffer words;
         const uint8_t* readable_end = nullptr;  // after the pieces of the window, where stretches are joined

@@ -68,7 +68,8 @@ class Model {
         return id < WHOLE_ONLY ? id : NONE;
     }
     // Is the byte an entry, or one that is dropped?
-    bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || !matcher_.knows_all_bytes(); }
+    bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || drops_byte(byte); }
+    bool drops_byte(uint8_t byte) const { return merges_.byte_id(byte) == NONE && !matcher_.knows_all_bytes(); }
     size_t bytes() const {
         return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes() +
                (character_runs_ ? character_runs_->bytes() : 0);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "bpe/vocabulary.hpp"
 #include "bpe/window.hpp"
 
@@ -30,17 +31,14 @@ class WordBuffer {
         return to;
     }
     const uint8_t* readable_end() const { return memory_.data() + memory_.size(); }
-    // Frees the memory that one long word needed.
-    void release_above(size_t bytes) {
-        if (memory_.size() > bytes) std::vector<uint8_t>().swap(memory_);
-    }
+    size_t keep_at_most(size_t bytes) { return lopt::keep_at_most(bytes, memory_); }
 
   private:
     size_t used(const Window& window) const { return static_cast<size_t>(window.end() - memory_.data()); }
 
     static constexpr size_t SHORT = 16, MARGIN = 128, LEAST = 32 << 10;
 
-    std::vector<uint8_t> memory_;
+    Buffer<uint8_t> memory_;
 };
 
 }  // namespace lopt

@@ -25,7 +25,8 @@ struct LongWordKey {
 };
 
 // Direct-mapped, of fixed size, without locks: each slot is a sequence lock made of relaxed atomics. A lost or overwritten
-// word costs time only.
+// word costs time only: words that are chosen for their hash, which has no secret, drive each other out of one slot, and
+// each is encoded again. A lookup reads one slot whatever the words are.
 template <class Key, size_t MOST_IDS>
 class IdCache {
   public:

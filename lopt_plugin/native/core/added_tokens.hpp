@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "bpe/trie.hpp"
 #include "text/ascii_masks.hpp"
 #include "text/segment.hpp"
@@ -72,13 +73,16 @@ class AddedTokens {
 
     // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
     // special are text like any other (`encode_special_tokens` of the reference library).
-    void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
+    void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         const uint8_t* from = begin;  // end of the last accepted token, spaces that it took included
+        // How far a run of one character, and the white space after a token, are known to reach: read once, whatever
+        // tokens stand in them.
+        const uint8_t *run_end = begin, *white_space_end = begin;
         for (const uint8_t* at = begin; (at = candidate(at, end)) != end;) {
             if (const size_t most = left_runs_[*at]) {
-                const uint8_t* const after = std::find_if(at, end, [at](uint8_t byte) { return byte != *at; });
-                if (static_cast<size_t>(after - at) <= most) {
-                    at = after;
+                if (run_end <= at) run_end = std::find_if(at, end, [at](uint8_t byte) { return byte != *at; });
+                if (static_cast<size_t>(run_end - at) <= most) {
+                    at = run_end;
                     continue;
                 }
             }
@@ -96,7 +100,10 @@ class AddedTokens {
                 start = std::max(start, from);
             }
             if (token->rstrip) {
-                while (stop < end && is_stripped(classes, stop, end)) stop = classes.skip_at_most(1, class_bit::strip_space, stop, end);
+                white_space_end = std::max(white_space_end, stop);
+                while (white_space_end < end && is_stripped(classes, white_space_end, end))
+                    white_space_end = classes.skip_at_most(1, class_bit::strip_space, white_space_end, end);
+                stop = white_space_end;
             }
             if (start >= stop) continue;  // the token before took all of it
             if (from < start) out.push_back({from, start, NONE});

@@ -111,6 +111,8 @@ class Core {
     const Boundaries<Method>& boundaries() const { return boundaries_; }
     ThreadPool& pool() const { return pool_; }
     size_t bytes() const { return method_->bytes(); }
+    // Of workspaces that no call uses now.
+    size_t idle_bytes() const { return idle_.bytes(); }
 
   private:
     void encode_all(const Characters& text, const EncodeOptions& asked, Workspace& space, const Sink& sink) const {
@@ -127,6 +129,7 @@ class Core {
         space.text = utf8;
         space.ascii = text.ascii;
         const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
+        check_length(bytes);
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
         locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/thread_pool.hpp"
 #include "core/added_tokens.hpp"
 #include "core/pack.hpp"
@@ -53,7 +54,7 @@ class PackedRows {
         }
         std::vector<std::vector<Found>> found(shares.size());
         pool.run(shares.size(), threads, [&](size_t share) {
-            std::vector<Segment> segments;
+            Buffer<Segment> segments;
             for (size_t row = shares[share].first; row < shares[share].second; row++) {
                 const auto [begin, end] = text_of(row);
                 segments.clear();
@@ -72,7 +73,8 @@ class PackedRows {
                 for (const int32_t id : around.prefix) separate(out, to, id);
                 const uint8_t* from = begin;
                 for (; token != found[share].end() && token->row == row; ++token) {
-                    move(from, token->segment.begin, to);
+                    // A token may stand in the white space that the one before it took.
+                    if (from < token->segment.begin) move(from, token->segment.begin, to);
                     from = token->segment.end;
                     separate(out, to, static_cast<int32_t>(token->segment.token));
                 }

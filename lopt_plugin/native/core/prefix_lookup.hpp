@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,10 +25,10 @@ class PrefixLookup {
     explicit PrefixLookup(const Boundaries<Method>& boundaries) : boundaries_(boundaries) {}
 
     // Turns the prefix cache on, with a limit in bytes; to be called before the first `encode`.
-    // `piece_characters`: of a piece, at least; `hash_bits`: see PrefixStore. Texts of less than two pieces, or less than
+    // `piece_characters`: of a piece, at least; `hash_bits`, `secret`: see PrefixStore. Texts of less than two pieces, or less than
     // `least_characters`, are encoded again as fast. Nothing is cached before `trust_seams`.
-    void turn_on(size_t limit_bytes, size_t piece_characters, int hash_bits = 64, size_t least_characters = 0) {
-        store_ = std::make_unique<PrefixStore>(limit_bytes, hash_bits);
+    void turn_on(size_t limit_bytes, size_t piece_characters, int hash_bits = 64, size_t least_characters = 0, std::optional<uint64_t> secret = {}) {
+        store_ = secret ? std::make_unique<PrefixStore>(limit_bytes, hash_bits, *secret) : std::make_unique<PrefixStore>(limit_bytes, hash_bits);
         piece_characters_ = std::max<size_t>(piece_characters, 1);
         least_characters_ = std::max(least_characters, 2 * piece_characters_);
     }

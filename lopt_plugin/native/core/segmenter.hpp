@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "core/added_token_edges.hpp"
 #include "core/added_tokens.hpp"
 #include "core/workspace.hpp"
@@ -52,8 +53,8 @@ class Segmenter {
     }
 
     // Appends the added tokens of a text that the normalizer leaves as it is, and the stretches between them.
-    void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, std::vector<Segment>& out) const {
-        std::vector<Segment> raw;
+    void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
+        Buffer<Segment> raw;
         if (begin == end) return;
         if (raw_tokens_.empty()) raw.push_back({begin, end, NONE});
         else raw_tokens_.find(method_.classes(), begin, end, split_special, raw);
@@ -75,10 +76,10 @@ class Segmenter {
     static constexpr bool MAY_SPELL_SPACES = requires(const typename Method::Encoder& encoder, const uint8_t* p) { encoder.first_cut(p, p); };
 
     // Divides the segments of the text. Each division then knows its segment.
-    static void divide(Workspace& space, std::vector<Segment>& segments) {
+    static void divide(Workspace& space, Buffer<Segment>& segments) {
         auto& divisions = space.divisions;
         if (divisions.empty()) return;
-        std::vector<Segment> divided;
+        Buffer<Segment> divided;
         divided.reserve(segments.size() + divisions.size());
         size_t next = 0;
         for (Segment segment : segments) {
@@ -152,7 +153,7 @@ class Segmenter {
         divide(space, raw_segments);
         const bool changes = may_hold_metaspace || metaspace_->normalizer_prepends || metaspace_->prepend_scheme != PrependScheme::never;
         if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
-        std::vector<Segment> found;
+        Buffer<Segment> found;
         const auto note = [&](const uint8_t* begin, const Alignment* alignment, bool spaced) {
             if (options.offsets) space.origins.push_back({begin, alignment, spaced});
         };
@@ -236,6 +237,7 @@ class Segmenter {
     }
     static Segment own(Workspace& space, std::string text) {
         const size_t length = text.size();
+        check_length(length);
         text.append(READABLE_AFTER, '\0');
         space.owned.push_back(std::make_unique<std::string>(std::move(text)));
         const auto* data = reinterpret_cast<const uint8_t*>(space.owned.back()->data());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/id_buffer.hpp"
 #include "core/added_tokens.hpp"
 #include "offsets/offsets.hpp"
@@ -36,8 +37,8 @@ template <class Stretch>
 struct Workspace {
     Stretch stretch;
     IdBuffer ids;
-    std::vector<uint8_t> utf8;
-    std::vector<Segment> segments, raw_segments;
+    Buffer<uint8_t> utf8;
+    Buffer<Segment> segments, raw_segments;
     std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
     // How far the ids up to some place reach: to `at` in a segment (null: to its beginning).
     struct Mark {
@@ -52,8 +53,21 @@ struct Workspace {
     // For offsets: the text, and where each segment came from if not all lie in it as they are.
     Text text{};
     bool ascii = false;
-    std::vector<Origin> origins;
+    Buffer<Origin> origins;
     std::deque<Alignment> alignments;
+
+    // Forgets the text. Frees what one large text needed; returns how many bytes are left.
+    size_t rest() {
+        constexpr size_t OF_TEXT = size_t{4} << 20, OF_OTHERS = size_t{1} << 20;
+        owned.clear();
+        recalled.clear();
+        alignments.clear();
+        text = {};
+        return sizeof *this + stretch.keep_at_most(OF_OTHERS) + ids.keep_at_most(OF_TEXT) + keep_at_most(OF_TEXT, utf8) +
+               keep_at_most(OF_OTHERS, segments) + keep_at_most(OF_OTHERS, raw_segments) + keep_at_most(OF_OTHERS, owned) +
+               keep_at_most(OF_OTHERS, marks) + keep_at_most(OF_OTHERS, recalled) + keep_at_most(OF_OTHERS, divisions) +
+               keep_at_most(OF_OTHERS, origins);
+    }
 };
 
 // Those that no call uses.
@@ -65,7 +79,8 @@ class IdleWorkspaces {
         {
             const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
             if (lock && !idle_.empty()) {
-                auto space = std::move(idle_.back());
+                auto space = std::move(idle_.back().space);
+                bytes_ -= idle_.back().bytes;
                 idle_.pop_back();
                 return space;
             }
@@ -73,25 +88,28 @@ class IdleWorkspaces {
         return std::make_unique<Workspace>();
     }
     void give_back(std::unique_ptr<Workspace> space) {
-        constexpr size_t KEPT = 64;
-        space->ids.release_above(KEPT_IDS);
-        space->owned.clear();
-        space->recalled.clear();
-        space->alignments.clear();
-        if (space->origins.capacity() > KEPT_ORIGINS) std::vector<Origin>().swap(space->origins);
-        space->text = {};
-        if (space->utf8.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space->utf8);
+        const size_t bytes = space->rest();
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (lock && idle_.size() < KEPT) idle_.push_back(std::move(space));
+        if (!lock || idle_.size() >= MOST || bytes_ + bytes > MOST_BYTES) return;
+        idle_.push_back({std::move(space), bytes});
+        bytes_ += bytes;
+    }
+    size_t bytes() const {
+        const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+        return lock ? bytes_ : 0;
     }
 
   private:
-    static constexpr size_t KEPT_IDS = size_t{1} << 20;  // larger buffers are given back to the system
-    static constexpr size_t KEPT_BYTES = size_t{4} << 20;
-    static constexpr size_t KEPT_ORIGINS = size_t{1} << 16;
+    static constexpr size_t MOST = 64, MOST_BYTES = size_t{256} << 20;
 
-    std::mutex mutex_;
-    std::vector<std::unique_ptr<Workspace>> idle_;
+    struct Idle {
+        std::unique_ptr<Workspace> space;
+        size_t bytes;
+    };
+
+    mutable std::mutex mutex_;
+    std::vector<Idle> idle_;
+    size_t bytes_ = 0;
 };
 
 }  // namespace lopt

@@ -11,9 +11,10 @@
 namespace lopt {
 
 // Polynomials modulo 2^16 in 32 lanes, which vectors of any width compute side by side. The same for the same numbers in
-// units of any width. Collisions are easy to make: texts with the same hash have to be compared.
+// units of any width. Collisions are easy to make: texts with the same hash have to be compared. But without the secret
+// nobody can choose texts whose hashes differ and yet fall into one bucket of a table.
 template <class Unit>
-uint64_t content_hash(const Unit* s, size_t n) {
+uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
     constexpr size_t LANES = 32;
     constexpr uint16_t FACTOR = 0x9E3B;  // 3 modulo 4: lanes tell what changes places
     const auto fold = [](Unit unit) {
@@ -28,7 +29,7 @@ uint64_t content_hash(const Unit* s, size_t n) {
     for (size_t j = 0; j < LANES && i < n; i++, j++) lanes[j] = static_cast<uint16_t>(lanes[j] * FACTOR + fold(s[i]));
     std::array<uint8_t, sizeof lanes> bytes;
     std::memcpy(bytes.data(), lanes.data(), sizeof lanes);
-    return hash_bytes(bytes.data(), bytes.size()) ^ mix(n);
+    return hash_bytes(bytes.data(), bytes.size(), secret ^ mix(n));
 }
 
 namespace detail {

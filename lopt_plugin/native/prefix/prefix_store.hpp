@@ -42,9 +42,9 @@ class PrefixStore {
     // Names below this belong to no piece. They stand for what comes before the first piece.
     static constexpr uint64_t ROOTS = 2;
 
-    // `hash_bits`: fewer than 64 make collisions, for tests.
-    explicit PrefixStore(size_t limit_bytes, int hash_bits = 64)
-        : limit_(limit_bytes), notes_(NOTES), shelf_(new Shelf(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1)) {}
+    // `hash_bits`: fewer than 64 make collisions, for tests; `secret`: of the hashes, for tests that want always the same.
+    explicit PrefixStore(size_t limit_bytes, int hash_bits = 64, uint64_t secret = new_secret())
+        : limit_(limit_bytes), secret_(secret), notes_(NOTES), shelf_(new Shelf(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1)) {}
     PrefixStore(const PrefixStore&) = delete;
     PrefixStore& operator=(const PrefixStore&) = delete;
     // In a forked child the parent's lock may never be released: its runs are left alone.
@@ -56,8 +56,8 @@ class PrefixStore {
     size_t limit() const { return limit_; }
     // Whether a run may have so many pieces and bytes. A run is evicted as a whole.
     bool fits_in_run(size_t pieces, size_t bytes) const { return pieces <= MOST_PIECES && bytes <= limit_ / 8; }
-    static uint64_t hash(const Characters& text) {
-        return visit_units(text, [&text](const auto* s) { return content_hash(s, text.length); });
+    uint64_t hash(const Characters& text) const {
+        return visit_units(text, [&](const auto* s) { return content_hash(s, text.length, secret_); });
     }
 
     // The pieces that the text begins with, after the piece named `before`; none if there is no run whose first piece is
@@ -117,6 +117,7 @@ class PrefixStore {
     }
 
   private:
+
     static constexpr size_t NOTES = size_t{1} << 14;
     static constexpr size_t MOST_ALIKE = 8;  // runs with one key: bounds the time of a lookup
     static constexpr size_t MOST_PIECES = 1024;
@@ -230,6 +231,7 @@ class PrefixStore {
     }
 
     const size_t limit_;
+    const uint64_t secret_;
     std::vector<std::atomic<uint64_t>> notes_;
     std::atomic<Shelf*> shelf_;
 };

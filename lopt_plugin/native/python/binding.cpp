@@ -153,6 +153,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         for (const char byte : bytes)
             if (!model.knows_byte(static_cast<uint8_t>(byte)) || (ends_words && static_cast<uint8_t>(byte) == END_OF_WORD))
                 throw std::invalid_argument("encode_word: a byte that no text holds");
+        std::erase_if(bytes, [&model](char byte) { return model.drops_byte(static_cast<uint8_t>(byte)); });
         if (ends_words && !bytes.empty()) bytes.push_back(static_cast<char>(END_OF_WORD));
         const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
         const size_t n = bytes.size();

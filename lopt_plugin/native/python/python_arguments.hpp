@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -63,6 +64,8 @@ inline std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
     for (auto [name, id] : vocabulary) {
         if (!PyUnicode_Check(name.ptr())) throw nb::type_error("vocabulary: a name is not a str");
         items.push_back({utf8_of(name), nb::cast<uint32_t>(id)});
+        // Tables have a place for each id up to the largest.
+        if (items.back().id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
     }
     return items;
 }
@@ -105,6 +108,11 @@ inline AddedTokenSets added_token_sets(const std::vector<AddedTokenTuple>& added
         if (id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
         (normalized ? sets.normalized : sets.raw).push_back({content, id, single_word, lstrip, rstrip, special});
         sets.largest_id = std::max(sets.largest_id, id);
+    }
+    for (const auto* set : {&sets.raw, &sets.normalized}) {
+        std::set<std::string_view> contents;
+        for (const AddedToken& token : *set)
+            if (!contents.insert(token.content).second) throw std::invalid_argument("two added tokens have the same content");
     }
     return sets;
 }

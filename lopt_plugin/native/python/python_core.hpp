@@ -115,7 +115,7 @@ class PythonCore {
             Packing packing(rows, pool, threads, part_characters, around.before(), around.after());
             packing.write(out.data(), out.shape(0), core_->method().page_marks());
             packed.emplace(out.data(), packing, around, pool, std::max<size_t>(threads, 1),
-                           [&](const uint8_t* begin, const uint8_t* end, std::vector<Segment>& segments) {
+                           [&](const uint8_t* begin, const uint8_t* end, Buffer<Segment>& segments) {
                                core_->segmenter().find_added_tokens(begin, end, split_special, segments);
                            });
         }
@@ -145,13 +145,9 @@ class PythonCore {
     // The ids of each word by itself, how many each has, and the offsets in its word.
     nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
         const nb::tuple alive(words);
-        std::vector<Characters> texts;
+        const std::vector<Characters> texts = characters_of_all(alive, "encode_words: a word is not a str");
         size_t characters = 0;
-        for (nb::handle word : alive) {
-            if (!PyUnicode_Check(word.ptr())) throw nb::type_error("encode_words: a word is not a str");
-            texts.push_back(characters_of(word));
-            characters += texts.back().length;
-        }
+        for (const Characters& text : texts) characters += text.length;
         IdBuffer ids;
         std::vector<uint32_t> counts;
         std::vector<Offset> places;
@@ -182,8 +178,8 @@ class PythonCore {
     size_t id_count() const { return size_t{largest_id_} + 1; }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     // See Core; to be called before anything is encoded.
-    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters) {
-        core_->prefix_lookup().turn_on(limit_bytes, piece_characters, hash_bits, least_characters);
+    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
+        core_->prefix_lookup().turn_on(limit_bytes, piece_characters, hash_bits, least_characters, secret);
     }
     void trust_seams() { core_->prefix_lookup().trust_seams(); }
     // See RecentTexts.
@@ -220,6 +216,7 @@ class PythonCore {
     nb::dict info() const {
         nb::dict result;
         result["table_bytes"] = core_->bytes();
+        result["idle_workspace_bytes"] = core_->idle_bytes();
         result["offset_object_bytes"] = offset_objects_.bytes();
         return result;
     }
@@ -246,7 +243,8 @@ class PythonCore {
                  nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
-                 nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0)
+                 nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
+                 nb::arg("secret") = nb::none())
             .def("remember_texts", &PythonCore::remember_texts, nb::arg("limit_bytes"), nb::arg("least_characters"))
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
@@ -264,6 +262,16 @@ class PythonCore {
         if (characters.length < GIL_FREE_FROM) return work(characters);
         const InterpreterUnlocked unlocked;
         work(characters);
+    }
+    // The strings must outlive the result, even if another thread empties the list that they came from: a tuple holds them.
+    static std::vector<Characters> characters_of_all(const nb::tuple& texts, const char* message) {
+        std::vector<Characters> all;
+        all.reserve(texts.size());
+        for (nb::handle text : texts) {
+            if (!PyUnicode_Check(text.ptr())) throw nb::type_error(message);
+            all.push_back(characters_of(text));
+        }
+        return all;
     }
 
   private:
@@ -319,17 +327,7 @@ class PythonCore {
     void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
     }
-    static std::vector<Characters> characters_of_all(const nb::tuple& texts, const char* message) {
-        std::vector<Characters> all;
-        all.reserve(texts.size());
-        for (nb::handle text : texts) {
-            if (!PyUnicode_Check(text.ptr())) throw nb::type_error(message);
-            all.push_back(characters_of(text));
-        }
-        return all;
-    }
     std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
-        // The strings must outlive the work even if another thread empties the list meanwhile.
         const nb::tuple alive(texts);
         const std::vector<Characters> rows = characters_of_all(alive, "encode_batch: a text is not a str");
         std::vector<IdBuffer> ids(rows.size());

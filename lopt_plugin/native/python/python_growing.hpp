@@ -126,12 +126,8 @@ class PythonGrowing : public PythonCore<Core> {
         return count;
     }
     std::vector<size_t> count_batch(nb::list texts, size_t threads, bool split_special) const {
-        std::vector<Characters> rows;
-        for (nb::handle text : texts) {
-            if (!PyUnicode_Check(text.ptr())) throw nb::type_error("count_batch: a text is not a str");
-            rows.push_back(characters_of(text));
-        }
         const nb::tuple alive(texts);
+        const std::vector<Characters> rows = this->characters_of_all(alive, "count_batch: a text is not a str");
         std::vector<Range> ranges;
         for (size_t row = 0; row < rows.size(); row++) add_ranges(rows[row], row, threads, ranges);
         const InterpreterUnlocked unlocked;

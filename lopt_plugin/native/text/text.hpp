@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/needs_reference.hpp"
+
 namespace lopt {
 
 // `readable_end`: up to where the buffer may be read, at or after the end of the text.
@@ -13,5 +15,10 @@ struct Text {
 
 // How many bytes may be read after the end of a buffer of the core's own.
 inline constexpr size_t READABLE_AFTER = 64;
+
+// Places in a text are kept in 32 bits, with a sign or without one.
+inline void check_length(size_t bytes) {
+    if (bytes > INT32_MAX) throw NeedsReference("texts of more than 2^31 - 1 bytes are left to Hugging Face");
+}
 
 }  // namespace lopt

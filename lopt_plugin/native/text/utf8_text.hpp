@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/needs_reference.hpp"
 #include "base/thread_pool.hpp"
 #include "text/characters.hpp"
@@ -18,7 +19,7 @@ struct LoneSurrogateError : NeedsReference {
 
 // UTF-8 to `buffer`, side by side where the text is long; see to_utf8.
 template <class Unit>
-Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threads, ThreadPool& pool, std::vector<uint8_t>& buffer, bool& marked) {
+Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threads, ThreadPool& pool, Buffer<uint8_t>& buffer, bool& marked) {
     constexpr size_t PART = 256 << 10;
     const auto room = [&buffer](size_t bytes) {
         if (buffer.size() < bytes + READABLE_AFTER) {
@@ -51,7 +52,7 @@ Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threa
 
 // The text itself if it is ASCII, else what is written to `buffer`. `marked` is set where it holds characters of pages that
 // `page_marks` (see Method, core.hpp) marks. Throws LoneSurrogateError.
-inline Text to_utf8(const Characters& text, const uint8_t* page_marks, size_t threads, ThreadPool& pool, std::vector<uint8_t>& buffer, bool& marked) {
+inline Text to_utf8(const Characters& text, const uint8_t* page_marks, size_t threads, ThreadPool& pool, Buffer<uint8_t>& buffer, bool& marked) {
     if (text.ascii) {
         const auto* data = static_cast<const uint8_t*>(text.data);
         return {data, data + text.length, data + text.length};

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/buffer.hpp"
 #include "base/id_buffer.hpp"
 #include "bpe/word_cache.hpp"
 #include "bpe/words.hpp"
@@ -20,6 +21,9 @@ class WordPieceEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace {
+        // Frees each buffer that has more bytes than that; returns how many bytes the others have.
+        size_t keep_at_most(size_t bytes) { return lopt::keep_at_most(bytes, normalized); }
+
         struct Miss {
             WordKey key;
             uint64_t hash;
