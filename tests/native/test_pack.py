@@ -13,6 +13,7 @@ import pytest
 from gpu_layout import AddedTokenFinder, lay_out
 from tokenizers import AddedToken
 
+from lopt_plugin.native._core import NeedsReference
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
@@ -128,6 +129,15 @@ def test_what_cannot_be_packed(name: str, threads: int) -> None:
     out.flags.writeable = False
     with pytest.raises(TypeError):
         core.pack(["a"], out, [], [], False, threads)
+
+
+def test_added_tokens_that_share_white_space() -> None:
+    """The first takes white space with which the second begins. The reference gives both; a row would hold it twice."""
+    core, _ = native_cores.core_and_reference("tiny_roberta")
+    out = np.zeros(64, np.uint8)
+    with pytest.raises(NeedsReference, match="share white space"):
+        core.pack(["<|right|>\n\n\n x"], out, [], [])
+    assert core.pack(["<|right|>\n\n x"], out, [], [])[0] == 3
 
 
 def test_list_that_another_thread_changes() -> None:

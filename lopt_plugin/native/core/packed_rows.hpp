@@ -59,8 +59,13 @@ class PackedRows {
                 const auto [begin, end] = text_of(row);
                 segments.clear();
                 find(begin, end, segments);
-                for (const Segment& segment : segments)
+                const uint8_t* after = begin;
+                for (const Segment& segment : segments) {
+                    // A token that begins in the white space that the one before it took (rstrip) has a part of it again.
+                    if (segment.begin < after) throw NeedsReference("added tokens that share white space");
+                    after = segment.end;
                     if (segment.token != NONE) found[share].push_back({row, segment});
+                }
             }
         });
         separators_.reserve(rows * (around.before() + around.after()));
