@@ -137,6 +137,7 @@ ADDED = ("<|x|>", 300, False, False, False, False, True)
         ({"merges": [["a", "b", "c"]]}, "not two names"),
         ({"scanner": "unheard of"}, "unknown scanner"),
         ({"scanner": ""}, "unknown scanner"),
+        ({"added_tokens": [ADDED, (ADDED[0], 301, *ADDED[2:])]}, "the same content"),
         ({"refinements": [("unheard of", "isolated", False, False)]}, "unheard of"),
         ({"refinements": [("gpt2", "unheard of", False, False)]}, "unheard of"),
         ({"byte_classes": b"\0" * 255}, "256 bytes"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,8 @@ class AddedTokens {
         std::vector<Entry> sorted;
         for (uint32_t i = 0; i < tokens_.size(); i++) sorted.push_back({tokens_[i].content, i});
         std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        const auto alike = [](const Entry& a, const Entry& b) { return a.bytes == b.bytes; };
+        if (std::adjacent_find(sorted.begin(), sorted.end(), alike) != sorted.end()) throw std::invalid_argument("two added tokens have the same content");
         return sorted;
     }
     void set_pair(uint8_t first, uint8_t second) {
