@@ -21,12 +21,14 @@ uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
         if constexpr (sizeof(Unit) == 4) return static_cast<uint16_t>(unit ^ (unit >> 16) * 0x9E37u);
         else return static_cast<uint16_t>(unit);
     };
+    // Of two numbers of 16 bits, int does not hold every product.
+    const auto stepped = [&](uint16_t lane, Unit unit) { return static_cast<uint16_t>(uint32_t{lane} * FACTOR + fold(unit)); };
     std::array<uint16_t, LANES> lanes;
     for (size_t j = 0; j < LANES; j++) lanes[j] = static_cast<uint16_t>(j);
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
-        for (size_t j = 0; j < LANES; j++) lanes[j] = static_cast<uint16_t>(lanes[j] * FACTOR + fold(s[i + j]));
-    for (size_t j = 0; j < LANES && i < n; i++, j++) lanes[j] = static_cast<uint16_t>(lanes[j] * FACTOR + fold(s[i]));
+        for (size_t j = 0; j < LANES; j++) lanes[j] = stepped(lanes[j], s[i + j]);
+    for (size_t j = 0; j < LANES && i < n; i++, j++) lanes[j] = stepped(lanes[j], s[i]);
     std::array<uint8_t, sizeof lanes> bytes;
     std::memcpy(bytes.data(), lanes.data(), sizeof lanes);
     return hash_bytes(bytes.data(), bytes.size(), secret ^ mix(n));
