@@ -55,8 +55,10 @@ def _read_template(step: State) -> PostProcessor | Unsupported:
         ((kind, value),) = piece.items()
         type_ids.add(value["type_id"])
         if kind == "SpecialToken":
-            ids = step["special_tokens"][value["id"]]["ids"]
-            (after if texts else before).extend(ids)
+            token = step["special_tokens"].get(value["id"])
+            if token is None:
+                return Unsupported(f"post-processor TemplateProcessing does not say what {value['id']!r} is")
+            (after if texts else before).extend(token["ids"])
         elif kind == "Sequence" and value["id"] == "A":
             texts += 1
         else:

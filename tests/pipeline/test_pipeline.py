@@ -261,6 +261,13 @@ def test_what_is_not_supported_says_so(reason: str, components: dict[str, Any]) 
     assert reason in reason_of(tokenizer_with(**components))
 
 
+def test_a_template_with_a_token_that_it_does_not_describe() -> None:
+    """The library loads it, and panics when the token is wanted."""
+    state = json.loads(tokenizer_with(post_processor=TEMPLATE("[S] $A", "$A $B", [("[S]", 3)])).to_str())
+    state["post_processor"]["single"][0]["SpecialToken"]["id"] = "[T]"
+    assert "does not say what '[T]' is" in reason_of(Tokenizer.from_str(json.dumps(state)))
+
+
 @pytest.mark.parametrize(
     ("component", "path"),
     [
