@@ -582,6 +582,13 @@ def test_self_check_is_short_and_covers_added_tokens(backend: Tokenizer) -> None
     assert (result.texts, result.mismatch) == (len(texts), None)
 
 
+def test_very_many_added_tokens_are_not_all_checked() -> None:
+    """A million would take the self-check minutes, and Hugging Face ten seconds."""
+    texts = hard_texts([f"<{number}>" for number in range(100_000)])
+    assert len(texts) < 2_000
+    assert "<0>" in "".join(texts)
+
+
 def test_unsupported_tokenizers_say_why(caplog: pytest.LogCaptureFixture) -> None:
     word_piece = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
     with caplog.at_level(logging.INFO, "lopt_plugin"):
