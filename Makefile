@@ -8,6 +8,9 @@
 #   make test-deep      everything, for hours, in parts that go on where they were. PART="vllm sanitize" for some
 #   make test-faults    planted faults: each must be seen by the quick tier. FAULTS="native/chunk" for some
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
+#   make test-threads   the native core called by many threads, under ThreadSanitizer; needs clang
+#   make fuzz           fuzzers of the native core, a minute each; needs clang. SECONDS=600 FUZZ="encode model" for others
+#   make soak           the Hugging Face interface under load from 16 threads. CALLS=100000 for fewer calls than a million
 #   make test-examples  the examples that need Ray and datasets
 #   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
@@ -44,7 +47,7 @@ TESTS ?= tests $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TES
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
 .PHONY: test test-core doctest test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
-	test-sanitize gpu-test core-for-gpu-test demo demo-sglang bench docs lint clean environments environment vllm-environment sglang-environment
+	test-sanitize test-threads fuzz soak gpu-test core-for-gpu-test demo demo-sglang bench docs lint clean environments environment vllm-environment sglang-environment
 
 test:
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
@@ -103,6 +106,16 @@ test-sanitize: environment
 	PYTHONMALLOC=malloc \
 		$(VENV)/bin/$(PYTEST) --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
 		tests/native tests/encoder/test_prefetch.py tests/encoder/test_growing.py tests/encoder/test_backend_watch.py
+
+# CPython itself is not instrumented: the cores are called from C++.
+test-threads: environment
+	@$(TIMED) $(VENV)/bin/python tests/fuzz/run.py --threads
+
+fuzz: environment
+	$(VENV)/bin/python tests/fuzz/run.py --seconds $(or $(SECONDS),60) $(FUZZ)
+
+soak: environment
+	$(VENV)/bin/python tests/soak.py --calls $(or $(CALLS),1000000)
 
 # Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
 # the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,

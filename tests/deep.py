@@ -29,6 +29,14 @@ os.environ["LOPT_TIER"] = "deep"
 sys.path.insert(0, str(Path(__file__).with_name("support")))
 import corpus  # noqa: E402  (reads LOPT_TIER)
 
+# Lines of a log that say how much was compared.
+COUNTED = (
+    r"[\d,]+ comparisons, \d+ differences",
+    r"\d+ faults, \d+ survive",
+    r"[\d,]+ inputs tried, \d+ of \d+ fuzzers found something",
+    r"[\d,]+ calls, \d+ wrong",
+    r"\d+ tokenizers called by \d+ threads, no difference",
+)
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
@@ -67,6 +75,9 @@ def parts() -> list[Part]:
         Part("examples", "Ray and datasets", "test-examples"),
         *(Part(f"tokenizer-{name}", name, "test-core", {"LOPT_LARGE_TOKENIZER": name}) for name in large),
         Part("sanitize", "the native core under ASan and UBSan", "test-sanitize", {"LOPT_TIER": "quick"}),
+        Part("threads", "the native core under ThreadSanitizer", "test-threads"),
+        *(_fuzz(name) for name in ("encode", "offsets", "growing", "cut", "pack", "model")),
+        Part("soak", "a million calls from 16 threads", "soak"),
         *(_quick_core(f"python-{version}", f"the core on CPython {version}", path) for version, path in pythons()),
         _quick_core("lowest", f"the core with {' '.join(_lowest())}", sys.executable, " ".join(_lowest())),
         _quick_core("newest", "the core with the newest versions that there are", sys.executable),
@@ -91,6 +102,10 @@ def _runs(python: str) -> bool:
         return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         return False
+
+
+def _fuzz(name: str) -> Part:
+    return Part(f"fuzz-{name}", f"ten minutes of tests/fuzz/fuzz_{name}.cpp", "fuzz", {"FUZZ": name, "SECONDS": "600"})
 
 
 def _faults(where: str) -> Part:
@@ -157,7 +172,7 @@ def _counts(report: Path, log: str) -> str:
         tests, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
         bad = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
         return f"{tests - skipped - bad:,} tests passed, {skipped:,} skipped, {bad:,} failed"
-    lines = re.findall(r"^(?:[\d,]+ comparisons, \d+ differences|\d+ faults, \d+ survive)", log, re.MULTILINE)
+    lines = re.findall(f"^(?:{'|'.join(COUNTED)})", log, re.MULTILINE)
     return lines[-1] if lines else "not run: " + (log.strip().splitlines() or ["no output"])[-1][:80]
 
 

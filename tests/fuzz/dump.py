@@ -1,0 +1,165 @@
+"""Writes what the fuzzers begin with: tokenizers as the native core gets them, a dictionary, and hard texts as seeds.
+
+    python tests/fuzz/dump.py FOLDER
+
+`tokenizers/NAME` has the arguments of a core, in the order in which `read_tokenizer` of tokenizers.hpp reads them. A
+number is eight bytes, little endian; bytes and strings have their length before them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
+sys.path.insert(0, str(SUPPORT))
+import corpus  # noqa: E402
+import hard_texts  # noqa: E402
+import numpy as np  # noqa: E402
+import representatives  # noqa: E402
+from tokenizers import normalizers  # noqa: E402
+
+from lopt_plugin.pipeline import BytePairModel, Pipeline, WordPieceModel, read_pipeline  # noqa: E402
+from lopt_plugin.pipeline.merges import Merges  # noqa: E402
+from lopt_plugin.routes import native_core  # noqa: E402
+from lopt_plugin.unicode_tables import load  # noqa: E402
+
+NFC_FOLLOWS = 1 << 14  # a bit of the character classes
+SHORT = 1_000  # characters of a seed
+REPEATED = bytes(range(0xF8, 0xFF))  # tests/fuzz/input.hpp: the character before these is repeated
+
+
+class Writer:
+    """Appends values to a buffer."""
+
+    def __init__(self) -> None:
+        self.out = bytearray()
+
+    def number(self, value: int) -> None:
+        self.out += int(value).to_bytes(8, "little")
+
+    def text(self, value: str | bytes) -> None:
+        data = value.encode() if isinstance(value, str) else value
+        self.number(len(data))
+        self.out += data
+
+    def each(self, values: Any) -> None:
+        """A sequence of rows of numbers and strings."""
+        rows = list(values)
+        self.number(len(rows))
+        for row in rows:
+            self.row(row)
+
+    def row(self, row: Any) -> None:
+        for value in row:
+            self.text(value) if isinstance(value, (str, bytes)) else self.number(value)
+
+
+def tokenizer(pipeline: Pipeline) -> bytes:
+    """The arguments of the pipeline's core."""
+    out = Writer()
+    if isinstance(pipeline.model, WordPieceModel):
+        given = native_core._word_piece_arguments(pipeline, pipeline.model)
+        out.text("word_piece")
+        out.each(given["vocabulary"].items())
+        out.row([given["unknown_id"], given["continuing_prefix"], given["max_characters"]])
+        out.row(given["characters"])
+        out.each([] if given["text_characters"] is None else [given["text_characters"]])
+        out.number(given["order"] is not None)
+        out.each(given["added_tokens"])
+        return bytes(out.out)
+    given = native_core._byte_pair_arguments(pipeline, pipeline.model)
+    merges = pipeline.model.merges
+    pairs = list(merges) if isinstance(merges, Merges) else merges
+    out.text("byte_pair")
+    out.each(given["vocabulary"].items())
+    out.each(pair.split(" ", 1) if isinstance(pair, str) else pair for pair in pairs)
+    out.number(given["ignore_merges"])
+    out.row(given[name] for name in ("class_pages", "class_cells", "compose_pairs", "byte_classes", "scanner"))
+    out.each(given["refinements"])
+    out.number(given["add_prefix_space"])
+    out.number(len(given["normalizer"]))
+    for step in given["normalizer"]:
+        _normalizer_step(out, step)
+    out.each(given["added_tokens"])
+    out.row([given["dropped_bytes"], given["form_pages"], given["form_cells"], given["end_of_word_suffix"]])
+    unknown = given["unknown_characters"]
+    out.each([] if unknown is None else [(unknown[0] is not None, unknown[0] or "", *unknown[1:])])
+    out.each([] if given["blank_signs"] is None else [given["blank_signs"]])
+    assert isinstance(pipeline.model, BytePairModel) == (unknown is None)
+    return bytes(out.out)
+
+
+def _normalizer_step(out: Writer, step: tuple[Any, ...]) -> None:
+    kind = step[0]
+    out.text(kind)
+    if kind == "form":
+        out.text(step[1])
+    elif kind == "characters":
+        out.each(step[1])
+    else:
+        out.row(step[1:])
+
+
+def unicode_tables() -> bytes:
+    """Decompositions, combining classes and compositions, for a normalizer of the fuzzers' own."""
+    table = load.character_classes()
+    decompose = normalizers.NFD().normalize_str
+    compose = normalizers.NFC().normalize_str
+    scalars = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    changed = [(c, decompose(chr(c))) for c in scalars if decompose(chr(c)) != chr(c)]
+    classes = [(c, unicodedata.combining(chr(c))) for c in range(0x110000) if unicodedata.combining(chr(c))]
+    pairs = [(int(a), int(b)) for a, b in np.asarray(table.compose_pairs).reshape(-1, 2)]
+    composed = [(a, b, ord(compose(chr(a) + chr(b)))) for a, b in pairs if len(compose(chr(a) + chr(b))) == 1]
+    # Marks of a later version of Unicode than this Python's.
+    marks = np.flatnonzero(table.bits() & NFC_FOLLOWS)
+    unknown = [(c,) for c in marks.tolist() if unicodedata.category(chr(c)) == "Cn"]
+    out = Writer()
+    for rows in (changed, classes, composed, unknown):
+        out.each(rows)
+    return bytes(out.out)
+
+
+def dictionary() -> str:
+    """What libFuzzer may insert: snippets, added tokens, representatives of all classes of characters, repetitions."""
+    added = {token.content for name in _names() for token in _pipeline(name).added_tokens}
+    words = [*representatives.SNIPPETS, *sorted(added), *representatives.characters()[0x80:]]
+    entries = [*(word.encode() for word in words), *(bytes([byte]) for byte in REPEATED)]
+    return "".join('"{}"\n'.format("".join(f"\\x{byte:02x}" for byte in entry)) for entry in entries if entry)
+
+
+def seeds() -> list[bytes]:
+    """Hard texts, each with bytes after it that choose the tokenizer and the options."""
+    texts = [text for family in hard_texts.families() for text in itertools.islice(hard_texts.texts(family, 1), 40)]
+    texts += [text for name in corpus.corpora() for text in corpus.texts(name, 20_000)]
+    cut = [text[:SHORT] for text in texts] + [text[SHORT : 2 * SHORT] for text in texts if len(text) > SHORT]
+    return [text.encode() + bytes((number * 37 + k * 11) % 256 for k in range(8)) for number, text in enumerate(cut)]
+
+
+def _names() -> list[str]:
+    return [name for name in corpus.tokenizer_names() if name.startswith(("tiny_", "wordpiece_"))]
+
+
+def _pipeline(name: str) -> Pipeline:
+    pipeline = read_pipeline(corpus.load_tokenizer(name))
+    assert isinstance(pipeline, Pipeline)
+    return pipeline
+
+
+def main(folder: Path) -> None:
+    """Writes all of it."""
+    (folder / "tokenizers").mkdir(parents=True, exist_ok=True)
+    (folder / "seeds").mkdir(exist_ok=True)
+    for name in _names():
+        (folder / "tokenizers" / name).write_bytes(tokenizer(_pipeline(name)))
+    (folder / "unicode").write_bytes(unicode_tables())
+    (folder / "dictionary").write_text(dictionary(), encoding="ascii")
+    for number, seed in enumerate(seeds()):
+        (folder / "seeds" / f"{number:04}").write_bytes(seed)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

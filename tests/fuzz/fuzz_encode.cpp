@@ -1,0 +1,35 @@
+// Ids are those of the naive model, and the same in chunks, by several threads, and with what earlier texts began with.
+#include "checks.hpp"
+
+namespace lopt::fuzz {
+namespace {
+
+template <class Core>
+void check(const Tokenizer& tokenizer, const Pair<Core>& cores, Input& in) {
+    const uint8_t how = in.byte();
+    const bool split_special = how & 1, with_threads = how < 16, with_naive = how & 2, repeat = how & 4;
+    const size_t chunk = 1 + in.number() % 700, threads = 2 + in.below(3);
+    const PythonText owner(in.text());
+    const Characters text = owner.characters();
+    typename Core::Borrowed space(*cores.plain);
+    const auto ids = ids_of(*cores.plain, text, {1, 0, split_special}, *space);
+    if constexpr (std::is_same_v<Core, BytePairCore>)
+        if (ids && with_naive && text.length <= 600) CHECK(naive_ids(*cores.plain, *tokenizer.naive, space->segments) == *ids);
+    CHECK(ids_of(*cores.plain, text, {1, chunk, split_special}) == ids);
+    if (with_threads) CHECK(ids_of(*cores.plain, text, {threads, chunk, split_special}) == ids);
+    const size_t times = repeat ? 3 : 1;  // it is kept when it comes again, and then found
+    for (size_t i = 0; i < times; i++) CHECK(ids_of(*cores.recalling, text, {with_threads ? threads : 1, how & 8 ? chunk : 0, split_special, false, true}) == ids);
+}
+
+}  // namespace
+}  // namespace lopt::fuzz
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    lopt::fuzz::tokenizers();  // before anything is timed
+    return 0;
+}
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    lopt::fuzz::Input in(data, size);
+    lopt::fuzz::with_tokenizer(in, [&](const auto& tokenizer, const auto& cores) { lopt::fuzz::check(tokenizer, cores, in); });
+    return 0;
+}

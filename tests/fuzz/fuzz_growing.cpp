@@ -1,0 +1,91 @@
+// Texts divided at seams: parts join to the whole, counts are lengths, also those of any part of a text and of growing words.
+#include "checks.hpp"
+#include "growing/growing.hpp"
+
+namespace lopt::fuzz {
+namespace {
+
+template <class Core>
+std::optional<Ids> ids_of_part(const Core& core, const Characters& text, size_t from, size_t to, bool inside, bool split_special) {
+    EncodeOptions options{1, 0, split_special};
+    options.inside = inside;
+    return ids_of(core, text.part(from, to), options);
+}
+
+template <class Core>
+void check_word(const Core& core, const Characters& text, size_t step) {
+    if constexpr (std::is_same_v<Core, BytePairCore>) {
+        if (text.length == 0 || !core.boundaries().is_word(text, 0, text.length)) return;
+        GrowingWord word(*core.method().word_model());
+        for (size_t at = 0; at < text.length; at += step) {
+            const size_t end = std::min(at + step, text.length);
+            const WordText part(text, at, end);
+            if (!word.append(part.data(), part.size())) return;
+            if (word.size() <= core.method().word_model()->longest_whole()) continue;
+            const auto ids = ids_of_part(core, text, 0, end, false, false);
+            CHECK(ids && ids->size() == word.count(word.size()));
+            IdBuffer grown;
+            word.ids(word.size(), grown);
+            CHECK(Ids(grown.data(), grown.data() + grown.size()) == *ids);
+        }
+    }
+}
+
+template <class Core>
+void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
+    const uint8_t how = in.byte();
+    const bool split_special = how & 1;
+    const size_t limit = in.number(), a = in.number(), b = in.number(), step = 1 + in.below(200);
+    const PythonText owner(in.text());
+    const Characters text = owner.characters();
+    const Core& core = *cores.plain;
+    const auto ids = ids_of(core, text, {1, 0, split_special});
+    if (!ids) return;
+    typename Core::Borrowed space(core);
+    CHECK(count_ids(core, text, 0, text.length, false, split_special, SIZE_MAX, *space) == ids->size());
+    const size_t least = limit % (ids->size() + 2), counted = count_ids(core, text, 0, text.length, false, split_special, least, *space);
+    CHECK(counted == ids->size() || (counted > least && ids->size() > least));
+    IdBuffer first;
+    first_ids(core, text, least, {1, 0, split_special}, *space, first);
+    CHECK(Ids(first.data(), first.data() + first.size()) == Ids(ids->begin(), ids->begin() + static_cast<ptrdiff_t>(std::min(least, ids->size()))));
+
+    // Parts from seam to seam, as a text that grows is encoded.
+    Ids joined;
+    Parts<Core> parts(core, text, 0, text.length, false, how & 2);
+    while (!parts.done()) {
+        const auto part = parts.next(step);
+        const auto own = ids_of_part(core, text, part.begin, part.end, part.inside, split_special);
+        CHECK(own.has_value());
+        joined.insert(joined.end(), own->begin(), own->end());
+    }
+    CHECK(joined == *ids);
+
+    const size_t x = a % (text.length + 1), y = b % (text.length + 1), from = std::min(x, y), to = std::max(x, y);
+    const auto of_part = ids_of_part(core, text, from, to, false, split_special);
+    if (of_part) {
+        const Intervals<Core> intervals(core, text, split_special, *space);
+        CHECK(intervals.count(text, from, to, *space) == of_part->size());
+    }
+    // A seam of the text that ends at `to` is one of the whole.
+    if (const size_t seam = last_seam(core, text, 0, to)) {
+        auto both = ids_of_part(core, text, 0, seam, false, split_special);
+        const auto rest = ids_of_part(core, text, seam, text.length, true, split_special);
+        CHECK(both && rest && core.boundaries().is_seam(text, seam, text.length));
+        both->insert(both->end(), rest->begin(), rest->end());
+        CHECK(both == ids);
+    }
+    check_word(core, text, step);
+}
+
+}  // namespace
+}  // namespace lopt::fuzz
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    lopt::fuzz::tokenizers();  // before anything is timed
+    return 0;
+}
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    lopt::fuzz::Input in(data, size);
+    lopt::fuzz::with_tokenizer(in, [&](const auto& tokenizer, const auto& cores) { lopt::fuzz::check(tokenizer, cores, in); });
+    return 0;
+}
