@@ -17,7 +17,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
-ELSEWHERE = ["CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md", "benchmarks/RESULTS.md"]
+ELSEWHERE = ["CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md", "benchmarks/RESULTS.md"]
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 logger = logging.getLogger("mkdocs.hooks")

@@ -41,6 +41,7 @@ import lopt_plugin
 
 FIRST = 10_000  # calls, after which all caches are full
 GROWTH = 1.05
+STEPS = 10  # each with threads of its own
 NAMES = ["tiny_qwen2", "tiny_llama2", "wordpiece_uncased"]
 CHILD_S = 60
 
@@ -266,16 +267,16 @@ def main() -> int:
             print(f"{subject.name} is not accelerated: {subject.fast.lopt.explain()['reason']}")
             return 1
     wrong: list[str] = []
-    stage(subjects, first, options.threads, options.seed, wrong)
+    for step in range(STEPS):
+        stage(subjects, first // STEPS, options.threads, options.seed + step, wrong)
     before = resident_kb()
     print(f"after {first:,} calls: {before >> 10} MB", flush=True)
     done = first
-    steps = 10
-    for step in range(steps):
+    for step in range(STEPS):
         if wrong:
             break
-        stage(subjects, (options.calls - first) // steps, options.threads, options.seed + 1 + step, wrong)
-        done += (options.calls - first) // steps
+        stage(subjects, (options.calls - first) // STEPS, options.threads, options.seed + STEPS + step, wrong)
+        done += (options.calls - first) // STEPS
         print(f"after {done:,} calls: {resident_kb() >> 10} MB", flush=True)
     after = resident_kb()
     by_hugging_face = [subject.fast.lopt.explain()["hf_calls"] for subject in subjects]

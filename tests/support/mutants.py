@@ -304,6 +304,10 @@ class Comparison:
         chosen = texts(tokenizer.backend_tokenizer, seed)
         return [*map(ask, chosen), outcome(lambda: tokenizer(chosen, add_special_tokens=False)["input_ids"])]
 
+    def _again(self, data: bytes, seed: int) -> tuple[str, Any]:
+        """Hugging Face's answers once more: what depends on the order of a hash table says nothing."""
+        return outcome(lambda: self.answers(self.load(data), seed))
+
     def usual(self, name: str) -> float:
         """CPU time that lopt_plugin takes for a real tokenizer."""
         if name not in self.usual_cpu_s:
@@ -343,7 +347,7 @@ class Comparison:
             yield {**verdict, "wrong": "no reason"}
         elif more > MORE_MEMORY_KB:
             yield {**verdict, "wrong": f"{more >> 10} MB"}
-        elif found != right and all(self.answers(self.load(data), seed) == right for _ in range(3)):
+        elif found != right and all(self._again(data, seed) == ("returns", right) for _ in range(3)):
             number = next(i for i, (a, b) in enumerate(zip(found, right, strict=True)) if a != b)
             yield {**verdict, "wrong": f"text {number}: {found[number]!r:.300} for {right[number]!r:.300}"}
         else:
