@@ -6,6 +6,8 @@ import operator
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 # Beyond it the core's numbers end; no text has as many ids.
 _LARGEST = 1 << 62
 
@@ -31,6 +33,13 @@ def texts_of(texts: Any) -> list[str]:
         if type(text) is not str:
             found[number] = a_text(text, f"texts[{number}]")
     return found
+
+
+def a_bool(flag: Any, name: str) -> bool:
+    """The flag of an argument."""
+    if not isinstance(flag, (bool, np.bool_)):
+        raise TypeError(f"{name} must be a bool, not {type(flag).__name__}")
+    return bool(flag)
 
 
 def an_int(number: Any, name: str) -> int:

@@ -13,7 +13,7 @@ from ..routes.request import COMMONEST, PLAIN, Columns, EncodeRequest, NeedsRefe
 from ..settings import Settings
 from . import counting
 from .call_state import PendingCallState
-from .checks import a_text, an_int, texts_of
+from .checks import a_bool, a_text, an_int, texts_of
 from .counting import Intervals
 from .explain import explanation
 from .gpu_policy import check_device
@@ -76,7 +76,7 @@ class Encoder:
 
     def _request(self, add_special_tokens: Any, split_special_tokens: bool | None) -> EncodeRequest:
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        return PLAIN[add_special_tokens][split]
+        return PLAIN[a_bool(add_special_tokens, "add_special_tokens")][a_bool(split, "split_special_tokens")]
 
     def encode_ids(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
@@ -120,7 +120,9 @@ class Encoder:
         []
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = COMMONEST if add_special_tokens is True and split is False else PLAIN[add_special_tokens][split]
+        request = (
+            COMMONEST if add_special_tokens is True and split is False else self._request(add_special_tokens, split)
+        )
         return self._runner.run("encode_list", LIST, text if type(text) is str else a_text(text), request)[0]
 
     def encode_batch_ids(
@@ -245,7 +247,9 @@ class Encoder:
         True
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = COMMONEST if add_special_tokens is True and split is False else PLAIN[add_special_tokens][split]
+        request = (
+            COMMONEST if add_special_tokens is True and split is False else self._request(add_special_tokens, split)
+        )
         return self._runner.run("count", counting.COUNT, text if type(text) is str else a_text(text), request)[0]
 
     def count_batch(

@@ -26,7 +26,13 @@ def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, A
         "chunk_chars": runner.settings.chunk_chars,
         "parallel_min_chars": runner.settings.parallel_min_chars,
         "verify": runner.settings.verify,
-        "versions": _versions(native is not None),
+        "versions": {
+            "lopt_plugin": version(),
+            "tokenizers": tokenizers.__version__,
+            "transformers": getattr(sys.modules.get("transformers"), "__version__", None),
+            "python": platform.python_version(),
+            "character_classes": None if native is None else character_classes().tokenizers_version,
+        },
         "self_check": None if snapshot.checked is None else vars(snapshot.checked).copy(),
         "calls": {
             "native": runner.native_calls,
@@ -54,14 +60,3 @@ def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, A
     else:
         explained["batch"] = {**about, "texts": len(text)}
     return explained
-
-
-def _versions(with_character_classes: bool) -> dict[str, str | None]:
-    transformers = sys.modules.get("transformers")
-    return {
-        "lopt_plugin": version(),
-        "tokenizers": tokenizers.__version__,
-        "transformers": getattr(transformers, "__version__", None),
-        "python": platform.python_version(),
-        "character_classes": character_classes().tokenizers_version if with_character_classes else None,
-    }

@@ -79,17 +79,15 @@ _kept: weakref.WeakKeyDictionary[BackendWatch, _Kept] = weakref.WeakKeyDictionar
 
 def _proof(backend: Tokenizer) -> Proof | None:
     """What proves that the end is reached, for the backend as it is now."""
-    watch = BackendWatch.of(backend) if isinstance(backend, Tokenizer) else None
-    if watch is None:
-        return None
     try:
+        watch = BackendWatch.of(backend)
         fingerprint = watch.fingerprint()
         kept = _kept.get(watch)
         if kept is None or kept.fingerprint != fingerprint:
             kept = _kept[watch] = _Kept(fingerprint, _by_boundaries(backend) or _by_reach(backend))
     except MemoryError:
         raise
-    except Exception:  # a custom component, of which nothing is known
+    except Exception:  # a custom component, of which nothing is known, or a backend that cannot be watched
         return None
     return kept.proof
 

@@ -55,15 +55,8 @@ class Middle:
         self.front = []
         self.ids = self.native.core.settled_ids()
 
-    def shared(self) -> Middle:
-        """The same for a state: prepending to either leaves the other as it is, appending does not."""
-        return self._with(self.ids)
-
-    def first(self, count: int) -> Middle:
-        """A copy, with that many of `ids`."""
-        return self._with(self.native.core.settled_ids(self.ids, count))
-
-    def _with(self, ids: SettledIds) -> Middle:
+    def with_ids(self, ids: SettledIds) -> Middle:
+        """The same with these ids. Prepending to either leaves the other as it is."""
         copy = object.__new__(Middle)
         copy.native, copy._split, copy.front, copy.ids = self.native, self._split, self.front.copy(), ids
         return copy
@@ -93,12 +86,14 @@ class Settled:
         kept = replace(self, before=self.before.copy())
         if self.middle is None:
             return IncrementalState(kept, 0, len(self.pieces))
-        kept.middle = self.middle.shared()
+        kept.middle = self.middle.with_ids(self.middle.ids)
         return IncrementalState(kept, len(self.middle.ids), len(self.pieces))
 
     @classmethod
     def of(cls, state: IncrementalState) -> Settled:
         """What a state held, to go on from."""
         settled = state.settled
-        middle = None if settled.middle is None else settled.middle.first(state.ids)
+        middle = settled.middle
+        if middle is not None:
+            middle = middle.with_ids(middle.native.core.settled_ids(middle.ids, state.ids))
         return replace(settled, middle=middle, before=settled.before.copy(), pieces=settled.pieces[: state.pieces])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import time
@@ -126,26 +127,21 @@ class HfRoute:
 
     def _in_state(self, request: EncodeRequest, encode: Callable[[], _T]) -> _T:
         """`encode()` while the backend truncates as the request says."""
-        backend, tries = self.backend, 0
+        backend = self.backend
         wanted = request.truncation_settings(), None, request.split_special_tokens
-
-        def attempt() -> tuple[_T, bool]:
-            found = call_state(backend)
-            set_call_state(backend, *wanted)
-            ours = True
-            try:
-                encoded = encode()
-                ours = call_state(backend) == wanted
-                return encoded, ours
-            finally:
+        with self.lock:
+            for _ in range(_MOST_TRIES):
+                found, ours = call_state(backend), True
+                try:
+                    self.call(functools.partial(set_call_state, backend, *wanted))
+                    encoded = self.call(encode)
+                    ours = call_state(backend) == wanted
+                finally:
+                    if ours:
+                        self.call(functools.partial(set_call_state, backend, *found))
                 if ours:
-                    set_call_state(backend, *found)
-
-        while True:
-            encoded, ours = self.call(attempt)
-            tries += 1
-            if ours or tries == _MOST_TRIES:
-                return encoded
+                    break
+        return encoded
 
 
 CallState = tuple["dict[str, Any] | None", "dict[str, Any] | None", bool]

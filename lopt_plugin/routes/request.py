@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-_T = TypeVar("_T")
 Strategy = Literal["longest_first", "only_first", "only_second"]
 Side = Literal["left", "right"]
 # One row of a batch: a text or a pair of texts, each as a whole or, as a list, in words.
@@ -105,24 +104,8 @@ class EncodeRequest(NamedTuple):
 _PLAIN_REST = EncodeRequest()[8:]
 
 
-class _ByFlag(dict[bool, _T]):
-    """Two values, for False and True."""
-
-    def __init__(self, name: str, of_false: _T, of_true: _T) -> None:
-        super().__init__({False: of_false, True: of_true})
-        self._name = name
-
-    def __missing__(self, flag: Any) -> _T:
-        raise TypeError(f"{self._name} must be a bool, not {type(flag).__name__}")
-
-
-def _split_or_not(add_special_tokens: bool) -> _ByFlag[EncodeRequest]:
-    both = (EncodeRequest(add_special_tokens, split) for split in (False, True))
-    return _ByFlag("split_special_tokens", *both)
-
-
 # The commonest requests, made once: PLAIN[add_special_tokens][split_special_tokens].
-PLAIN = _ByFlag("add_special_tokens", _split_or_not(False), _split_or_not(True))
+PLAIN = tuple(tuple(EncodeRequest(special, split) for split in (False, True)) for special in (False, True))
 COMMONEST = PLAIN[True][False]
 
 

@@ -568,6 +568,31 @@ def test_verify_is_not_fooled_by_others_who_truncate(backend: Tokenizer, fake: A
     assert backend.truncation["max_length"] == 1  # as the other one left it
 
 
+def test_a_setter_that_has_to_wait_for_another_thread(backend: Tokenizer) -> None:
+    """Up to tokenizers 0.22 it fails while another thread encodes; what was there before comes back all the same."""
+    encoder = Encoder(backend, settings(route="hf"))
+    request = EncodeRequest(max_length=5)
+    expected = encoder._runner.run("a test", LIST, TEXT, request)[0]
+    backend.enable_padding(length=9)
+    before = backend.truncation, backend.padding
+    failing = {"enable_truncation": 1, "no_truncation": 2, "no_padding": 3, "enable_padding": 1}
+
+    def waits(name: str) -> Callable[..., Any]:
+        def setter(*arguments: Any, **named: Any) -> Any:
+            failing[name] -= 1
+            if failing[name] >= 0:
+                raise RuntimeError("Already borrowed")
+            return getattr(Tokenizer, name)(backend, *arguments, **named)
+
+        return setter
+
+    for name in failing:
+        setattr(backend, name, waits(name))
+    assert encoder._runner.run("a test", LIST, TEXT, request)[0] == expected
+    assert (backend.truncation, backend.padding) == before
+    assert max(failing.values()) < 0
+
+
 def test_self_check_is_short_and_covers_added_tokens(backend: Tokenizer) -> None:
     contents = [token.content for token in backend.get_added_tokens_decoder().values()]
     texts = hard_texts(contents)
