@@ -30,7 +30,7 @@ Step = tuple[str, str]
 SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n### ")[1:]}
 # From the first step inside `tokenizer/` on for engines, which are not installed here.
 CALLS: dict[str, Callable[[Any], Any]] = {
-    "`tokenizer(text)`": lambda tokenizer: tokenizer(TEXT),
+    "`tokenizer(text)`": lambda tokenizer: tokenizer(TEXT * 200),
     "A prompt of vLLM": lambda tokenizer: tokenizer.encode(TEXT, truncation=True, max_length=4096),
     "A prompt of SGLang": lambda tokenizer: tokenizer._lopt_array(TEXT),
     "A batch, `tokenizer(texts)`": lambda tokenizer: tokenizer([TEXT, TEXT + "1", TEXT + "2"]),

@@ -223,14 +223,22 @@ class BackendState:
 
     def snapshot(self) -> Snapshot:
         """What holds for the backend as it is now. Built again after a change."""
+        unchanged = self.unchanged()
+        if unchanged is not None:
+            return unchanged
         snapshot, last = self._snapshot, changes.last
-        if snapshot is not None and self._true_at == last and self._calls_left > 0:
-            self._calls_left -= 1
-            return snapshot
         if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
             snapshot = self._renew()
         # What changes from here on has a later number.
         self._true_at, self._calls_left = last, CALLS_UNTIL_COMPARED
+        return snapshot
+
+    def unchanged(self) -> Snapshot | None:
+        """What `snapshot` gives, where it need not look."""
+        snapshot = self._snapshot
+        if self._true_at != changes.last or self._calls_left <= 0:
+            return None
+        self._calls_left -= 1
         return snapshot
 
     def stayed(self) -> bool:

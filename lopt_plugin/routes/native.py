@@ -28,6 +28,8 @@ _FIRST_OF_CHARS = 4
 
 # Below this length, encoding a text takes hardly longer than finding its prefix in the cache.
 _KEPT_FROM_CHARS = 8192
+# The longest texts that are encoded by a shorter way; the prefix cache does not ask for these.
+SHORT_CHARS = 4096
 
 
 class NativeRoute:
@@ -56,6 +58,7 @@ class NativeRoute:
         self._first_id = prefix[0] if len(prefix) == 1 and prefix[0] < self.core.id_count() else -1
         self._adds = self.post_processing.added > 0
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
+        self._short_chars = min(SHORT_CHARS, settings.parallel_min_chars - 1)
         self.gives_offsets = _gives_offsets(pipeline)
         self._trim_blanks = pipeline.offset_trim != "none"
         # The first id's offset depends on its being the first.
@@ -88,6 +91,18 @@ class NativeRoute:
             ids += self.post_processing.suffix
             return ids
         return self.post_processing.finish(ids, request) if adds or len(ids) > room else ids
+
+    def encode_short(self, text: str, request: EncodeRequest) -> list[int] | None:
+        """`encode_truncated` of a text that is too short for threads and not truncated; None where that takes more."""
+        if len(text) > self._short_chars or (request.token_type_ids and not self.post_processing.type_ids_are_zero):
+            return None
+        adds = request.add_special_tokens and self._adds
+        if adds and self._first_id < 0:
+            return None
+        ids: list[int] = self._encode(text, 1, 0, request.split_special_tokens, self._first_id if adds else -1)
+        if adds:
+            ids += self.post_processing.suffix
+        return ids
 
     def first_ids(self, text: str, room: int, split_special_tokens: bool) -> list[int]:
         """The first `room` ids of a text, which is read about as far as that takes. Only where `is_over_long`."""

@@ -12,7 +12,8 @@ from ..encoder.operations import COLUMNS, LIST, LIST_WITH_OFFSETS
 from ..encoder.prefetch import PrefetchedIds, prefetch
 from ..encoder.token_batch import TokenBatch
 from ..routes import Ids
-from ..routes.request import EncodeRequest, NeedsReference, Row
+from ..routes.native import SHORT_CHARS
+from ..routes.request import PLAIN, EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from .arguments import TRANSFORMERS_4, request_of_call, rows_and_request
 from .batch_encoding import batch_encoding, plain_batch_encoding
@@ -178,6 +179,10 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             and return_tensors is None
             and not kwargs
         ):
+            if truncation is None and max_length is None and len(text) <= SHORT_CHARS:
+                ids = self._lopt_short_ids(text, add_special_tokens)
+                if ids is not None:
+                    return ids
             try:
                 return self._lopt_encode_alone(text, add_special_tokens, truncation, max_length)
             except NeedsReference:
@@ -217,7 +222,9 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         if request.offsets:
             (ids, offsets), snapshot = encoder._runner.run(None, LIST_WITH_OFFSETS, text, request)
         else:
-            ids, snapshot = encoder._runner.run(None, LIST, text, request)
+            short = len(text) <= SHORT_CHARS and request.max_length is None
+            answer = encoder._runner.run_short(text, request) if short else None
+            ids, snapshot = answer or encoder._runner.run(None, LIST, text, request)
         pending = encoder._pending_call_state
         if request.max_length is not None or pending is None or pending.request is not None:
             encoder._note_call_state(request)
@@ -247,6 +254,22 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         if request.max_length is not None or pending is None or pending.request is not None:
             encoder._note_call_state(request)
         if warns and len(ids) > self.model_max_length:
+            self._eventual_warn_about_too_long_sequence(ids, None, True)
+        return ids
+
+    def _lopt_short_ids(self, text: str, add_special_tokens: bool) -> list[int] | None:
+        """`_lopt_encode_alone` of a short text without truncation, where nothing has changed since the last call."""
+        encoder = self._lopt_encoder
+        if encoder is None or encoder._backend is not self._tokenizer:
+            return None
+        pending = encoder._pending_call_state
+        if pending is None or pending.request is not None:
+            return None
+        answer = encoder._runner.run_short(text, PLAIN[add_special_tokens][bool(self.split_special_tokens)])
+        if answer is None:
+            return None
+        ids, _ = answer
+        if len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 
