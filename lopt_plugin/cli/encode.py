@@ -92,7 +92,8 @@ def encode(
     try:
         progress = _run(job, overwrite, not quiet)
     except BadRecordError as error:
-        hint = "--on-error skip continues without such records, and lists them"
+        field_hint = "--field names another field; " if "no field" in str(error) else ""
+        hint = f"{field_hint}--on-error skip continues without such records, and lists them"
         raise CommandError(str(error), 1, hint) from None
     except KeyboardInterrupt:
         raise CommandError("interrupted; run the same command to resume", INTERRUPTED) from None

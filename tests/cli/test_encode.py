@@ -256,7 +256,7 @@ def test_a_first_try_that_failed_does_not_lock_the_folder(tmp_path: Path, model:
     wrong = lopt("encode", model, path, "--out", out)
     assert wrong.exit_code == 1
     assert "no field 'text'; there are 'content'" in wrong.stderr
-    assert "--field" in wrong.stderr
+    assert "--field names another field" in wrong.stderr
     skipped = lopt("encode", model, path, "--out", out, "--on-error", "skip")
     assert (skipped.exit_code, "every record was skipped" in skipped.stderr) == (1, True)
     again = lopt("encode", model, path, "--out", out, "--on-error", "skip")

@@ -27,7 +27,7 @@ from .engine import Engine, UnavailableError
 from .engines import engine_class
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measurement:
     """The result of a worker. `seconds`, `digests` and `counts` of ids have a row per pass, an entry per prompt.
 
@@ -70,45 +70,37 @@ def run(engine_name: str, tokenizer: str, passes: Sequence[str], cpus: Sequence[
         os.sched_setaffinity(0, cpus)
     tokenizer_json = Path(tokenizer).read_text(encoding="utf-8")
     pickled = {name: Path(name).read_bytes() for name in passes}
+    found = Measurement()
     try:
         engine_type = engine_class(engine_name)
         start = time.perf_counter()
         for module in engine_type.modules:
             importlib.import_module(module)
-    except ImportError as error:
-        return Measurement(refused=_one_line(error))
-    import_seconds = time.perf_counter() - start
-
-    forget_peak()
-    before = memory("VmRSS")
-    start = time.perf_counter()
-    try:
+        found.import_seconds = time.perf_counter() - start
+        forget_peak()
+        before = memory("VmRSS")
+        start = time.perf_counter()
         engine = engine_type(tokenizer_json, len(cpus))
+        found.load_seconds = time.perf_counter() - start
     except Exception as error:
-        return Measurement(refused=str(error) if isinstance(error, UnavailableError) else _one_line(error))
-    load_seconds = time.perf_counter() - start
+        found.refused = str(error) if isinstance(error, UnavailableError) else _one_line(error)
+        return found
     del tokenizer_json
 
-    failed = ""
-    rows: list[tuple[Any, ...]] = []
     gc.collect()
     gc.disable()
     try:
         for name in passes:
-            rows.append(_timed_pass(engine, pickled[name]))
+            seconds, digests, counts = _timed_pass(engine, pickled[name])
+            found.seconds += (seconds,)
+            found.digests += (digests,)
+            found.counts += (counts,)
     except BaseException as error:  # a panic in a Rust library is not an Exception
-        failed = _one_line(error)
+        found.failed = _one_line(error)
     peak = memory("VmHWM")
-    return Measurement(
-        failed=failed,
-        note=engine.note,
-        import_seconds=import_seconds,
-        load_seconds=load_seconds,
-        peak_rss_bytes=None if before is None or peak is None else peak - before,
-        seconds=tuple(row[0] for row in rows),
-        digests=tuple(row[1] for row in rows),
-        counts=tuple(row[2] for row in rows),
-    )
+    found.note = engine.note
+    found.peak_rss_bytes = None if before is None or peak is None else peak - before
+    return found
 
 
 def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tuple[str, ...], tuple[int, ...]]:

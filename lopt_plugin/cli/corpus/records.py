@@ -125,7 +125,7 @@ def _add_value(batch: Batch, record: int, value: Any, column: str) -> None:
         batch.problems.append(Problem(record, f"not a JSON object but {_kind(value)}"))
     elif column not in value:
         known = ", ".join(map(repr, list(value)[:8])) or "none"
-        batch.problems.append(Problem(record, f"no field {column!r}; there are {known} (see --field)"))
+        batch.problems.append(Problem(record, f"no field {column!r}; there are {known}"))
     elif not isinstance(value[column], str):
         batch.problems.append(Problem(record, f"field {column!r} is {_kind(value[column])}, not a string"))
     else:

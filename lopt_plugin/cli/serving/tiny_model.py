@@ -64,6 +64,8 @@ def write_model(out: Path, largest_id: int, end_id: int | None) -> None:
 def _write_weights(out: Path, config: Any) -> None:
     import torch
     from transformers import Qwen3ForCausalLM
+    from transformers.utils import logging
 
+    logging.disable_progress_bar()
     torch.manual_seed(0)
     Qwen3ForCausalLM(config).to(torch.bfloat16).save_pretrained(out)

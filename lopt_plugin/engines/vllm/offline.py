@@ -31,6 +31,8 @@ def generate(llm: Any, prompts: Sequence[str], sampling_params: Any = None, **ar
         llm = LLM("Qwen/Qwen3-8B", tokenizer_mode="lopt")
         outputs = generate(llm, documents, SamplingParams(max_tokens=64))
     """
+    import torch  # a dependency of vLLM
+
     from ...tokenizer.accelerated import LoptMixin, accelerate
 
     if isinstance(prompts, str) or not all(isinstance(prompt, str) for prompt in prompts):
@@ -38,16 +40,8 @@ def generate(llm: Any, prompts: Sequence[str], sampling_params: Any = None, **ar
     tokenizer = llm.get_tokenizer()
     if not isinstance(tokenizer, LoptMixin):
         tokenizer = accelerate(tokenizer)
-    batch = tokenizer.lopt.encode_batch_ids(prompts, device=_device())
-    ids, offsets = batch.ids.tolist(), batch.row_offsets.tolist()
-    tokenized = [
-        {"prompt": prompt, "prompt_token_ids": ids[offsets[row] : offsets[row + 1]]}
-        for row, prompt in enumerate(prompts)
-    ]
+    batch = tokenizer.lopt.encode_batch_ids(prompts, device="cuda" if torch.cuda.is_available() else None)
+    ids, ends = batch.ids.tolist(), batch.row_offsets.tolist()
+    rows = map(ids.__getitem__, map(slice, ends[:-1], ends[1:]))
+    tokenized = [{"prompt": text, "prompt_token_ids": row} for text, row in zip(prompts, rows, strict=True)]
     return llm.generate(tokenized, sampling_params, **arguments)
-
-
-def _device() -> str | None:
-    import torch  # a dependency of vLLM
-
-    return "cuda" if torch.cuda.is_available() else None

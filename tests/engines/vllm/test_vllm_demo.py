@@ -33,7 +33,7 @@ def test_demo_command(model: Path, oracle: Any, tmp_path: Path) -> None:
     assert count > 3000
     assert f"Ids        {count:,} of {count:,} equal to Hugging Face's" in done.stdout
     assert "takes the native route" in done.stdout
-    to_engine = re.search(r"to the engine (\d+) ms", done.stdout)
+    to_engine = re.search(r"lopt: \d+ ms from the request's arrival to the engine", done.stdout)
     assert to_engine is not None
     # The sockets of the stopped engine are left, as vLLM leaves them.
     assert not list(temporary.glob("lopt_demo_*"))
