@@ -38,12 +38,12 @@ class Route(Protocol):
     def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
         """Ids of one text, truncated; of the request, padding and columns are not looked at."""
 
-    def info(self) -> dict[str, Any]:
-        """What `explain` shows of this route."""
-
 
 class AcceleratedRoute(Route, Protocol):
     """A route other than the reference itself."""
+
+    def info(self) -> dict[str, Any]:
+        """What `explain` shows of this route."""
 
     def chunks(self, chars: int) -> int:
         """Into how many chunks a text of that length is divided."""

@@ -122,9 +122,6 @@ class HfRoute:
         ids = np.fromiter((i for row in rows for i in row), dtype=np.int32, count=int(row_offsets[-1]))
         return ids, row_offsets
 
-    def info(self) -> dict[str, Any]:
-        return {}
-
     def _in_state(self, request: EncodeRequest, encode: Callable[[], _T]) -> _T:
         """`encode()` while the backend truncates as the request says."""
         backend = self.backend
