@@ -42,7 +42,8 @@ import lopt_plugin
 FIRST = 10_000  # calls, after which all caches are full
 GROWTH = 1.05
 STEPS = 10  # each with threads of its own
-NAMES = ["tiny_qwen2", "tiny_llama2", "wordpiece_uncased"]
+NAMES = ["tiny_qwen2", "tiny_llama2", "wordpiece_uncased"]  # the last one is no BPE
+BPE_COPIED = 0.001  # share of the copies
 CHILD_S = 60
 
 
@@ -96,6 +97,13 @@ class Calls:
 
     def any(self) -> tuple[Subject, int]:
         subject = self.rng.choice(self.subjects)
+        return subject, self.rng.randrange(len(subject.texts))
+
+    def to_copy(self) -> tuple[Subject, int]:
+        """A tokenizer to make another one of: seldom BPE, of which the library never frees the words it has encoded."""
+        if self.rng.random() < BPE_COPIED:
+            return self.any()
+        subject = self.subjects[-1]
         return subject, self.rng.randrange(len(subject.texts))
 
     def some(self, subject: Subject) -> list[int]:
@@ -163,13 +171,13 @@ class Calls:
                 same(started.take(number), subject.ids[rows[number]], "prefetch")
 
     def pickle(self) -> None:
-        subject, at = self.any()
+        subject, at = self.to_copy()
         again = pickle.loads(pickle.dumps(subject.fast))
         same(again(subject.texts[at])["input_ids"], subject.ids[at], "pickle")
 
     def change_truncation(self) -> None:
         """Truncation is of a call, and leaves the next one alone."""
-        subject, at = self.any()
+        subject, at = self.to_copy()
         own = copy.deepcopy(subject.fast)
         cut = own(subject.texts[at], truncation=True, max_length=8, add_special_tokens=False)["input_ids"]
         same(cut, subject.bare[at][:8], "truncated")
@@ -177,7 +185,7 @@ class Calls:
 
     def add_token(self) -> None:
         """A tokenizer that changes is read anew; it is this thread's own."""
-        subject, at = self.any()
+        subject, at = self.to_copy()
         own = copy.deepcopy(subject.fast)
         text = subject.texts[at] + " soaked " + subject.texts[at]
         own(text)

@@ -15,6 +15,8 @@
 namespace lopt::fuzz {
 
 using Ids = std::vector<uint32_t>;
+template <class Core>
+using Segments = decltype(Core::Workspace::segments);
 
 // Nothing where the reference has to answer.
 template <class Core>
@@ -73,7 +75,7 @@ inline void append_naive(const Core<BytePairMethod>& core, const NaiveModel& mod
 }
 
 // The ids of the segments that the core has left in `space`, by the naive model.
-inline Ids naive_ids(const Core<BytePairMethod>& core, const NaiveModel& model, const std::vector<Segment>& segments) {
+inline Ids naive_ids(const Core<BytePairMethod>& core, const NaiveModel& model, const Segments<BytePairCore>& segments) {
     Ids ids;
     std::string stretch;
     const auto finish = [&] {

@@ -20,7 +20,7 @@ std::optional<std::vector<Offset>> offsets_of(const Core& core, const typename C
 }
 
 // Where the bytes of each id stand, for texts that the normalizer leaves alone; nothing where the naive model does not know.
-std::optional<std::vector<Offset>> naive_offsets(const Tokenizer& tokenizer, const std::vector<Segment>& segments, const Ids& ids, const Text& text) {
+std::optional<std::vector<Offset>> naive_offsets(const Tokenizer& tokenizer, const Segments<BytePairCore>& segments, const Ids& ids, const Text& text) {
     std::vector<Offset> offsets;
     const auto characters = [&](const uint8_t* p) { return static_cast<int32_t>(count_characters(text.begin, p)); };
     size_t at = 0;

@@ -20,7 +20,7 @@ std::optional<Packed> packed(const Core& core, const std::vector<Characters>& ro
         Packing packing(rows, core.pool(), threads, part, around.before(), around.after());
         std::vector<uint8_t> out(packing.bytes());
         packing.write(out.data(), out.size(), core.method().page_marks());
-        const PackedRows made(out.data(), packing, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, std::vector<Segment>& segments) {
+        const PackedRows made(out.data(), packing, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, split_special, segments);
         });
         Packed result{std::string(out.begin(), out.begin() + static_cast<ptrdiff_t>(made.bytes())), {}, made.row_ends()};
@@ -46,7 +46,7 @@ std::optional<Packed> naive(const Core& core, const std::vector<Characters>& row
         }
         for (const int32_t id : around.prefix) separate(id);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
-        std::vector<Segment> segments;
+        Segments<Core> segments;
         core.segmenter().find_added_tokens(begin, begin + utf8.size(), split_special, segments);
         const uint8_t* at = begin;
         for (const Segment& segment : segments) {
