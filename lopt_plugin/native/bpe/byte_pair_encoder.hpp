@@ -192,11 +192,11 @@ class BytePairEncoder {
         space.run.start(p);
         while (p < stop) {
             filler_.make_room(text, window, out);
-            // A window that begins with characters of three bytes would find little.
-            if (stop - p >= 64 && p[0] < 0xE0 && p[1] < 0xE0) {
+            // A window that begins with characters of such a script would find little.
+            if (stop - p >= 64 && !WindowFiller::leads_script(p[0]) && !WindowFiller::leads_script(p[1])) {
                 const uint64_t starts = Scanner::starts(classes_, p);
                 if (starts) {
-                    if (!WindowFiller::holds_three_bytes(p)) {
+                    if (!WindowFiller::holds_script(p)) {
                         filler_.flush_run(text, space, out);
                         p = WindowFiller::add_starts(window, p, starts);
                         continue;

@@ -49,17 +49,26 @@ class WindowFiller {
         return window.end();
     }
 
-    // Does one of the 64 bytes at p lead a character of three bytes or more?
-    static bool holds_three_bytes(const uint8_t* p) {
+    // Characters of three bytes and more mean scripts without spaces, whose words fall into pieces. The signs at U+2000 to
+    // U+2FFF (quotes, dashes) do not: they stand beside the words of all scripts. Whether a word is taken apart decides about
+    // the time only.
+    static bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
+    // Does one of the 64 bytes at p lead a character of such a script?
+    static bool holds_script(const uint8_t* p) {
         uint64_t leads = 0;
         for (int i = 0; i < 64; i += 8) {
             const uint64_t bytes = load64(p + i);
-            leads |= bytes & bytes << 1 & bytes << 2;
+            const uint64_t is_e2 = bytes << 6 & ~(bytes << 3 | bytes << 4 | bytes << 5 | bytes << 7);
+            leads |= bytes & bytes << 1 & bytes << 2 & ~is_e2;
         }
         return leads & 0x8080808080808080u;
     }
-    static bool may_be_cut(const uint8_t* p, size_t length) { return *p >= 0xE0 || (length > 1 && p[1] >= 0xE0); }
-    // Adds a pre-token. Characters of three bytes and more mean scripts without spaces, whose words fall into pieces.
+    static bool may_be_cut(const uint8_t* p, size_t length) {
+        if (leads_script(*p) || (length > 1 && leads_script(p[1]))) return true;
+        const size_t after_sign = *p == 0xE2 ? 3 : length > 1 && p[1] == 0xE2 ? 4 : length;
+        return after_sign < length && leads_script(p[after_sign]);
+    }
+    // Adds a pre-token.
     [[gnu::always_inline]] void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
         Window& window = space.window;
         const bool cut = may_be_cut(p, static_cast<size_t>(end - p));
