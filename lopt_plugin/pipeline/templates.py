@@ -73,7 +73,12 @@ def _with_tells_texts(probe: tokenizers.Tokenizer, template: Template, texts: in
 
 
 def _encoded(probe: tokenizers.Tokenizer, texts: list[str], special: bool) -> tokenizers.Encoding:
-    return probe.encode(texts[0], texts[1] if len(texts) > 1 else None, add_special_tokens=special)
+    try:
+        return probe.encode(texts[0], texts[1] if len(texts) > 1 else None, add_special_tokens=special)
+    except (Exception, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a panic in the Rust library is not an Exception
+        raise ValueError(f"the post-processor fails: {error}") from error
 
 
 def _template(encoding: tokenizers.Encoding, texts: int) -> Template | None:
