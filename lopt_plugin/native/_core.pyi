@@ -304,8 +304,11 @@ class _AnyCore:
     def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None:
         """`count`, or None if that is more than `limit`. The text behind that many ids is not read."""
 
-    def cut(self, text: str, most: int, split_special_tokens: bool = False) -> int:
-        """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own."""
+    def cut(self, text: str, most: int, split_special_tokens: bool = False, long_word: int = 512) -> int:
+        """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own.
+
+        long_word: a part between seams of at least so many characters is not encoded once for each prefix.
+        """
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:

@@ -5,9 +5,16 @@ Each script takes a second or two where it is so, and hours where it is not: its
 
 from __future__ import annotations
 
+import random
+
+import hard_texts
 import native_cores
 import own_process
 import pytest
+import tier
+import word_pieces
+
+from lopt_plugin.native._core import NeedsReference
 
 _ENCODE = """
 import native_cores
@@ -37,3 +44,112 @@ def test_white_space_tokens_that_take_white_space(unit: str, flags: tuple[bool, 
     token = (unit[0], 1_000, *flags, False, False)
     core = "native_cores.make_core({name: i for i, name in enumerate(native_cores.STAND_INS)}, [], added_tokens=[%r])"
     _ends(core % (token,), unit, 3_000_000)
+
+
+# What pre-tokens, normalizers and added tokens treat in different ways, alone and beside itself.
+UNITS = [
+    *[
+        "a",
+        "A",
+        "\u02b0",
+        "A\u02b0",
+        "'",
+        "a'",
+        "'s",
+        "!",
+        "!\n",
+        " ",
+        "  ",
+        "\n",
+        "\n ",
+        "\t",
+        "\r\n",
+        "/",
+        "#",
+        "_",
+        "1",
+        "12",
+    ],
+    *["<|end|>", "<|right|>", "<|left|>", "<|word|>", "<s>", "lonely", "\u2603", "\u2581", "\u00a0", "\u2000", "\x00"],
+    *[
+        "e\u0301",
+        "\u0301",
+        "a\u0323\u0301",
+        "\u0345",
+        "\u1100\u1161",
+        "\u0930\u094d",
+        "\u0f71",
+        "\u00b2",
+        "\u0130",
+        "\u00df",
+    ],
+    *["\u01c4", "\ufb01", "\u4e2d", "\u6587", "\u4e00", "\u3001", "\uac00", "\U0001f600", "\u200d"],
+]
+
+
+def _text(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.3:
+        return "".join(rng.choices(rng.sample(UNITS, rng.randint(1, 3)), k=rng.randint(1, 40)))
+    if kind < 0.6:
+        return "".join(rng.choice(UNITS) * rng.choice([1, 1, 2, 3, 7, 20]) for _ in range(rng.randint(1, 6)))
+    family = rng.choice(hard_texts.families())
+    return next(hard_texts.texts(family, rng.randrange(1 << 30)))[: rng.randint(1, 100)]
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("name", [*native_cores.SMALL, *word_pieces.SMALL])
+def test_cut_looks_into_parts_without_a_seam(name: str) -> None:
+    """Parts of any length are, where `long_word` is small: the longest of all prefixes with so many ids is found."""
+    wordpiece = name in word_pieces.SMALL
+    core, _ = word_pieces.core_and_reference(name) if wordpiece else native_cores.core_and_reference(name)
+    rng = random.Random(name)
+    for _ in range(tier.pick(40, 3_000)):
+        text = _text(rng)
+        try:
+            counts = [len(core.encode(text[:end])) for end in range(len(text) + 1)]
+        except NeedsReference:
+            continue
+        for most in {0, 1, rng.randint(0, max(counts)), max(counts)}:
+            longest = max(end for end, count in enumerate(counts) if count <= most)
+            for long_word in (1, 2, rng.randint(1, 30)):
+                assert core.cut(text, most, False, long_word) == longest, (text, most, long_word)
+
+
+_NAMES = ["tiny_qwen2", "tiny_llama2", "tiny_o200k", "tiny_clip", "tiny_falcon", "bert_base_uncased"]
+_CUT = """
+import native_cores
+core, _ = {core}
+for unit in {units!r}:
+    text = (unit * (1 << 16))[: 1 << 16]
+    for most in (0, 512, len(text) // 16):
+        end = core.cut(text, most)
+        assert core.count(text[:end]) <= most
+        assert end == len(text) or core.count(text[: end + 1]) > most
+print("done")
+"""
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize(
+    "name", ["tiny_qwen2", "tiny_llama2", "tiny_o200k", "tiny_clip", "tiny_falcon", "bert_base_uncased"]
+)
+def test_cut_of_long_texts_without_a_seam(name: str) -> None:
+    units = [
+        "a",
+        "ab",
+        "a'",
+        "!\n",
+        "\n ",
+        "\n",
+        ".a",
+        "e\u0301",
+        "A\u02b0",
+        "<|end|>",
+        "<s>",
+        "\u2581",
+        "!\u0301",
+    ]
+    module = "word_pieces" if name in word_pieces.SMALL else "native_cores"
+    core = f'__import__("{module}").core_and_reference("{name}")'
+    assert own_process.run(_CUT.format(core=core, units=units), seconds=300).strip() == "done"

@@ -55,6 +55,12 @@ class BytePairEncoder {
             else scan_ = refinements_.empty() ? &BytePairEncoder::scan_cut<Scanner> : &BytePairEncoder::scan_refined<Scanner>;
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
+        const auto uses = [&](std::initializer_list<std::string_view> names) {
+            return std::find(names.begin(), names.end(), scanner) != names.end() ||
+                   std::any_of(refinements_.begin(), refinements_.end(), [&](const Refinement& step) { return is_one_of(step, names); });
+        };
+        separates_capitals_ = uses({Scanners<>::O200k::name, Scanners<>::Tekken::name});
+        separates_lines_ = separates_capitals_ || uses({Scanners<>::Qwen2::name, Scanners<>::Cl100k::name, Scanners<>::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
         runs_ = {scanner};
@@ -118,6 +124,37 @@ class BytePairEncoder {
             refine_parts(p, stop, out);
             p = stop;
         }
+    }
+
+    // Calls visit(end) for each pre-token of a stretch, refined but not cut, and for what is left out between them, once its
+    // ids are appended to `out`, until that is false.
+    template <class Visit>
+    void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
+        std::vector<Span> spans;
+        pre_tokens(text.begin, text.end, spans);
+        const uint8_t* at = text.begin;
+        for (const Span& span : spans) {
+            if (at < span.begin && !visit(span.begin)) return;
+            if (model_.ends_words()) {
+                const auto length = static_cast<size_t>(span.end - span.begin);
+                space.words.start(space.window, length + 1);
+                const uint8_t* const word = space.words.copy(space.window, span.begin, length, text.readable_end);
+                space.window.add(word + length + 1);
+                model_.window_encoder().resolve(space.window, space.words.readable_end(), out);
+            } else {
+                space.window.start(span.begin);
+                space.window.add(span.end);
+                model_.window_encoder().resolve(space.window, text.readable_end, out);
+            }
+            if (!visit(at = span.end)) return;
+        }
+    }
+    // Of a pre-token that begins with these classes: a prefix of it is a pre-token as well, or two where one of these class
+    // bits is in it, but not in its last character: they meet after the last character that has one.
+    uint16_t closing_classes(uint16_t first, uint16_t second) const {
+        using namespace class_bit;
+        if (first & second & space) return separates_lines_ ? newline : 0;
+        return separates_capitals_ && ((first | second) & (lower_side | upper_side)) ? lower_side : 0;
     }
 
   private:
@@ -313,6 +350,7 @@ class BytePairEncoder {
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
     std::optional<ThreeBytePieces> three_byte_pieces_;
     bool divides_words_ = false;  // whether `always_divides` holds
+    bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
     UniformRuns runs_;
     size_t digits_in_group_ = 0;
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;

@@ -38,6 +38,7 @@ class Model {
         compatibility_.build_edges(merges_);
         link_shorter();
         if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
+        for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)
             for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
         merges_.forget_pairs();
@@ -52,6 +53,7 @@ class Model {
     const Trie& trie() const { return trie_; }
     // Bytes of the longest entry that stands for whole pre-tokens only.
     size_t longest_whole() const { return longest_whole_; }
+    size_t longest_entry() const { return longest_entry_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
     // Null where the vocabulary does not allow it.
@@ -173,7 +175,7 @@ class Model {
     LongWordCache long_cache_;
     WindowEncoder window_encoder_;
     std::optional<CharacterRuns> character_runs_;
-    size_t longest_whole_ = 0;
+    size_t longest_whole_ = 0, longest_entry_ = 0;
 };
 
 }  // namespace lopt

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "core/added_tokens.hpp"
+#include "text/characters.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -32,6 +34,19 @@ class AddedTokenEdges {
         return !((classes.of(left) & class_bit::word) && word_firsts_.holds(right));
     }
 
+    // May a token that must be a word by itself begin with this character?
+    bool begin_word_with(uint32_t c) const { return word_firsts_.holds(c); }
+    // Does such a token, but for what stands beside it, end text[0, end)?
+    bool end_with_word(const Characters& text, size_t end) const {
+        return std::any_of(words_.begin(), words_.end(), [&](const std::u32string& word) {
+            if (word.size() > end) return false;
+            for (size_t i = 0; i < word.size(); i++)
+                if (text[end - word.size() + i] != word[i]) return false;
+            return true;
+        });
+    }
+    bool take_white_space() const { return any_lstrip_ || any_rstrip_; }
+    bool take_white_space_before() const { return any_lstrip_; }
     // May a token begin with this character?
     bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
 
@@ -58,7 +73,12 @@ class AddedTokenEdges {
         int length;
         uint32_t left = decode_character(p, length);
         firsts_.add(left);
-        if (token.single_word) word_firsts_.add(left);
+        if (token.single_word) {
+            word_firsts_.add(left);
+            auto& word = words_.emplace_back();
+            for (const uint8_t* q = p; q < end; q += length) word.push_back(decode_character(q, length));
+        }
+        decode_character(p, length);
         for (p += length; p < end; p += length) {
             const uint32_t right = decode_character(p, length);
             lefts_of_pairs_.add(left);
@@ -72,6 +92,7 @@ class AddedTokenEdges {
 
     Set firsts_, word_firsts_, lasts_, lefts_of_pairs_;
     std::vector<uint64_t> pairs_;
+    std::vector<std::u32string> words_;  // contents of tokens that must be words by themselves
     bool empty_ = true, any_lstrip_ = false, any_rstrip_ = false;
 };
 

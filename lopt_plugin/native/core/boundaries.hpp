@@ -41,16 +41,6 @@ class Boundaries {
     }
     bool is_word(const Characters& text, size_t begin, size_t end) const { return word_kinds(text, begin, end, true, ALL_RUNS); }
 
-    // Is text[begin, end), likewise, white space alone, of which a prefix is one word up to its last newline and one after it?
-    bool is_white_space(const Characters& text, size_t begin, size_t end) const {
-        if (segmenter_.adds_prefix_space() || !method_.word_model()) return false;
-        for (size_t i = begin; i < end; i++)
-            if (may_begin_token(text[i]) || !(method_.run_kinds(text[i]) & (SPACE_RUNS | NEWLINE_RUNS))) return false;
-        return true;
-    }
-    // Of white space.
-    bool is_newline(uint32_t c) const { return method_.run_kinds(c) & NEWLINE_RUNS; }
-
     // Where the digits of text[begin, end) begin, which is a text of its own or stands after a seam: it has nothing but
     // spaces before them. There is a boundary after every group of `Method::digits_in_group` of them, then, if a digit
     // follows. `end` where there are none, or these are not so divided; `stop`: the end of the digits.

@@ -63,6 +63,17 @@ class BytePairMethod {
         space_for_metaspace();
         return encoder_.divides(at.left, at.right);
     }
+    // Is what stands before such a character normalized without what follows, and it and what follows without that?
+    bool begins_apart(uint32_t c) const { return metaspace_ || normalizer_.begins_apart(c); }
+    // Of a stretch between added tokens, no id stands for more characters; 0: that is not known.
+    size_t most_characters_of_id() const {
+        const bool any_bytes = !model_.unknown_characters().fuses() && model_.matcher().knows_all_bytes() && encoder_.keeps_all();
+        return any_bytes ? model_.longest_entry() * (metaspace_ ? 1 : normalizer_.most_in_one()) : 0;
+    }
+    // Is a character encoded as it is, whatever stands beside it?
+    bool leaves(uint32_t c) const { return metaspace_ ? c != METASPACE : c < 0x80 ? !normalizer_.changes_ascii() : normalizer_.leaves(c); }
+    // The model, if GrowingWord takes words of it.
+    const Model* growing_model() const { return model_.matcher().usable() ? &model_ : nullptr; }
     // The model, where every row of characters that continue a word is what GrowingWord takes; else null.
     const Model* word_model() const {
         const bool plain = !metaspace_ && !normalizer_.changes_ascii() && !model_.ends_words();

@@ -106,6 +106,12 @@ class Core {
         std::unique_ptr<Workspace> space_;
     };
 
+    // A stretch inside the text's own buffer may be read on after its end; an owned one has READABLE_AFTER bytes there.
+    static Text stretch_text(const Text& text, const Segment& segment) {
+        const bool inside = segment.begin >= text.begin && segment.end <= text.end;
+        return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE_AFTER};
+    }
+
     const Method& method() const { return *method_; }
     const Segmenter<Method>& segmenter() const { return segmenter_; }
     const Boundaries<Method>& boundaries() const { return boundaries_; }
@@ -205,12 +211,6 @@ class Core {
     // Whether the encoder may take in several stretches before it resolves them.
     static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
     static constexpr size_t LEAST_CHUNK = 64 << 10;
-
-    // A stretch inside the text's own buffer may be read on after its end; an owned one has READABLE_AFTER bytes there.
-    static Text stretch_text(const Text& text, const Segment& segment) {
-        const bool inside = segment.begin >= text.begin && segment.end <= text.end;
-        return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE_AFTER};
-    }
 
     void encode_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
         if constexpr (MAY_JOIN)

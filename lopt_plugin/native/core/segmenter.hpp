@@ -29,7 +29,9 @@ class Segmenter {
     Segmenter(const Method& method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
         : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(raw_tokens)),
           normalized_tokens_(std::move(normalized_tokens), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
-          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space) {}
+          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space) {
+        for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
+    }
 
     template <class Visit>
     void for_each_token(Visit&& visit) const {
@@ -37,10 +39,33 @@ class Segmenter {
         normalized_tokens_.for_each(visit);
     }
     bool adds_prefix_space() const { return add_prefix_space_; }
+    // Is text after an added token not the beginning of a stretch, as far as it matters (EncodeOptions::inside)?
+    bool goes_on_after_token() const {
+        return metaspace_ && !metaspace_->normalizer_prepends && metaspace_->prepend_scheme == PrependScheme::first;
+    }
+    // Does a stretch that begins with this character get a space before it? `inside`: see EncodeOptions.
+    bool prepends_space(uint32_t first, bool inside) const {
+        const bool is_space = first == ' ' || (metaspace_ && first == METASPACE);
+        if (inside) return false;
+        if (metaspace_) return metaspace_->normalizer_prepends || (metaspace_->prepend_scheme != PrependScheme::never && !is_space);
+        return add_prefix_space_ && !is_space;
+    }
+    size_t longest_token() const { return longest_token_; }  // bytes of its content
+    bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
+    bool tokens_take_white_space() const { return raw_edges_.take_white_space() || normalized_edges_.take_white_space(); }
+    // Of a text, no id stands for more characters; 0: that is not known.
+    size_t most_characters_of_id() const {
+        const size_t most = method_.most_characters_of_id();
+        return most && !tokens_take_white_space() ? std::max(most, longest_token_) : 0;
+    }
 
     // No added token of any text reaches across such a place, ends there, or looks or takes spaces across it.
     bool divides(const Junction& junction) const {
         return raw_edges_.divide(method_.classes(), junction.left, junction.right) && method_.divides(junction, normalized_edges_);
+    }
+    bool may_begin_single_word(uint32_t c) const { return raw_edges_.begin_word_with(c) || normalized_edges_.begin_word_with(c); }
+    bool may_end_with_single_word(const Characters& text, size_t end) const {
+        return raw_edges_.end_with_word(text, end) || normalized_edges_.end_with_word(text, end);
     }
     bool may_begin_token(uint32_t c) const { return raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
@@ -249,6 +274,7 @@ class Segmenter {
     AddedTokens raw_tokens_, normalized_tokens_;
     AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
+    size_t longest_token_ = 0;
 };
 
 }  // namespace lopt

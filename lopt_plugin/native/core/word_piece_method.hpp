@@ -75,6 +75,13 @@ class WordPieceMethod {
         return normalized_tokens.divide(words_->classes(), at.left, at.right) &&
                ((words_->classes().of(at.left) | words_->classes().of(at.right)) & dividing);
     }
+    // Is what stands before such a character normalized without what follows, and it and what follows without that?
+    bool begins_apart(uint32_t c) const {
+        constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
+        return !((text_ ? text_->classes() : words_->classes()).of(c) & moved);
+    }
+    static size_t most_characters_of_id() { return 0; }  // words of any length are unknown
+    static const Model* growing_model() { return nullptr; }
     static const Model* word_model() { return nullptr; }  // words have a greatest length
     static unsigned run_kinds(uint32_t) { return 0; }
     static size_t digits_in_group() { return 0; }

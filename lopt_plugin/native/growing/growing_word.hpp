@@ -30,6 +30,16 @@ class GrowingWord {
         return true;
     }
 
+    // How many ids the word would have with these bytes after it; NONE: see `append`.
+    uint32_t count_with(const uint8_t* p, size_t count) {
+        const std::vector<Walk> walks = walks_;
+        const size_t before = prefixes_.size();
+        const uint32_t found = append(p, count) ? this->count(size()) : NONE;
+        prefixes_.resize(before);
+        walks_ = walks;
+        return found;
+    }
+
     size_t size() const { return prefixes_.size() - 1; }
     // How many ids the first `end` bytes have, and the last of them.
     uint32_t count(size_t end) const { return prefixes_[end].count; }
@@ -65,7 +75,7 @@ class GrowingWord {
             const Trie::Unit unit = model_->trie()[walk.base ^ byte];
             if (!unit.is(byte)) continue;
             if (unit.token != NONE && found.last == NONE) {
-                if (unit.token & IRREGULAR) return false;
+                if ((unit.token & IRREGULAR) || model_->unknown_characters().is_part(unit.token)) return false;
                 const Prefix& before = prefixes_[walk.begin];
                 if (walk.begin == 0 || model_->compatibility().compatible(model_->merges(), before.last, unit.token)) found = {unit.token, before.count + 1};
             }

@@ -2,92 +2,62 @@
 //
 // The counts of prefixes do not rise steadily, but those of prefixes that end at seams do, and a prefix that ends after a seam
 // has at least as many ids as the one that ends there. So the longest prefix ends between the last seam with at most so many
-// ids and the next seam, and every place between them is tried. Where these are far apart, the part between them is mostly a
-// run of characters (uniform_runs.hpp), and one pass gives the counts of all its prefixes.
+// ids and the next seam. Where these are far apart, the places of the part between them (places.hpp) say the same, and what is
+// left is one pre-token: if it is long, one pass gives the counts of all its prefixes (word_prefixes.hpp).
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
-#include "growing/growing.hpp"
+#include "growing/places.hpp"
+#include "growing/word_prefixes.hpp"
 
 namespace lopt {
 
-// Counts of the prefixes of a part of a text that is one word whatever its length, and so are they.
+// The longest prefix of text[part] with at most `room` ids, which has more.
 template <class Core>
-class WordPrefixes {
-  public:
-    using Part = typename Parts<Core>::Part;
-
-    WordPrefixes(const Core& core, const Characters& text, const Part& part, bool split_special)
-        : core_(core), text_(text), part_(part), split_special_(split_special), word_text_(text, part.begin, part.end), word_(*core.method().word_model()) {
-        counted_ = word_text_.size() > longest_whole() && word_.append(word_text_.data(), word_text_.size());
-    }
-
-    size_t count(size_t end, typename Core::Workspace& space) const {
-        const size_t bytes = word_text_.end(end - part_.begin);
-        if (counted_ && bytes > longest_whole()) return word_.count(bytes);
-        return encode_part(core_, text_, {part_.begin, end, part_.inside}, split_special_, space);
-    }
-
-  private:
-    size_t longest_whole() const { return core_.method().word_model()->longest_whole(); }
-
-    const Core& core_;
-    const Characters& text_;
-    Part part_;
-    bool split_special_, counted_;
-    WordText word_text_;
-    GrowingWord word_;
-};
-
-// Counts of the prefixes of a part between seams, for ends that go down.
-template <class Core>
-class PartPrefixes {
-  public:
-    using Part = typename Parts<Core>::Part;
-
-    PartPrefixes(const Core& core, const Characters& text, const Part& part, bool split_special)
-        : core_(core), text_(text), part_(part), split_special_(split_special), line_(part.end) {
-        if (part.end - part.begin < LONG_WORD) return;
-        const bool is_word = core.boundaries().is_word(text, part.begin, part.end);
-        has_lines_ = !is_word && core.boundaries().is_white_space(text, part.begin, part.end);
-        if (is_word || has_lines_) word_.emplace(core, text, part, split_special);
-    }
-
-    size_t count(size_t end, typename Core::Workspace& space) {
-        if (!word_) return encode_part(core_, text_, {part_.begin, end, part_.inside}, split_special_, space);
-        if (!has_lines_) return word_->count(end, space);
-        // White space is one word up to its last newline, and one after it.
-        const size_t line = begin_of_line(end);
-        if (line != line_) {
-            line_ = line;
-            of_lines_before_ = line == part_.begin ? 0 : word_->count(line, space);
-            of_line_.reset();
+size_t longest_prefix_of_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special,
+                              size_t long_word, typename Core::Workspace& space) {
+    const auto count = [&](const Place& from, size_t end) {
+        return from.count + encode_part(core, text, {from.at, end, from.inside}, split_special, space);
+    };
+    const std::vector<Place> places = places_of(core, text, part, room, split_special, space);
+    const Place &next = places.back(), &last = *std::prev(places.end(), 2);
+    // From `next` on, a little further, all have more.
+    const size_t further = reach(core);
+    size_t end = std::min(next.at + further, part.end) - 1;
+    const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // up to here, `last` is not known to be a place
+    if (last.count == room && end > from) {
+        // No more ids: none of these prefixes has any, or the shorter ones have none.
+        size_t none = from, some = end + 1;
+        while (some - none > 1) {
+            const size_t middle = none + (some - none) / 2;
+            (count(last, middle) <= room ? none : some) = middle;
         }
-        if (line == part_.begin || line == end) return word_->count(end, space);
-        if (!of_line_) of_line_.emplace(core_, text_, Part{line, end, true}, split_special_);
-        return of_lines_before_ + of_line_->count(end, space);
+        if (none > from) return none;
+    } else {
+        std::optional<WordPrefixes<Core>> word;
+        const bool is_word = next.pre_tokens - last.pre_tokens == 1 && !next.after_token && next.count > last.count && core.method().growing_model();
+        if constexpr (requires { core.method().leaves(0u); })
+            if (is_word && next.at - last.at >= long_word) word.emplace(core, text, last.at, next.at, last.inside, split_special);
+        for (; end > from; end--) {
+            const bool known = word && word->knows(end) && !core.segmenter().may_end_with_single_word(text, end);
+            const size_t found = known ? last.count + word->count(end, space) : count(last, end);
+            if (found <= room) return end;
+        }
     }
-
-  private:
-    // After the last newline before `end`.
-    size_t begin_of_line(size_t end) const {
-        if (line_ <= end) return line_;
-        while (end > part_.begin && !core_.boundaries().is_newline(text_[end - 1])) end--;
-        return end;
+    for (end = std::min(end, from); end > part.begin; end--) {
+        const auto after = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return place.at + further <= end; });
+        if (count(after == places.rend() ? places.front() : *after, end) <= room) return end;
     }
+    return part.begin;
+}
 
-    const Core& core_;
-    const Characters& text_;
-    Part part_;
-    bool split_special_, has_lines_ = false;
-    std::optional<WordPrefixes<Core>> word_, of_line_;
-    size_t line_, of_lines_before_ = 0;  // of the line of the last call
-};
-
+// `long_word`: parts of at least so many characters are looked into; of shorter ones all prefixes are encoded.
 template <class Core>
-size_t longest_prefix(const Core& core, const Characters& text, size_t most, bool split_special, typename Core::Workspace& space) {
+size_t longest_prefix(const Core& core, Characters text, size_t most, bool split_special, typename Core::Workspace& space, size_t long_word = LONG_WORD) {
     constexpr size_t SHORT = 64;  // characters that are encoded in no time
+    if (const size_t of_id = core.segmenter().most_characters_of_id(); of_id && most < text.length / of_id) text.length = (most + 1) * of_id;
     Estimate estimate;
     size_t before = 0;
     typename Parts<Core>::Part part{0, text.length, false};
@@ -104,9 +74,9 @@ size_t longest_prefix(const Core& core, const Characters& text, size_t most, boo
         }
         if (!found) return part.end;  // only where the whole text has no more
     }
-    PartPrefixes<Core> prefixes(core, text, part, split_special);
+    if (part.end - part.begin >= long_word) return longest_prefix_of_part(core, text, part, most - before, split_special, long_word, space);
     for (size_t end = part.end - 1; end > part.begin; end--)
-        if (before + prefixes.count(end, space) <= most) return end;
+        if (before + encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= most) return end;
     return part.begin;
 }
 

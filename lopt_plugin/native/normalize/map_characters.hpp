@@ -48,6 +48,7 @@ class MapCharacters final : public NormalizerStep {
     }
 
     // Every place divides, but the characters that meet there must be known.
+    bool begins_apart(uint32_t) const override { return true; }
     bool passes(Junction& junction) const override {
         const uint32_t left = cell_of(junction.left), right = cell_of(junction.right), next = junction.has_next ? cell_of(junction.next) : 0;
         if ((left && texts_[left].empty()) || (right && texts_[right].empty())) return false;

@@ -76,6 +76,9 @@ class NormalizationForm final : public NormalizerStep {
         junction.has_next = false;  // what becomes of it is up to those after it
         return true;
     }
+    bool begins_apart(uint32_t c) const override { return !(classes_.of(c) & bits_.follows); }
+    // No character has a longer canonical decomposition.
+    size_t most_in_one() const override { return 4; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;
         const uint8_t* p = begin;

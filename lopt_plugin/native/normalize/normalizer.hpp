@@ -47,6 +47,11 @@ class NormalizerStep {
     // True where both sides of a place are normalized by themselves; the characters there become what the step makes of
     // them. False where that is not certain.
     virtual bool passes(Junction&) const { return false; }
+    // True where the character always begins something new: what stands before it is normalized without what follows, and
+    // it and what follows without what stands before.
+    virtual bool begins_apart(uint32_t) const { return false; }
+    // Of how many characters one may be made at most; 0: that is not known.
+    virtual size_t most_in_one() const { return 0; }
 };
 
 class Normalizer {
@@ -67,6 +72,15 @@ class Normalizer {
     }
     bool passes(Junction& junction) const {
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->passes(junction); });
+    }
+
+    bool begins_apart(uint32_t c) const {
+        return std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->begins_apart(c); });
+    }
+    size_t most_in_one() const {
+        size_t most = 1;
+        for (const auto& step : steps_) most *= step->most_in_one();
+        return most;
     }
 
     // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `sources`: null, or what says where the

@@ -44,6 +44,10 @@ class ReplaceText final : public NormalizerStep {
         }
         return true;
     }
+    bool begins_apart(uint32_t c) const override {
+        Junction junction{c, c, 0, false};
+        return passes(junction);
+    }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
         size_t at = text.find(pattern_), copied = 0;
@@ -107,6 +111,7 @@ class ReplaceRuns final : public NormalizerStep {
         if (right || (junction.has_next && set_.holds(junction.next))) junction.has_next = false;
         return true;
     }
+    bool begins_apart(uint32_t c) const override { return each_ || !set_.holds(c); }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
         const uint8_t* copied = begin;
         bool changed = false;

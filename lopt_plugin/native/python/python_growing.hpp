@@ -142,11 +142,11 @@ class PythonGrowing : public PythonCore<Core> {
         });
         return count <= limit ? std::optional(count) : std::nullopt;
     }
-    size_t cut(nb::str text, size_t most, bool split_special) const {
+    size_t cut(nb::str text, size_t most, bool split_special, size_t long_word) const {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         size_t length = 0;
-        with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space); });
+        with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
         return length;
     }
     nb::object encode_first(nb::str text, size_t most, size_t threads, bool split_special) const {
@@ -194,7 +194,8 @@ class PythonGrowing : public PythonCore<Core> {
             .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)
-            .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false)
+            .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false,
+                 nb::arg("long_word") = LONG_WORD)
             .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
             .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())

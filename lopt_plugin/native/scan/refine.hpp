@@ -46,15 +46,17 @@ inline Refinement make_refinement(std::string_view pattern, std::string_view beh
     throw std::invalid_argument("unknown split behavior " + std::string(behavior));
 }
 
+// Has the step one of these patterns?
+inline bool is_one_of(const Refinement& step, std::initializer_list<std::string_view> names) {
+    for (const SplitPattern& known : split_patterns)
+        for (const std::string_view name : names)
+            if (known.name == name && known.match_end == step.match_end) return true;
+    return false;
+}
+
 // Do the steps divide wherever `always_divides` says so? One of them must have a pattern that covers a text and keep each
 // match by itself; those before it must look at single characters of one class, or groups of digits.
 inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
-    const auto is_one_of = [](const Refinement& step, std::initializer_list<std::string_view> names) {
-        for (const SplitPattern& known : split_patterns)
-            for (const std::string_view name : names)
-                if (known.name == name && known.match_end == step.match_end) return true;
-        return false;
-    };
     for (const Refinement& step : steps) {
         const bool covers = is_one_of(step, {"gpt2", "qwen2", "cl100k", "o200k", "tekken"});
         if (covers && step.behavior == SplitBehavior::isolated && !step.invert) return true;

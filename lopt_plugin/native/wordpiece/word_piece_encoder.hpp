@@ -65,6 +65,15 @@ class WordPieceEncoder {
         if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
         return p;
     }
+    // Calls visit(end) for each unit of a stretch, once its ids are appended to `out`, until that is false.
+    template <class Visit>
+    void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
+        for (const uint8_t* p = text.begin; p < text.end;) {
+            const uint8_t* const end = scanner_.next(p, text.end);
+            scan({p, end, text.readable_end}, p, end, space, out);
+            if (!visit(p = end)) return;
+        }
+    }
     // End of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 

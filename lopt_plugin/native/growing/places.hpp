@@ -1,0 +1,116 @@
+// Places at which one text is divided, and its prefixes with it: boundaries of this text, which need not be seams.
+//
+// A scan looks only ahead, and a split pattern matches a part of a text if it matches it in the whole text: what a prefix
+// lacks can only make other matches fail. So the pre-tokens of a text are those of each of its prefixes that reaches a little
+// further, and so are its added tokens. (At its end, white space that a word would follow is followed by nothing, the
+// beginning of an added token is text, and one that must be a word by itself may be one.)
+#pragma once
+
+#include <vector>
+
+#include "growing/growing.hpp"
+
+namespace lopt {
+
+struct Place {
+    size_t at;          // a character of the text
+    bool inside;        // what begins there goes on with a stretch (EncodeOptions::inside)
+    size_t count;       // ids of the part before the place, in every prefix that is longer by `reach` or more
+    size_t pre_tokens;  // of the part before it, added tokens included
+    bool after_token;   // the last of them is one
+};
+// In characters.
+template <class Core>
+size_t reach(const Core& core) {
+    return std::max<size_t>(4, core.segmenter().longest_token() + 1);
+}
+
+// The places of text[part], its own bounds first and last, as far as there are `most` ids before them, and one with more.
+template <class Core>
+std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
+                             typename Core::Workspace& space) {
+    std::vector<Place> places{{part.begin, part.inside, 0, 0, false}};
+    size_t count = 0, pre_tokens = 0;
+    EncodeOptions options{1, 0, split_special, true};
+    options.inside = part.inside;
+    try {
+        core.encode(text.part(part.begin, part.end), options, space);
+    } catch (const OffsetsUnknownError&) {
+        places.push_back({part.end, true, SIZE_MAX, 2, false});
+        return places;
+    }
+    const ClassTable& classes = core.method().classes();
+    const uint8_t* counted = space.text.begin;
+    size_t characters = 0;  // before `counted`
+    const auto character = [&](const uint8_t* p) {
+        characters += count_characters(counted, p);
+        counted = p;
+        return part.begin + characters;
+    };
+    // A token that is one at the end of a prefix only may take the white space before it, and one that must be a word by
+    // itself looks back. The first one has to begin in this part.
+    bool white_space_is_taken = false;
+    for (size_t i = part.begin; i < part.end && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
+        white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
+    const auto divides_tokens = [&](size_t at, bool after_token) {
+        const uint16_t left = classes.of(text[at - 1]), right = classes.of(text[at]);
+        return !(white_space_is_taken && !after_token && ((left | right) & class_bit::strip_space)) &&
+               !((left & class_bit::word) && core.segmenter().may_begin_single_word(text[at]));
+    };
+    const auto add = [&](size_t at, bool inside, bool after_token) {
+        if (at > places.back().at && at < part.end && divides_tokens(at, after_token)) places.push_back({at, inside, count, pre_tokens, after_token});
+        return places.back().count <= most;
+    };
+    // Of the last alignment: its characters before `in_normalized`, and those of the text before all of it.
+    const Alignment* alignment = nullptr;
+    Sources::Reader sources;
+    const uint8_t* in_normalized = nullptr;
+    size_t normalized = 0, base = 0;
+    const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
+    IdBuffer ids;
+    for (size_t i = 0; i < space.segments.size() && places.back().count <= most; i++) {
+        const Segment& segment = space.segments[i];
+        const Origin origin = origin_of(i);
+        if (segment.token != NONE) {
+            count++;
+            pre_tokens++;
+            // The next token may stand in the white space that this one took.
+            const bool is_last = i + 1 == space.segments.size();
+            const Origin next = is_last ? Origin{segment.end, nullptr, false} : origin_of(i + 1);
+            const bool overlaps = (next.alignment ? next.alignment->original : next.begin) < segment.end;
+            if (!origin.alignment && !overlaps) add(character(segment.end), core.segmenter().goes_on_after_token(), true);
+            continue;
+        }
+        if (origin.alignment && origin.alignment != alignment) {
+            alignment = origin.alignment;
+            sources = Sources::Reader(alignment->sources);
+            in_normalized = alignment->normalized;
+            normalized = 0;
+            base = character(alignment->original);
+        }
+        core.method().encoder().visit_pre_tokens(Core::stretch_text(space.text, segment), space.stretch, ids, [&](const uint8_t* end) {
+            count += ids.size();
+            pre_tokens++;
+            ids.clear();
+            if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel divide characters
+            const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
+            size_t at;
+            if (origin.alignment) {
+                normalized += count_characters(in_normalized, p);
+                in_normalized = p;
+                if (normalized == alignment->sources.size()) return true;  // an added token of the raw text, or the end
+                const auto last = static_cast<int32_t>(normalized);
+                const int32_t source = sources[last];
+                if (normalized && sources[last - 1] >= source) return true;  // both were made of one character
+                at = base + static_cast<size_t>(source);
+            } else {
+                at = character(p);
+            }
+            return at >= part.end || !core.method().begins_apart(text[at]) || add(at, true, false);
+        });
+    }
+    if (places.back().count <= most) places.push_back({part.end, true, count, pre_tokens, space.segments.back().token != NONE});
+    return places;
+}
+
+}  // namespace lopt

@@ -1,0 +1,154 @@
+// Counts of the prefixes of one pre-token, in one pass.
+//
+// Mostly each of them is a pre-token. Where it is two (BytePairEncoder::closing_classes), the second one is called a tail
+// here, and grows by itself beside the whole.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "growing/growing.hpp"
+
+namespace lopt {
+
+template <class Core>
+class WordPrefixes {
+  public:
+    // text[begin, end) is a pre-token of the text from `begin` on. `inside`: see EncodeOptions.
+    WordPrefixes(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special)
+        : core_(core), text_(text), begin_(begin), inside_(inside), split_special_(split_special), model_(*core.method().growing_model()), word_(model_) {
+        ends_.push_back({begin, 0});
+        if (core.segmenter().prepends_space(text[begin], inside)) grow(" ", begin);
+        for (size_t at = begin; at < end && known_;) at = take(at, end);
+    }
+    // Whether `count` may be asked. What is at the end of a pre-token may begin another one without the rest.
+    bool knows(size_t end) const { return end > begin_ && end + AT_END < begin_ + ends_.size(); }
+    // Of text[begin, end).
+    size_t count(size_t end, typename Core::Workspace& space) const {
+        const End& found = ends_[end - begin_];
+        const bool whole = found.begin == begin_;
+        const size_t before = whole ? 0 : count(found.begin, space);
+        if (found.count != NONE) return before + found.count;
+        return before + encode_part(core_, text_, {found.begin, end, whole ? inside_ : true}, split_special_, space);
+    }
+
+  private:
+    static constexpr size_t AT_END = 3;           // characters of a contraction
+    static constexpr size_t MOST_TOGETHER = 64;  // characters that are normalized together
+
+    struct End {
+        size_t begin;    // of the last pre-token
+        uint32_t count;  // of its ids; NONE: it has to be encoded
+    };
+    struct State {
+        size_t seen = 0;  // normalized characters
+        uint16_t first = 0, closing = 0;
+        bool closed = false, in_tail = false;
+
+        // Whether the character closes the pre-token.
+        template <class Encoder>
+        bool take(const Encoder& encoder, uint16_t classes) {
+            if (seen == 0) first = classes;
+            if (seen == 1) {
+                closing = encoder.closing_classes(first, classes);
+                closed = first & closing;
+            }
+            const bool closes = classes & closing;
+            closed |= closes;
+            in_tail = closed && !closes;
+            seen++;
+            return closes;
+        }
+    };
+
+    // Takes in the characters from `at` on that are normalized together; returns their end.
+    size_t take(size_t at, size_t end) {
+        size_t stop = at + 1;
+        while (stop < end && !core_.method().begins_apart(text_[stop])) stop++;
+        if (stop - at > 1 && normalized(at, stop) == as_it_is(at, stop)) {
+            // Nor do its beginnings change.
+            for (size_t i = at; i < stop && known_; i++) {
+                grow(as_it_is(i, i + 1), i);
+                if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
+            }
+            return stop;
+        }
+        known_ = stop - at <= MOST_TOGETHER;
+        for (size_t part = at + 1; part < stop && known_; part++) ends_.push_back(end_with(normalized(at, part), at));
+        if (known_) grow(normalized(at, stop), at);
+        if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
+        return stop;
+    }
+    std::string as_it_is(size_t from, size_t to) const {
+        std::string text;
+        for (size_t i = from; i < to; i++) append_character(text_[i], text);
+        return text;
+    }
+    std::string normalized(size_t from, size_t to) const {
+        std::string text = as_it_is(from, to), out;
+        if (to - from == 1 && core_.method().leaves(text_[from])) return text;
+        if (core_.method().metaspace()) return " ";
+        text.append(READABLE_AFTER, '\0');
+        const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
+        if (core_.method().normalize(begin, begin + text.size() - READABLE_AFTER, true, out, nullptr)) return out;
+        text.resize(text.size() - READABLE_AFTER);
+        return text;
+    }
+    // What becomes of the state, and the bytes that are encoded. False where a tail begins among the characters.
+    bool read(const std::string& bytes, State& state, std::string& kept) const {
+        const auto *p = reinterpret_cast<const uint8_t*>(bytes.data()), *const end = p + bytes.size();
+        bool closes = false;
+        int length;
+        for (; p < end; p += length) closes |= state.take(core_.method().encoder(), core_.method().classes().at(p, end, length));
+        for (const char byte : bytes)
+            if (!model_.drops_byte(static_cast<uint8_t>(byte))) kept.push_back(byte);
+        return !(closes && state.in_tail);
+    }
+    static bool append(GrowingWord& word, const std::string& bytes) { return word.append(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()); }
+
+    void grow(const std::string& bytes, size_t at) {
+        const bool was_in_tail = state_.in_tail;
+        std::string kept;
+        known_ = read(bytes, state_, kept) && append(word_, kept);
+        if (!state_.in_tail) {
+            tail_.reset();
+            tail_begin_ = begin_;
+            return;
+        }
+        if (!was_in_tail) {
+            tail_.emplace(model_);
+            tail_begin_ = at;
+        }
+        known_ = known_ && append(*tail_, kept);
+    }
+    // The end after these bytes, which stand for characters from `at` on, if no others follow.
+    End end_with(const std::string& bytes, size_t at) {
+        State state = state_;
+        std::string kept;
+        if (!read(bytes, state, kept)) return {begin_, NONE};
+        if (!state.in_tail) return end_of(word_, kept, begin_);
+        if (state_.in_tail) return end_of(*tail_, kept, tail_begin_);
+        GrowingWord tail(model_);
+        return end_of(tail, kept, at);
+    }
+    End end_of(GrowingWord& word, std::string bytes, size_t begin) const {
+        if (word.size() + bytes.size() <= model_.longest_whole()) return {begin, NONE};
+        if (model_.ends_words()) bytes.push_back(static_cast<char>(END_OF_WORD));
+        return {begin, word.count_with(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())};
+    }
+
+    const Core& core_;
+    const Characters& text_;
+    size_t begin_;
+    bool inside_, split_special_;
+    const Model& model_;
+    GrowingWord word_;
+    std::optional<GrowingWord> tail_;
+    size_t tail_begin_ = begin_;
+    State state_;
+    bool known_ = true;
+    std::vector<End> ends_;  // of each prefix, by its length
+};
+
+}  // namespace lopt
