@@ -53,8 +53,8 @@ class Acceleration:
     def run(self, tokenizer: Any, brand: Callable[[Any], Brand], where: str = "", *, shared: bool = False) -> Any | str:
         """An accelerated tokenizer of the subclass that `brand` describes; or a str: why there is none.
 
-        It is a new object over the same Rust tokenizer, with the attributes of `tokenizer`, or copies of them if others
-        hold it (`shared`). `where` follows the name in the log.
+        It is a new object with the attributes of `tokenizer`, and a copy of its Rust tokenizer if that is `shared`.
+        `where` follows the name in the log.
         """
         try:
             from ..tokenizer.accelerated import accelerate_in_place
@@ -62,8 +62,7 @@ class Acceleration:
             reason = _why_not(tokenizer)
             if reason is None:
                 if shared:
-                    # A copy of the Rust tokenizer through JSON may give other ids.
-                    new = copy.deepcopy(tokenizer, {id(tokenizer._tokenizer): tokenizer._tokenizer})
+                    new = copy.deepcopy(tokenizer)
                 else:
                     new = object.__new__(type(tokenizer))
                     new.__dict__.update(tokenizer.__dict__)

@@ -57,7 +57,7 @@ _left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 def accelerated(tokenizer: Any, *, shared: bool) -> Any:
     """A tokenizer that vLLM has loaded, or None; accelerated if it can be. Never raises.
 
-    With `shared`, others hold the tokenizer, so that its attributes are copied.
+    With `shared`, others hold the tokenizer, so that its Rust tokenizer is copied.
     """
     if tokenizer is None or hasattr(tokenizer, "lopt") or why_left_alone(tokenizer) is not None:
         return tokenizer
