@@ -374,9 +374,9 @@ def test_accelerate_variable_reaches_every_mode(
     assert type(renderer).__name__.lower().startswith(mode)
     assert renderer.tokenizer.lopt.explain()["route"] == "native"
     assert renderer.tokenizer(TEXT)["input_ids"] == theirs(TEXT)["input_ids"]
-    # The one that vLLM keeps for others stays as it is; the two share the Rust tokenizer.
+    # The one that vLLM keeps for others is not touched, nor is its Rust tokenizer shared.
     assert not hasattr(theirs, "lopt")
-    assert renderer.tokenizer._tokenizer is theirs._tokenizer
+    assert renderer.tokenizer._tokenizer is not theirs._tokenizer
     assert registry.load_renderer(mode, config, None).tokenizer is None
 
 
