@@ -92,16 +92,8 @@ def test_added_tokens_in_white_space_that_another_took() -> None:
     for text, parts in rows:
         ids = [[part] if isinstance(part, int) else reference.ids([part])[0] for part in parts]
         assert core.encode(text) == reference.ids([text])[0] == list(itertools.chain(*ids))
-    for texts in ([text for text, _ in rows], [text for text, _ in rows] * 50):
-        out = np.zeros(sum(len(text.encode()) + 1 for text in texts), np.uint8)
-        size, positions, token_ids, _ = core.pack(texts, out, [], [], False, 2)
-        data, ids = b"", []
-        for _, parts in rows * (len(texts) // len(rows)):
-            data += b"".join(b"\xff" if isinstance(part, int) else part.encode() for part in parts) + b"\xff"
-            ids += [part for part in parts if isinstance(part, int)] + [-2]
-        assert out[:size].tobytes() == data
-        assert token_ids.tolist() == ids
-        assert positions.tolist() == [place for place, byte in enumerate(data) if byte == 0xFF]
+        with pytest.raises(NeedsReference, match="share white space"):
+            core.pack([text] * 50, np.zeros(50 * (len(text.encode()) + 1), np.uint8), [], [], False, 2)
 
 
 @pytest.mark.parametrize("kind", corpus.corpora())

@@ -78,8 +78,7 @@ class PackedRows {
                 for (const int32_t id : around.prefix) separate(out, to, id);
                 const uint8_t* from = begin;
                 for (; token != found[share].end() && token->row == row; ++token) {
-                    // A token may stand in the white space that the one before it took.
-                    if (from < token->segment.begin) move(from, token->segment.begin, to);
+                    move(from, token->segment.begin, to);
                     from = token->segment.end;
                     separate(out, to, static_cast<int32_t>(token->segment.token));
                 }
