@@ -116,8 +116,8 @@ def test_cut_looks_into_parts_without_a_seam(name: str) -> None:
                 assert core.cut(text, most, False, long_word) == longest, (text, most, long_word)
 
 
-# How many characters are cut. In tiny_llama2 words of blanks may join in any order, and the time of `cut` still grows with
-# the square of them.
+# How many characters are cut. In tiny_llama2 spaces may join in any order, and the time of `cut` still grows with the
+# square of their number.
 _CUT_CHARS = {
     "tiny_qwen2": 1 << 16,
     "tiny_llama2": 1 << 12,
