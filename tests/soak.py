@@ -186,7 +186,7 @@ class Calls:
         same(own(subject.texts[at])["input_ids"], subject.ids[at], "after truncation")
 
     def add_token(self) -> None:
-        """A tokenizer that changes is read anew; it is this thread's own."""
+        """Changes a tokenizer that only this thread uses, and compares again."""
         subject, at = self.to_copy()
         own = copy.deepcopy(subject.fast)
         text = subject.texts[at] + " soaked " + subject.texts[at]

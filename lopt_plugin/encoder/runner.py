@@ -139,7 +139,7 @@ class Runner:
     def encodings(self, made_for: Snapshot, rows: list[Row], request: EncodeRequest) -> list[Encoding]:
         """The reference's Encodings for rows whose ids were made in the state `made_for`, whatever has changed since.
 
-        Raises RuntimeError where the model was trained again in between: then nobody has the earlier one.
+        Raises RuntimeError if the model was trained since then: its earlier state no longer exists.
         """
         made_by = made_for.longest_route
         if self.state.snapshot() is made_for or made_by is None:

@@ -51,7 +51,7 @@ void describe_names(Input& in, bool of_characters, Names& names) {
         const std::string left_name = name(a), right_name = name(b), product = left_name + right_name;
         const uint8_t how = in.byte();
         const bool known = std::any_of(names.entries.begin(), names.entries.end(), [&](const auto& entry) { return entry.first == product; });
-        if (!known && how != 255) add(product);          // else a merge makes what is no entry
+        if (!known && how != 255) add(product);          // otherwise the result of this merge is not in the vocabulary
         if (how % 16 != 15) names.pairs.emplace_back(left_name, right_name);  // else an entry that no merge makes
         if (how % 16 == 14 && names.pairs.size() > 1) std::swap(names.pairs.back(), names.pairs[names.pairs.size() / 2]);
         if (how % 64 == 13) id += how;

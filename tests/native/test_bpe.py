@@ -1,7 +1,7 @@
 """BPE of single words: the search without merging, the merges by rank and the reference give the same ids.
 
-The theorem behind the search (native/bpe/compatibility.hpp) and the vocabulary cuts hold for any merge
-table, so they are tried on random ones too, which are unlike anything that training gives.
+The search (proof in native/bpe/compatibility.hpp) and the vocabulary cuts are right for every merge table. So random
+tables are tried too, unlike any that training makes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Memory that calls leave behind: bounded, whatever the texts were, and given back."""
+"""A call gives its large buffers back; what a core keeps for later calls is bounded."""
 
 from __future__ import annotations
 

@@ -55,13 +55,20 @@ class WindowFiller {
     static bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
     // Does one of the 64 bytes at p lead a character of such a script?
     static bool holds_script(const uint8_t* p) {
+        constexpr uint64_t HIGH_BITS = 0x8080808080808080u;
         uint64_t leads = 0;
+        for (int i = 0; i < 64; i += 8) {
+            const uint64_t bytes = load64(p + i);
+            leads |= bytes & bytes << 1 & bytes << 2;
+        }
+        if (!(leads & HIGH_BITS)) return false;  // most windows
+        leads = 0;
         for (int i = 0; i < 64; i += 8) {
             const uint64_t bytes = load64(p + i);
             const uint64_t is_e2 = bytes << 6 & ~(bytes << 3 | bytes << 4 | bytes << 5 | bytes << 7);
             leads |= bytes & bytes << 1 & bytes << 2 & ~is_e2;
         }
-        return leads & 0x8080808080808080u;
+        return leads & HIGH_BITS;
     }
     static bool may_be_cut(const uint8_t* p, size_t length) {
         if (leads_script(*p) || (length > 1 && leads_script(p[1]))) return true;
