@@ -22,9 +22,10 @@ sys.path.insert(0, str(Path(__file__).with_name("support")))
 import corpus
 
 from lopt_plugin.encoder.encoder import Encoder
+from lopt_plugin.pipeline import Unsupported
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks.division import Lengths
-from lopt_plugin.routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from lopt_plugin.routes.hf_chunks.route import HfChunksRoute
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
@@ -50,7 +51,7 @@ class Comparison:
         self._remembering = self._new_remembering() if self._core is not None else None
         try:
             self._chunks = HfChunksRoute(HfRoute(corpus.load_tokenizer(name)), Settings.read({}, threads=2))
-        except CannotChunkError:
+        except Unsupported:
             self._chunks = None
 
     def texts(self, texts: list[str], rng: random.Random, documents: bool) -> None:

@@ -34,9 +34,10 @@ class Routes:
     def __init__(self, name: str, peers: Sequence[str]) -> None:
         text = tokenizer_json(name)
         tokenizer = Tokenizer.from_str(text)
-        pipeline = read_pipeline(tokenizer)
-        if isinstance(pipeline, Unsupported):
-            raise SystemExit(f"{name}: {pipeline.reason}")
+        try:
+            pipeline = read_pipeline(tokenizer)
+        except Unsupported as error:
+            raise SystemExit(f"{name}: {error}") from None
         self.name = name
         self.pipeline = pipeline
         self.hf = HfRoute(tokenizer)

@@ -23,9 +23,9 @@ from benchmarks.common.report import Table
 from benchmarks.common.result import Result, turned
 from benchmarks.common.script import Bench, add_several, numbers, parse, plain_parser, run
 from benchmarks.papers.lossy_rivals import delimiter_based, longest_common, on_threads, paper_lopt
-from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.hf import HfRoute
-from lopt_plugin.routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from lopt_plugin.routes.hf_chunks.route import HfChunksRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.native_core import NativeUnavailableError
 from lopt_plugin.settings import Settings
@@ -90,15 +90,12 @@ def our_methods(hf: HfRoute, workers: int) -> tuple[list[Method], list[str]]:
             text, route.lengths(len(text)), use_boundaries=False
         )
         encoders["hf_chunks"] = lambda text: route.encode_list(text, False, False)
-    except CannotChunkError as error:
+    except Unsupported as error:
         problems.append(f"hf_chunks: {error}")
-    pipeline = read_pipeline(hf.backend)
     try:
-        if not isinstance(pipeline, Pipeline):
-            raise NativeUnavailableError(pipeline.reason)
-        native = NativeRoute(pipeline, settings)
+        native = NativeRoute(read_pipeline(hf.backend), settings)
         encoders["native"] = lambda text: native.encode_list(text, False, False)
-    except NativeUnavailableError as error:
+    except (NativeUnavailableError, Unsupported) as error:
         problems.append(f"native: {error}")
     return [Method(name, workers, encode) for name, encode in encoders.items()], problems
 

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..settings import available_cpus
-from . import model as models
-from . import options
+from . import model as models, options
 from .bench_report import Report
 from .benchmarking.by_length import Plan, measure, reachable_lengths
 from .benchmarking.machine import machine, machine_line

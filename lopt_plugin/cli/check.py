@@ -12,8 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from . import model as models
-from . import options
+from . import model as models, options
 from .benchmarking.machine import machine
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, megabytes, print_json, progress_bar, results
 from .texts import Sample, built_in_hard_texts, built_in_prose, of_files

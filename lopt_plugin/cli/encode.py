@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from . import model as models
-from . import options
+from . import model as models, options
 from .corpus.inputs import CorpusError, find_inputs
 from .corpus.job import MOST_SHARD_TOKENS, BadRecordError, Job, Progress
 from .corpus.manifest import Origin

@@ -34,6 +34,7 @@ import tokenizers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from tokenizers.models import BPE, WordPiece
 
+from ..pipeline import Unsupported
 from ..pipeline.models import BYTE_PAIR_OPTIONS, WORD_PIECE_OPTIONS
 
 # What the first parts of a fingerprint are; the versions are numbers of changes seen by one watch.
@@ -55,10 +56,6 @@ CHANGES_TOKENIZER = {
 # These may change a model that several tokenizers share.
 _CHANGE_EVERY_MODEL = ("train", "train_from_iterator")
 CHANGE_COMPONENT = ("__setitem__", "__delitem__", "__setstate__")
-
-
-class WatchError(Exception):
-    """The classes of the installed tokenizers library cannot be watched."""
 
 
 class Changes:
@@ -94,7 +91,7 @@ def same_state(one: Fingerprint, other: Fingerprint) -> bool:
 
 
 class BackendWatch:
-    """One watch for each backend; `BackendWatch.of` finds or makes it, or raises WatchError."""
+    """One watch for each backend; `BackendWatch.of` finds or makes it, or raises Unsupported."""
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
@@ -104,7 +101,7 @@ class BackendWatch:
     @classmethod
     def of(cls, backend: Tokenizer) -> BackendWatch:
         if not watch_classes():
-            raise WatchError(f"the classes of tokenizers {tokenizers.__version__} cannot be watched for changes")
+            raise Unsupported(f"the classes of tokenizers {tokenizers.__version__} cannot be watched for changes")
         return _watches.setdefault(id(backend), cls(backend))
 
     def fingerprint(self) -> Fingerprint:

@@ -224,11 +224,8 @@ class GpuUse:
     def _create(self, snapshot: Snapshot, device: str) -> GpuRoute | str:
         assert snapshot.native is not None
         try:
-            pipeline = read_pipeline(self._backend)
-            if isinstance(pipeline, Unsupported):
-                raise GpuUnavailableError(pipeline.reason)
-            route = GpuRoute(pipeline, snapshot.native, device=device)
-        except GpuUnavailableError as error:
+            route = GpuRoute(read_pipeline(self._backend), snapshot.native, device=device)
+        except (GpuUnavailableError, Unsupported) as error:
             logger.warning("lopt_plugin: the GPU is not used: %s; using the native route", error)
             return str(error)
         logger.info("lopt_plugin: GPU route on %s", route.device)

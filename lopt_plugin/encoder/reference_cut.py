@@ -93,8 +93,9 @@ def _proof(backend: Tokenizer) -> Proof | None:
 
 
 def _by_boundaries(backend: Tokenizer) -> Proof | None:
-    chunkable = read_chunking(backend)
-    if isinstance(chunkable, Unsupported):
+    try:
+        chunkable = read_chunking(backend)
+    except Unsupported:
         return None
     cuts = None
     if chunkable.how == "vocabulary":
@@ -106,7 +107,7 @@ def _by_boundaries(backend: Tokenizer) -> Proof | None:
 
 def _by_reach(backend: Tokenizer) -> Proof | None:
     states, tokens = states_of(backend), backend.get_added_tokens_decoder().values()
-    if not isinstance(backend.model, models.Unigram) or isinstance(states, Unsupported):
+    if not isinstance(backend.model, models.Unigram):
         return None
     if not all(map(_is_local, steps_of(states[0], "normalizers"))) or any(token.single_word for token in tokens):
         return None

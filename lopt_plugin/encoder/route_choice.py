@@ -13,12 +13,12 @@ from typing import Any
 from tokenizers import AddedToken, Tokenizer
 
 from ..pipeline import Unsupported, describe, read_pipeline
-from ..pipeline.component_state import add_again, tokenizer_with
+from ..pipeline.component_state import add_again, states_of, tokenizer_with
 from ..pipeline.normalizers import replaced_texts
 from ..routes import AcceleratedRoute, Route
 from ..routes.hard_texts import hard_texts
 from ..routes.hf import HfRoute
-from ..routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from ..routes.hf_chunks.route import HfChunksRoute
 from ..routes.native import NativeRoute
 from ..routes.native_core import NativeUnavailableError
 from ..settings import Settings
@@ -28,7 +28,6 @@ from .backend_watch import (
     POST_PROCESSOR,
     BackendWatch,
     Fingerprint,
-    WatchError,
     changes,
     differ_only_in,
     same_state,
@@ -95,65 +94,41 @@ def choose_route(watch: BackendWatch | str, hf: HfRoute, settings: Settings, bef
     divides = settings.route in ("auto", "gpu", "hf_chunks") and chosen.checked is None
     if isinstance(watch, BackendWatch) and divides and chosen.native is None:
         chosen = _with_chunks(chosen, watch, hf, settings)
-    checked = chosen.checked
-    if chosen.native is not None and checked is not None:
-        logger.info(
-            "lopt_plugin: native route, up to %d threads; self-check of %d texts passed in %.0f ms",
-            settings.threads,
-            checked.texts,
-            1000 * checked.seconds,
-        )
-    elif chosen.hf_chunks is not None and checked is not None:
-        level = logging.INFO if settings.route == "hf_chunks" else logging.WARNING
-        logger.log(
-            level,
-            "lopt_plugin: the HF tokenizer does the work: %s; self-check of %d texts passed in %.0f ms",
-            chosen.reason,
-            checked.texts,
-            1000 * checked.seconds,
-        )
+    found, checked = chosen.longest_route, chosen.checked
+    passed = ""
+    if found is not None and checked is not None:
+        passed = f"; self-check of {checked.texts} texts passed in {1000 * checked.seconds:.0f} ms"
+    if chosen.native is not None:
+        logger.info("lopt_plugin: native route, up to %d threads%s", settings.threads, passed)
     else:
-        level = logging.INFO if settings.route == "hf" else logging.WARNING
-        logger.log(level, "lopt_plugin: the HF tokenizer does the work: %s", chosen.reason)
+        level = logging.INFO if settings.route == ("hf" if found is None else found.name) else logging.WARNING
+        logger.log(level, "lopt_plugin: the HF tokenizer does the work: %s%s", chosen.reason, passed)
     return chosen
 
 
 def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
-    if settings.route == "hf":
-        return Snapshot(None, "route is set to 'hf'")
-    if settings.route == "hf_chunks":
-        return Snapshot(None, "route is set to 'hf_chunks'")
+    if settings.route in ("hf", "hf_chunks"):
+        return Snapshot(None, f"route is set to {settings.route!r}")
     if isinstance(watch, str):
         return Snapshot(None, watch)
+    attempt, instead, description = "reading the tokenizer", "the HF tokenizer is used", None
     try:
-        fingerprint = watch.fingerprint()
-        added_tokens = watch.added_tokens()
+        fingerprint, added_tokens = _state(watch)
         pipeline = read_pipeline(watch.backend)
-    except MemoryError:
-        raise
-    except Exception as error:
-        return Snapshot(None, f"the tokenizer cannot be read: {error}")
-    if isinstance(pipeline, Unsupported):
-        return Snapshot(None, pipeline.reason)
-    description = describe(pipeline)
-    try:
+        description = describe(pipeline)
         native = NativeRoute(pipeline, settings, _core_to_keep(before, fingerprint))
-    except NativeUnavailableError as error:
-        return Snapshot(None, str(error), description=description)
-    try:
+        attempt = "the self-check"
         contents = [token.content for token in pipeline.added_tokens]
         native.seam_texts = functools.partial(hard_texts, contents)
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
         if checked.mismatch is None and settings.prefix_cache_mb:
             native.takes_apart()  # the prefix cache keeps nothing until seams are checked
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # a panic in the Rust library is not an Exception
-        logger.exception("lopt_plugin: the self-check failed; the HF tokenizer is used")
-        return Snapshot(None, f"the self-check failed: {type(error).__name__}: {error}", description=description)
+    except (Unsupported, NativeUnavailableError) as error:
+        return Snapshot(None, str(error), description=description)
+    except BaseException as error:
+        return Snapshot(None, _failure(attempt, error, instead), description=description)
     if checked.mismatch is not None:
-        reason = f"the self-check found other ids than HF's in {checked.mismatch}"
-        logger.error("lopt_plugin: %s; the HF tokenizer is used. Please report this tokenizer", reason)
+        reason = _difference(attempt, checked.mismatch, instead)
         return Snapshot(None, reason, description=description, checked=checked)
     reason, model = "the whole pipeline is supported", watch.backend.model
     return Snapshot(native, reason, fingerprint, added_tokens, description, checked, model=model)
@@ -163,23 +138,17 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
     """`chosen`, for which HF does the work, with the route that divides long texts, if that is proven and passes."""
     if settings.threads == 1:
         return replace(chosen, reason=f"{chosen.reason}; one thread, so long texts are not divided either")
+    attempt, instead = "the self-check of chunks", "long texts are not divided"
     try:
-        fingerprint, added_tokens = watch.fingerprint(), watch.added_tokens()
+        fingerprint, added_tokens = _state(watch)
         route = HfChunksRoute(hf, settings)
         checked = chunks_check(route, hf, [token[1] for token in added_tokens])
-    except CannotChunkError as error:
-        return replace(chosen, reason=f"{chosen.reason}; long texts are not divided: {error}")
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except BaseException as error:  # a panic in the Rust library is not an Exception
-        logger.exception("lopt_plugin: the self-check of chunks failed; long texts are not divided")
-        return replace(
-            chosen, reason=f"{chosen.reason}; the self-check of chunks failed: {type(error).__name__}: {error}"
-        )
+    except Unsupported as error:
+        return replace(chosen, reason=f"{chosen.reason}; {instead}: {error}")
+    except BaseException as error:
+        return replace(chosen, reason=f"{chosen.reason}; {_failure(attempt, error, instead)}")
     if checked.mismatch is not None:
-        reason = f"{chosen.reason}; the self-check of chunks found other ids than HF's in {checked.mismatch}"
-        logger.error("lopt_plugin: %s; long texts are not divided. Please report this tokenizer", reason)
-        return replace(chosen, reason=reason)
+        return replace(chosen, reason=f"{chosen.reason}; {_difference(attempt, checked.mismatch, instead)}")
     return replace(
         chosen,
         reason=f"{chosen.reason}; texts from {settings.parallel_min_chars:,} characters on are divided into chunks",
@@ -189,6 +158,26 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
         hf_chunks=route,
         model=watch.backend.model,
     )
+
+
+def _state(watch: BackendWatch) -> tuple[Fingerprint, tuple[Any, ...]]:
+    """The fingerprint and the added tokens. Raises Unsupported for components written in Python, which have none."""
+    states_of(watch.backend)
+    return watch.fingerprint(), watch.added_tokens()
+
+
+def _failure(attempt: str, error: BaseException, instead: str) -> str:
+    """The reason after an error that no tokenizer explains. A panic in the Rust library is not an Exception."""
+    if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
+        raise error
+    logger.error("lopt_plugin: %s failed; %s", attempt, instead, exc_info=error)
+    return f"{attempt} failed: {type(error).__name__}: {error}"
+
+
+def _difference(check: str, mismatch: str, instead: str) -> str:
+    reason = f"{check} found other ids than HF's in {mismatch}"
+    logger.error("lopt_plugin: %s; %s. Please report this tokenizer", reason, instead)
+    return reason
 
 
 def _core_to_keep(before: Snapshot | None, fingerprint: Fingerprint) -> Any:
@@ -204,7 +193,7 @@ def _watch(backend: Any) -> BackendWatch | str:
         return f"the tokenizer's backend is {kind}, not tokenizers.Tokenizer"
     try:
         return BackendWatch.of(backend)
-    except WatchError as error:
+    except Unsupported as error:
         return str(error)
 
 
@@ -227,7 +216,7 @@ class BackendState:
         if unchanged is not None:
             return unchanged
         snapshot, last = self._snapshot, changes.last
-        if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
+        if snapshot is None or self._stale(snapshot):
             snapshot = self._renew()
         # What changes from here on has a later number.
         self._true_at, self._calls_left = last, CALLS_UNTIL_COMPARED
@@ -249,7 +238,7 @@ class BackendState:
         """To the state of a copy of the backend: what was built for this one, as far as it is true of that one."""
         copied._forced_to_hf = self._forced_to_hf
         snapshot = self._snapshot
-        if snapshot is None or (snapshot.fingerprint is not None and self._stale(snapshot)):
+        if snapshot is None or self._stale(snapshot):
             return
         if snapshot.fingerprint is not None and isinstance(copied._watch, BackendWatch):
             fingerprint = copied._watch.fingerprint()
@@ -273,29 +262,26 @@ class BackendState:
     def force_to_hf(self, reason: str) -> None:
         with self._hf.lock:
             self._forced_to_hf = reason
-            before = self._snapshot
-            self._snapshot = Snapshot(
-                None,
-                reason,
-                description=None if before is None else before.description,
-                checked=None if before is None else before.checked,
-            )
+            known = {} if self._snapshot is None else vars(self._snapshot)
+            self._snapshot = Snapshot(None, reason, description=known.get("description"), checked=known.get("checked"))
 
     def _stale(self, snapshot: Snapshot) -> bool:
-        if isinstance(self._watch, str):
-            return False
+        return snapshot.fingerprint is not None and self._fingerprint() != snapshot.fingerprint
+
+    def _fingerprint(self) -> Fingerprint | None:
+        """That of the backend now; None where it cannot be made."""
         try:
-            return self._watch.fingerprint() != snapshot.fingerprint
+            return None if isinstance(self._watch, str) else self._watch.fingerprint()
         except MemoryError:
             raise
         except Exception:
-            return True
+            return None
 
     def _renew(self) -> Snapshot:
         with self._hf.lock:
             snapshot = self._snapshot
             if snapshot is not None:
-                if snapshot.fingerprint is None or not self._stale(snapshot):
+                if not self._stale(snapshot):
                     return snapshot
                 same = self._same_added_tokens(snapshot)
                 if same is not None:
@@ -310,13 +296,8 @@ class BackendState:
 
     def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""
-        if isinstance(self._watch, str) or snapshot.fingerprint is None:
-            return None
-        try:
-            fingerprint = self._watch.fingerprint()
-        except MemoryError:
-            raise
-        except Exception:
+        fingerprint = self._fingerprint()
+        if isinstance(self._watch, str) or fingerprint is None or snapshot.fingerprint is None:
             return None
         if not differ_only_in(ADDED_TOKENS_VERSION, fingerprint, snapshot.fingerprint):
             return None

@@ -26,13 +26,13 @@ from .pipeline import AddedToken, Unsupported
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 
 
-def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...] | Unsupported:
-    """Added tokens in the order of their ids."""
+def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...]:
+    """Added tokens in the order of their ids. Raises Unsupported."""
     by_id: dict[int, Any] = tokenizer.get_added_tokens_decoder()
     if by_id:
         flags = set(next(iter(by_id.values())).__getstate__())
         if flags != _FLAGS:
-            return Unsupported(f"added tokens have other flags than expected: {', '.join(sorted(flags ^ _FLAGS))}")
+            raise Unsupported(f"added tokens have other flags than expected: {', '.join(sorted(flags ^ _FLAGS))}")
     normalizer = tokenizer.normalizer
     found: dict[tuple[bool, str], AddedToken] = {}
     for number, token in sorted(by_id.items()):
@@ -40,10 +40,10 @@ def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...]
         if token.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)
         if not content:
-            return Unsupported(f"the added token {token.content!r} is empty after normalization")
+            raise Unsupported(f"the added token {token.content!r} is empty after normalization")
         if (token.normalized, content) in found:
             # One pass cannot distinguish them; which one Hugging Face finds depends on its internal order.
-            return Unsupported(f"two added tokens have the content {content!r} after normalization")
+            raise Unsupported(f"two added tokens have the content {content!r} after normalization")
         found[token.normalized, content] = AddedToken(
             content, number, token.single_word, token.lstrip, token.rstrip, token.normalized, token.special
         )

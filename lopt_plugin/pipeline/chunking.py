@@ -29,7 +29,7 @@ from typing import Any, Literal
 import tokenizers
 
 from ..unicode_tables.bert import BertOptions
-from .component_state import State, states_of, steps_of, unknown_options
+from .component_state import State, check_options, states_of, steps_of
 from .normalizers import describe_step, read_steps
 from .pipeline import (
     MapCharacters,
@@ -90,29 +90,22 @@ class Chunkable:
     literals: tuple[str, ...] = ()
 
 
-def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable | Unsupported:
-    """How texts may be divided, or why they must not be. Reads neither the vocabulary nor the merges."""
+def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
+    """How texts may be divided. Raises Unsupported if they must not be. Reads neither the vocabulary nor the merges."""
     model = tokenizer.model
     kind = type(model).__name__
     if kind not in ("BPE", "WordPiece", "WordLevel"):
-        return Unsupported(f"model {kind} is never divided into chunks: its choice of tokens has no bounded reach")
+        raise Unsupported(f"model {kind} is never divided into chunks: its choice of tokens has no bounded reach")
     if getattr(model, "dropout", None):
-        return Unsupported(f"model {kind} with dropout is never divided into chunks: it is random")
-    states = states_of(tokenizer)
-    if isinstance(states, Unsupported):
-        return states
-    normalizer_state, pre_tokenizer_state, post_processor_state = states
+        raise Unsupported(f"model {kind} with dropout is never divided into chunks: it is random")
+    normalizer_state, pre_tokenizer_state, post_processor_state = states_of(tokenizer)
     normalizer = read_steps(normalizer_state)
-    if isinstance(normalizer, Unsupported):
-        return normalizer
     if any(token.normalized for token in tokenizer.get_added_tokens_decoder().values()):
         # A match in the normalized text may then have any length in the text.
         for step in normalizer:
             if isinstance(step, BertOptions) or step == MapCharacters("StripAccents"):
-                return Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
+                raise Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
     post_processor = read_post_processor(post_processor_state, tokenizer.num_special_tokens_to_add(is_pair=False))
-    if isinstance(post_processor, Unsupported):
-        return post_processor
     if _never_splits(steps_of(pre_tokenizer_state, "pretokenizers"), normalizer):
         return _by_vocabulary(model, normalizer, post_processor)
     return _by_pattern(pre_tokenizer_state, normalizer, post_processor)
@@ -121,47 +114,42 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable | Unsupported:
 def _never_splits(steps: list[State], normalizer: tuple[_Step, ...]) -> bool:
     """Whether stretches stay whole: there is no step, or each splits at a character that the normalizer removes."""
     gone = [s.text for s in normalizer if isinstance(s, ReplaceText) and len(s.text) == 1 and s.text != s.content]
-    options = {"pattern", "behavior", "invert"}
+    options = {"type", "pattern", "behavior", "invert"}
     return all(
-        step.get("type") == "Split"
-        and step["pattern"].get("String") in gone
-        and not unknown_options(step, options, "pre-tokenizer")
+        step.get("type") == "Split" and step["pattern"].get("String") in gone and step.keys() <= options
         for step in steps
     )
 
 
-def _by_vocabulary(model: Any, normalizer: tuple[_Step, ...], post_processor: PostProcessor) -> Chunkable | Unsupported:
+def _by_vocabulary(model: Any, normalizer: tuple[_Step, ...], post_processor: PostProcessor) -> Chunkable:
     if type(model).__name__ != "BPE":
-        return Unsupported(f"model {type(model).__name__} without a split pattern is never divided into chunks")
+        raise Unsupported(f"model {type(model).__name__} without a split pattern is never divided into chunks")
     for option in ("continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
         if getattr(model, option, None):
-            return Unsupported(f"model BPE with {option} and without a split pattern is never divided into chunks")
+            raise Unsupported(f"model BPE with {option} and without a split pattern is never divided into chunks")
     replaced: list[tuple[str, str]] = []
     for step in normalizer:
         if isinstance(step, ReplaceText):
             replaced.append((step.text, step.content))
         elif not isinstance(step, Prepend):
-            return Unsupported(f"normalizer {_name(step)} without a split pattern is not proven safe to divide")
+            raise Unsupported(f"normalizer {_name(step)} without a split pattern is not proven safe to divide")
     single = all(len(old) == len(new) == 1 for old, new in replaced)
     if not single or len({character for pair in replaced for character in pair}) != 2 * len(replaced):
-        return Unsupported("normalizer Replace replaces more than single characters, so texts are not divided")
+        raise Unsupported("normalizer Replace replaces more than single characters, so texts are not divided")
     prepends = any(isinstance(step, Prepend) for step in normalizer)
     return Chunkable("vocabulary", "no split pattern", post_processor, prepends=prepends, replaced=tuple(replaced))
 
 
 def _by_pattern(
     pre_tokenizer_state: State | None, normalizer: tuple[_Step, ...], post_processor: PostProcessor
-) -> Chunkable | Unsupported:
-    found = _scan(pre_tokenizer_state)
-    if isinstance(found, Unsupported):
-        return found
-    scan, add_prefix_space = found
+) -> Chunkable:
+    scan, add_prefix_space = _scan(pre_tokenizer_state)
     composes = False
     for step in normalizer:
         if isinstance(step, (NormalizationForm, BertOptions)) or step == MapCharacters("StripAccents"):
             composes = True
         elif step != MapCharacters("Lowercase") and not (step == _ONE_SPACE and scan == "clip"):
-            return Unsupported(f"normalizer {_name(step)} before a split pattern is not proven safe to divide")
+            raise Unsupported(f"normalizer {_name(step)} before a split pattern is not proven safe to divide")
     return Chunkable(
         "pattern",
         scan,
@@ -172,21 +160,20 @@ def _by_pattern(
     )
 
 
-def _scan(state: State | None) -> tuple[str, bool] | Unsupported:
+def _scan(state: State | None) -> tuple[str, bool]:
     """The name of the scan if it is one of those proven above, and whether it adds a space to a stretch."""
     steps = steps_of(state, "pretokenizers")
     if len(steps) == 1 and steps[0].get("type") in _WORD_PRE_TOKENIZERS:
-        return unknown_options(steps[0], set(), "pre-tokenizer") or (str(steps[0]["type"]), False)
+        check_options(steps[0], set(), "pre-tokenizer")
+        return str(steps[0]["type"]), False
     splits = read_splits(state)
-    if isinstance(splits, Unsupported):
-        return splits
     found = splits.steps
     while found and found[0] in _LOCAL and splits.steps != _FALCON:
         found = found[1:]
     scan = "falcon" if found == _FALCON else _SCANS.get(found)
     if scan is None or splits.byte_levels > 1:
         names = [step.matcher for step in splits.steps]
-        return Unsupported(f"pre-tokenizer steps {names} are not proven to agree again after a boundary")
+        raise Unsupported(f"pre-tokenizer steps {names} are not proven to agree again after a boundary")
     return scan, splits.add_prefix_space
 
 

@@ -13,19 +13,14 @@ from .pipeline import Unsupported
 State = dict[str, Any]
 
 
-def states_of(tokenizer: tokenizers.Tokenizer) -> list[State | None] | Unsupported:
-    """States of the normalizer, the pre-tokenizer and the post-processor, in this order."""
-    states: list[State | None] = []
-    for kind in ("normalizer", "pre-tokenizer", "post-processor"):
-        state = state_of(getattr(tokenizer, kind.replace("-", "_")), kind)
-        if isinstance(state, Unsupported):
-            return state
-        states.append(state)
-    return states
+def states_of(tokenizer: tokenizers.Tokenizer) -> list[State | None]:
+    """States of the normalizer, the pre-tokenizer and the post-processor, in this order. Raises Unsupported."""
+    kinds = ("normalizer", "pre-tokenizer", "post-processor")
+    return [state_of(getattr(tokenizer, kind.replace("-", "_")), kind) for kind in kinds]
 
 
-def state_of(component: Any, kind: str) -> State | Unsupported | None:
-    """The component's JSON; None if there is no component.
+def state_of(component: Any, kind: str) -> State | None:
+    """The component's JSON; None if there is no component. Raises Unsupported.
 
     A component's pickled state is its part of `Tokenizer.to_str()`, without the cost of writing the model.
     """
@@ -34,8 +29,10 @@ def state_of(component: Any, kind: str) -> State | Unsupported | None:
     try:
         state = json.loads(component.__getstate__())
     except Exception as error:  # custom components, written in Python, refuse
-        return Unsupported(f"{kind} cannot be read: {error}")
-    return state if isinstance(state, dict) else Unsupported(f"{kind} {state!r} is not known")
+        raise Unsupported(f"{kind} cannot be read: {error}") from error
+    if not isinstance(state, dict):
+        raise Unsupported(f"{kind} {state!r} is not known")
+    return state
 
 
 def steps_of(state: State | None, key: str) -> list[State]:
@@ -51,12 +48,11 @@ def _flattened(state: State, key: str) -> Iterator[State]:
         yield state
 
 
-def unknown_options(state: State, known: set[str], kind: str) -> Unsupported | None:
-    """Unsupported if this version of `tokenizers` gives the component an option that this code does not know."""
+def check_options(state: State, known: set[str], kind: str) -> None:
+    """Raises Unsupported if this version of `tokenizers` gives the component an option that this code does not know."""
     unknown = sorted(state.keys() - known - {"type"})
     if unknown:
-        return Unsupported(f"{kind} {state.get('type')} has unknown options: {', '.join(unknown)}")
-    return None
+        raise Unsupported(f"{kind} {state.get('type')} has unknown options: {', '.join(unknown)}")
 
 
 def tokenizer_with(model: Any, states: dict[str, str | bytes | None]) -> tokenizers.Tokenizer:

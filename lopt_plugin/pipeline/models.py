@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import tokenizers
 
 from ..unicode_tables.byte_level import alphabet
-from .component_state import unknown_options
+from .component_state import check_options
 from .merges import Merges
 from .pipeline import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
 
@@ -31,33 +31,33 @@ _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
 def read_model(
     tokenizer: tokenizers.Tokenizer, over_characters: bool
-) -> BytePairModel | SentencePieceModel | WordPieceModel | Unsupported:
-    """The model, which must be a WordPiece, or a BPE: over characters if `over_characters`, else byte-level."""
+) -> BytePairModel | SentencePieceModel | WordPieceModel:
+    """The model, which must be a WordPiece, or a BPE: over characters if `over_characters`, else byte-level.
+
+    Raises Unsupported.
+    """
     if type(tokenizer.model).__name__ == "WordPiece":
         return _read_word_piece(tokenizer)
     return _read_byte_pairs(tokenizer, over_characters)
 
 
-def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel | Unsupported:
+def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel:
     """Without an unknown token in the vocabulary, a word that needs one is an error, which is left to Hugging Face."""
     with _garbage_collection_paused():
         state = json.loads(tokenizer.model.__getstate__())
-    if unsupported := unknown_options(state, {*WORD_PIECE_OPTIONS, "vocab"}, "model"):
-        return unsupported
+    check_options(state, {*WORD_PIECE_OPTIONS, "vocab"}, "model")
     vocabulary: dict[str, int] = state["vocab"]
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
-        return Unsupported("model WordPiece has two entries with one id")
+        raise Unsupported("model WordPiece has two entries with one id")
     unknown_token = state["unk_token"]
     if unknown_token not in vocabulary:
-        return Unsupported(f"model WordPiece has the unknown token {unknown_token!r}, which is not an entry")
+        raise Unsupported(f"model WordPiece has the unknown token {unknown_token!r}, which is not an entry")
     return WordPieceModel(
         vocabulary, unknown_token, state["continuing_subword_prefix"], state["max_input_chars_per_word"]
     )
 
 
-def _read_byte_pairs(
-    tokenizer: tokenizers.Tokenizer, over_characters: bool
-) -> BytePairModel | SentencePieceModel | Unsupported:
+def _read_byte_pairs(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> BytePairModel | SentencePieceModel:
     """A BPE model: over characters if `over_characters`, else byte-level.
 
     The options for unknown characters (unk_token, fuse_unk, byte_fallback) do not matter if the vocabulary has every
@@ -71,40 +71,39 @@ def _read_byte_pairs(
         state = json.loads(text if parts is None else parts[0])
         vocabulary: dict[str, int] = state.get("vocab", {})
         merges = state.get("merges", []) if parts is None else parts[1]
-    if unsupported := unknown_options(state, {*BYTE_PAIR_OPTIONS, "vocab", "merges"}, "model"):
-        return unsupported
+    check_options(state, {*BYTE_PAIR_OPTIONS, "vocab", "merges"}, "model")
     if state["dropout"]:
-        return Unsupported("model BPE with dropout is not accelerated: it is random")
+        raise Unsupported("model BPE with dropout is not accelerated: it is random")
     if prefix := state["continuing_subword_prefix"]:
-        return Unsupported(f"model BPE with continuing_subword_prefix {prefix!r} is not accelerated yet")
+        raise Unsupported(f"model BPE with continuing_subword_prefix {prefix!r} is not accelerated yet")
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
-        return Unsupported("model BPE has two entries with one id")
+        raise Unsupported("model BPE has two entries with one id")
     ignore_merges = bool(state.get("ignore_merges", False))
     if over_characters:
         if ignore_merges:
-            return Unsupported("model BPE with ignore_merges over characters is not accelerated yet")
+            raise Unsupported("model BPE with ignore_merges over characters is not accelerated yet")
         return SentencePieceModel(
             vocabulary, merges, state["unk_token"], bool(state["fuse_unk"]), bool(state.get("byte_fallback"))
         )
     missing = bytes(byte for byte in _BYTES_OF_UTF8 if alphabet()[byte] not in vocabulary)
     if missing and (state["unk_token"] is not None or state.get("byte_fallback") or ignore_merges):
-        return Unsupported(f"model BPE is not byte-level: its vocabulary lacks {len(missing)} bytes")
-    if suffix := state["end_of_word_suffix"]:
-        return _with_suffix(BytePairModel(vocabulary, merges, ignore_merges, missing, suffix))
-    return BytePairModel(vocabulary, merges, ignore_merges, missing)
+        raise Unsupported(f"model BPE is not byte-level: its vocabulary lacks {len(missing)} bytes")
+    model = BytePairModel(vocabulary, merges, ignore_merges, missing, state["end_of_word_suffix"] or "")
+    if model.end_of_word_suffix:
+        _check_suffix(model)
+    return model
 
 
-def _with_suffix(model: BytePairModel) -> BytePairModel | Unsupported:
-    """A model that adds a suffix to the last character of a word (CLIP), if no character is unknown to it."""
+def _check_suffix(model: BytePairModel) -> None:
+    """For a model that adds a suffix to the last character of a word (CLIP): no character may be unknown to it."""
     suffix = model.end_of_word_suffix
     with_option = f"model BPE with end_of_word_suffix {suffix!r}"
     if model.ignore_merges:
-        return Unsupported(f"{with_option} and ignore_merges is not accelerated")
+        raise Unsupported(f"{with_option} and ignore_merges is not accelerated")
     names = [alphabet()[byte] + end for byte in _BYTES_OF_UTF8 for end in ("", suffix)]
     missing = sum(name not in model.vocabulary for name in names)
     if missing:
-        return Unsupported(f"{with_option} lacks {missing} of the {len(names)} bytes with and without it")
-    return model
+        raise Unsupported(f"{with_option} lacks {missing} of the {len(names)} bytes with and without it")
 
 
 @contextlib.contextmanager

@@ -11,7 +11,7 @@ import re
 from typing import get_args
 
 from ..unicode_tables.bert import BertOptions
-from .component_state import State, steps_of, unknown_options
+from .component_state import State, check_options, steps_of
 from .pipeline import (
     ByReference,
     Form,
@@ -53,33 +53,20 @@ _OPTIONS = {
 }
 
 
-def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOptions | Unsupported:
-    """The steps in order; none if the text stays as it is. A BertNormalizer must be the only one."""
+def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOptions:
+    """The steps in order; none if the text stays as it is. A BertNormalizer must be the only one, else Unsupported."""
     read = read_steps(state)
-    if isinstance(read, Unsupported):
-        return read
     steps = tuple(step for step in read if not isinstance(step, BertOptions))
     if len(steps) == len(read):
         return steps
     if len(read) > 1:
-        return Unsupported("normalizer BertNormalizer is not accelerated yet beside other steps")
+        raise Unsupported("normalizer BertNormalizer is not accelerated yet beside other steps")
     return read[0] if isinstance(read[0], BertOptions) else ()
 
 
-def read_steps(state: State | None) -> tuple[NormalizerStep | BertOptions, ...] | Unsupported:
-    """The steps in order, with every BertNormalizer among them."""
-    steps: list[NormalizerStep | BertOptions] = []
-    for step in steps_of(state, "normalizers"):
-        kind = str(step.get("type"))
-        if kind not in _OPTIONS:
-            return Unsupported(f"normalizer {kind} is not accelerated yet")
-        if unsupported := unknown_options(step, _OPTIONS[kind], "normalizer"):
-            return unsupported
-        read = _read_step(kind, step)
-        if isinstance(read, Unsupported):
-            return read
-        steps.append(read)
-    return tuple(steps)
+def read_steps(state: State | None) -> tuple[NormalizerStep | BertOptions, ...]:
+    """The steps in order, with every BertNormalizer among them. Raises Unsupported."""
+    return tuple(map(_read_step, steps_of(state, "normalizers")))
 
 
 def as_space_normalizer(steps: tuple[NormalizerStep, ...]) -> SpaceNormalizer | None:
@@ -92,7 +79,11 @@ def as_space_normalizer(steps: tuple[NormalizerStep, ...]) -> SpaceNormalizer | 
     return None
 
 
-def _read_step(kind: str, step: State) -> NormalizerStep | BertOptions | Unsupported:
+def _read_step(step: State) -> NormalizerStep | BertOptions:
+    kind = str(step.get("type"))
+    if kind not in _OPTIONS:
+        raise Unsupported(f"normalizer {kind} is not accelerated yet")
+    check_options(step, _OPTIONS[kind], "normalizer")
     if kind == "BertNormalizer":
         return BertOptions(**{option: step[option] for option in _BERT_OPTIONS})
     if kind in get_args(Form):
@@ -102,12 +93,13 @@ def _read_step(kind: str, step: State) -> NormalizerStep | BertOptions | Unsuppo
     if kind == "Strip":
         return Strip(bool(step["strip_left"]), bool(step["strip_right"]))
     if kind == "Prepend":
-        # Hugging Face panics if there is nothing to prepend.
-        return Prepend(step["prepend"]) if step["prepend"] else Unsupported("normalizer Prepend has an empty text")
+        if not step["prepend"]:  # Hugging Face panics
+            raise Unsupported("normalizer Prepend has an empty text")
+        return Prepend(step["prepend"])
     return _read_replace(step)
 
 
-def _read_replace(step: State) -> NormalizerStep | Unsupported:
+def _read_replace(step: State) -> NormalizerStep:
     """If an empty text matches, Hugging Face's offsets and so its pre-tokens are wrong; it may even panic."""
     ((kind, pattern),) = step["pattern"].items()
     if kind == "String" and pattern:
@@ -116,7 +108,7 @@ def _read_replace(step: State) -> NormalizerStep | Unsupported:
         return ReplaceRuns(*_RUNS[pattern], step["content"])
     if kind == "Regex" and _takes_a_character(pattern):
         return ByReference(f"Replace Regex {pattern!r}", json.dumps(step))
-    return Unsupported(f"normalizer Replace has the {kind} {pattern!r}, which may match an empty text")
+    raise Unsupported(f"normalizer Replace has the {kind} {pattern!r}, which may match an empty text")
 
 
 # One character, or a set of them; and how many.

@@ -11,11 +11,8 @@ if TYPE_CHECKING:
     from .merges import Merge, Merges
 
 
-@dataclass(frozen=True)
-class Unsupported:
-    """Why a tokenizer is left to Hugging Face, naming the component. A value, not an exception."""
-
-    reason: str
+class Unsupported(Exception):  # noqa: N818 - a reason, not an error
+    """Why a tokenizer is left to Hugging Face, naming the component."""
 
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .component_state import State, steps_of, unknown_options
+from .component_state import State, check_options, steps_of
 from .pipeline import OffsetTrim, PostProcessor, Unsupported
 
 _OPTIONS = {
@@ -13,8 +13,10 @@ _OPTIONS = {
 }
 
 
-def read_post_processor(state: State | None, ids_added: int) -> PostProcessor | Unsupported:
+def read_post_processor(state: State | None, ids_added: int) -> PostProcessor:
     """A Sequence is applied in order; at most one of its steps may add ids. ids_added: what the tokenizer announces.
+
+    Raises Unsupported.
 
     (ByteLevel only moves offsets. After a step that adds ids, Hugging Face no longer has a single text: the ids before
     it count as a text of their own, and the next such step treats the two as a pair.)
@@ -23,29 +25,22 @@ def read_post_processor(state: State | None, ids_added: int) -> PostProcessor | 
     for step in steps_of(state, "processors"):
         kind = step.get("type")
         if kind not in _OPTIONS:
-            return Unsupported(f"post-processor {kind} is not accelerated yet")
-        if unsupported := unknown_options(step, _OPTIONS[kind], "post-processor"):
-            return unsupported
-        if kind == "ByteLevel":
-            continue
-        around = _read_template(step) if kind == "TemplateProcessing" else _read_cls_and_sep(step)
-        if isinstance(around, Unsupported):
-            return around
-        found.append(around)
+            raise Unsupported(f"post-processor {kind} is not accelerated yet")
+        check_options(step, _OPTIONS[kind], "post-processor")
+        if kind == "TemplateProcessing":
+            found.append(_read_template(step))
+        elif kind != "ByteLevel":
+            found.append(PostProcessor((step["cls"][1],), (step["sep"][1],)))
     if len(found) > 1:
-        return Unsupported("post-processor Sequence has two steps that add ids")
+        raise Unsupported("post-processor Sequence has two steps that add ids")
     post_processor = found[0] if found else PostProcessor()
     read = len(post_processor.prefix_ids) + len(post_processor.suffix_ids)
     if read != ids_added:
-        return Unsupported(f"the post-processor announces {ids_added} added ids, but its state has {read}")
+        raise Unsupported(f"the post-processor announces {ids_added} added ids, but its state has {read}")
     return post_processor
 
 
-def _read_cls_and_sep(step: State) -> PostProcessor:
-    return PostProcessor((step["cls"][1],), (step["sep"][1],))
-
-
-def _read_template(step: State) -> PostProcessor | Unsupported:
+def _read_template(step: State) -> PostProcessor:
     """A template for a single text has the text $A once; a special token stands for one or more ids."""
     before: list[int] = []
     after: list[int] = []
@@ -57,14 +52,14 @@ def _read_template(step: State) -> PostProcessor | Unsupported:
         if kind == "SpecialToken":
             token = step["special_tokens"].get(value["id"])
             if token is None:
-                return Unsupported(f"post-processor TemplateProcessing does not say what {value['id']!r} is")
+                raise Unsupported(f"post-processor TemplateProcessing does not say what {value['id']!r} is")
             (after if texts else before).extend(token["ids"])
         elif kind == "Sequence" and value["id"] == "A":
             texts += 1
         else:
-            return Unsupported(f"post-processor TemplateProcessing has the unknown piece {kind} {value['id']}")
+            raise Unsupported(f"post-processor TemplateProcessing has the unknown piece {kind} {value['id']}")
     if texts != 1:
-        return Unsupported(f"post-processor TemplateProcessing has the text {texts} times")
+        raise Unsupported(f"post-processor TemplateProcessing has the text {texts} times")
     return PostProcessor(tuple(before), tuple(after), type_ids == {0})
 
 

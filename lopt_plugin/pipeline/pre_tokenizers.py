@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from .component_state import State, steps_of, unknown_options
+from .component_state import State, check_options, steps_of
 from .pipeline import Behavior, Metaspace, NormalizerStep, PrependScheme, Refinement, SpaceNormalizer, Unsupported
 from .split_patterns import COVERING, MATCHERS
 
@@ -62,25 +62,21 @@ class Splits:
     add_prefix_space: bool
 
 
-def read_splits(state: State | None) -> Splits | Unsupported:
+def read_splits(state: State | None) -> Splits:
     """ByteLevel adds a space to every piece that it gets and splits with GPT-2's pattern, each if asked to.
 
-    Only then does it turn bytes into stand-in characters: its own split still sees the text.
+    Raises Unsupported. Only then does it turn bytes into stand-in characters: its own split still sees the text.
     """
     splits: list[Refinement] = []
     byte_levels = 0
     add_prefix_space = False
     for number, step in enumerate(steps_of(state, "pretokenizers")):
         if step.get("type") != "ByteLevel":
-            split = _read_split(step, after_byte_level=byte_levels > 0)
-            if isinstance(split, Unsupported):
-                return split
-            splits.append(split)
+            splits.append(_read_split(step, after_byte_level=byte_levels > 0))
             continue
-        if unsupported := unknown_options(step, _OPTIONS["ByteLevel"], "pre-tokenizer"):
-            return unsupported
+        check_options(step, _OPTIONS["ByteLevel"], "pre-tokenizer")
         if step["add_prefix_space"] and number != 0:
-            return Unsupported("pre-tokenizer ByteLevel with add_prefix_space is not the first step")
+            raise Unsupported("pre-tokenizer ByteLevel with add_prefix_space is not the first step")
         add_prefix_space |= bool(step["add_prefix_space"])
         if step.get("use_regex", True):
             splits.append(Refinement("gpt2", "isolated", after_byte_level=byte_levels > 0))
@@ -88,22 +84,20 @@ def read_splits(state: State | None) -> Splits | Unsupported:
     return Splits(tuple(splits), byte_levels, add_prefix_space)
 
 
-def read_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
-    """The pre-tokenizer of a byte-level model; exactly one of its steps must be ByteLevel."""
+def read_pre_tokenizer(state: State | None) -> PreTokenizer:
+    """The pre-tokenizer of a byte-level model; exactly one of its steps must be ByteLevel, else Unsupported."""
     splits = read_splits(state)
-    if isinstance(splits, Unsupported):
-        return splits
     if splits.byte_levels != 1:
         how_many = f"{splits.byte_levels} ByteLevel steps" if splits.byte_levels else "no ByteLevel step"
-        return Unsupported(f"the pre-tokenizer has {how_many}; one is expected")
+        raise Unsupported(f"the pre-tokenizer has {how_many}; one is expected")
     scanner, fused = next((name, steps) for name, steps in FUSED if splits.steps[: len(steps)] == steps)
     return PreTokenizer(scanner, splits.steps[len(fused) :], splits.add_prefix_space)
 
 
 def read_space_splitter(
     state: State | None, normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer
-) -> PreTokenizer | Unsupported | None:
-    """The pre-tokenizer of a model that writes spaces as U+2581; None if this is not one.
+) -> PreTokenizer | None:
+    """The pre-tokenizer of a model that writes spaces as U+2581; None if this is not one. Raises Unsupported.
 
     A Split at spaces after the SpaceNormalizer finds none, and a text without a match stays in one piece under every
     behavior (unless it is inverted: then all of it is the match). Nothing else splits, so the vocabulary cuts do;
@@ -118,61 +112,59 @@ def read_space_splitter(
         return None
     for step in steps:
         if step.get("type") != "Split" or step.get("pattern") != {"String": " "} or step.get("invert"):
-            return Unsupported(f"pre-tokenizer {step.get('type')} after normalizer Replace is not accelerated yet")
-        if unsupported := unknown_options(step, _OPTIONS["Split"], "pre-tokenizer"):
-            return unsupported
+            raise Unsupported(f"pre-tokenizer {step.get('type')} after normalizer Replace is not accelerated yet")
+        check_options(step, _OPTIONS["Split"], "pre-tokenizer")
     return PreTokenizer("vocabulary_cuts", ())
 
 
-def _read_metaspace(step: State, after_prepend: bool) -> PreTokenizer | Unsupported:
+def _read_metaspace(step: State, after_prepend: bool) -> PreTokenizer:
     """after_prepend: the text's first character then has no offset, by which the scheme "first" decides."""
-    if unsupported := unknown_options(step, _OPTIONS["Metaspace"], "pre-tokenizer"):
-        return unsupported
+    check_options(step, _OPTIONS["Metaspace"], "pre-tokenizer")
     if step["replacement"] != "\u2581":
-        return Unsupported(f"pre-tokenizer Metaspace with {step['replacement']!r} is not accelerated yet")
+        raise Unsupported(f"pre-tokenizer Metaspace with {step['replacement']!r} is not accelerated yet")
     scheme = step["prepend_scheme"]
     if scheme not in get_args(PrependScheme) or (scheme == "first" and after_prepend):
         where = " after normalizer Prepend" if after_prepend else ""
-        return Unsupported(f"pre-tokenizer Metaspace with prepend_scheme {scheme!r}{where} is not accelerated yet")
+        raise Unsupported(f"pre-tokenizer Metaspace with prepend_scheme {scheme!r}{where} is not accelerated yet")
     scanner = "vocabulary_cuts_and_blanks" if step["split"] else "vocabulary_cuts"
     return PreTokenizer(scanner, (), metaspace=Metaspace(scheme))
 
 
-def read_word_pre_tokenizer(state: State | None) -> PreTokenizer | Unsupported:
-    """The pre-tokenizer of a WordPiece model: a single step that judges each character alone."""
+def read_word_pre_tokenizer(state: State | None) -> PreTokenizer:
+    """The pre-tokenizer of a WordPiece model: a single step that judges each character alone. Raises Unsupported."""
     steps = steps_of(state, "pretokenizers")
     if len(steps) != 1:
-        return Unsupported(f"a pre-tokenizer of {len(steps)} steps with a model WordPiece is not accelerated yet")
+        raise Unsupported(f"a pre-tokenizer of {len(steps)} steps with a model WordPiece is not accelerated yet")
     (step,) = steps
     scanner = _WORD_SCANNERS.get(step["type"])
     if scanner is None:
-        return Unsupported(f"pre-tokenizer {step['type']} with a model WordPiece is not accelerated yet")
-    return unknown_options(step, set(), "pre-tokenizer") or PreTokenizer(scanner, ())
+        raise Unsupported(f"pre-tokenizer {step['type']} with a model WordPiece is not accelerated yet")
+    check_options(step, set(), "pre-tokenizer")
+    return PreTokenizer(scanner, ())
 
 
-def _read_split(step: State, after_byte_level: bool) -> Refinement | Unsupported:
+def _read_split(step: State, after_byte_level: bool) -> Refinement:
     kind = step.get("type")
     if kind not in _OPTIONS or kind == "Metaspace":
-        return Unsupported(f"pre-tokenizer {kind} is not accelerated yet")
-    if unsupported := unknown_options(step, _OPTIONS[kind], "pre-tokenizer"):
-        return unsupported
+        raise Unsupported(f"pre-tokenizer {kind} is not accelerated yet")
+    check_options(step, _OPTIONS[kind], "pre-tokenizer")
     if kind == "Digits":
         behavior: Behavior = "isolated" if step["individual_digits"] else "contiguous"
         return Refinement("numeric", behavior, False, after_byte_level)
     known_behavior = _BEHAVIORS.get(step["behavior"])
     if known_behavior is None:
-        return Unsupported(f"pre-tokenizer {kind} has the unknown behavior {step['behavior']!r}")
+        raise Unsupported(f"pre-tokenizer {kind} has the unknown behavior {step['behavior']!r}")
     if kind == "Punctuation":
         return Refinement("punctuation", known_behavior, False, after_byte_level)
 
     pattern = step["pattern"]
     if "Regex" not in pattern:
-        return Unsupported(f"pre-tokenizer Split with the string {pattern.get('String')!r} is not accelerated yet")
+        raise Unsupported(f"pre-tokenizer Split with the string {pattern.get('String')!r} is not accelerated yet")
     matcher = MATCHERS.get(pattern["Regex"])
     if matcher is None:
-        return Unsupported(f"split pattern {pattern['Regex']!r} is not on the allow-list")
+        raise Unsupported(f"split pattern {pattern['Regex']!r} is not on the allow-list")
     if after_byte_level and matcher not in _AFTER_BYTE_LEVEL:
-        return Unsupported(f"split pattern {pattern['Regex']!r} comes after ByteLevel")
+        raise Unsupported(f"split pattern {pattern['Regex']!r} comes after ByteLevel")
     return _simplified(Refinement(matcher, known_behavior, bool(step["invert"]), after_byte_level))
 
 

@@ -1,6 +1,9 @@
 """The Hugging Face interface: accelerated tokenizers and their calls."""
 
-from .accelerated import _restore as _restore  # pickles made by version 0.1 name it here
-from .accelerated import accelerate, from_pretrained
+from .accelerated import (
+    _restore as _restore,  # pickles made by version 0.1 name it here
+    accelerate,
+    from_pretrained,
+)
 
 __all__ = ["accelerate", "from_pretrained"]

@@ -17,8 +17,7 @@ import tokenizers
 
 from . import bert, table
 from .bert import BertOptions, WordCharacters
-from .derive import bert as derive_bert
-from .derive import classes, normalizers
+from .derive import bert as derive_bert, classes, normalizers
 from .files import cache_folder
 from .table import CharacterClasses, PagedTable
 

@@ -109,8 +109,7 @@ def test_a_difference_is_shown(model: Path, jsonl: Path, monkeypatch: pytest.Mon
 
 
 def test_wrong_offsets_are_found(model: Path, jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from lopt_plugin.cli import check
-    from lopt_plugin.cli import model as models
+    from lopt_plugin.cli import check, model as models
 
     true_accelerate = models.accelerate
 

@@ -628,7 +628,18 @@ def test_unsupported_tokenizers_say_why(caplog: pytest.LogCaptureFixture) -> Non
     assert encoder.encode_list("a") == [1]
 
 
-def test_custom_components_go_to_hf() -> None:
+def test_an_error_in_reading_a_tokenizer_is_logged_with_its_traceback(
+    backend: Tokenizer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("lopt_plugin.encoder.route_choice.read_pipeline", {}.__getitem__)
+    encoder = Encoder(backend, settings(threads=1))
+    assert "reading the tokenizer failed: KeyError" in encoder.explain()["reason"]
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert "Traceback" in caplog.text
+    assert encoder.encode_list(TEXT) == oracle_ids(backend, TEXT)
+
+
+def test_custom_components_go_to_hf(caplog: pytest.LogCaptureFixture) -> None:
     class Custom:
         def normalize(self, normalized: Any) -> None:
             normalized.lowercase()
@@ -638,7 +649,9 @@ def test_custom_components_go_to_hf() -> None:
     before = encoder.encode_list("ABC")
     tokenizer.normalizer = normalizers.Normalizer.custom(Custom())
     assert encoder.encode_list("ABC") == tokenizer.encode("ABC").ids != before
-    assert encoder.explain()["route"] == "hf"
+    explained = encoder.explain()
+    assert (explained["route"], "normalizer cannot be read" in explained["reason"]) == ("hf", True)
+    assert "Traceback" not in caplog.text
 
 
 def test_other_backends_are_not_touched() -> None:

@@ -14,8 +14,7 @@ import pytest
 import random_models
 import strategies
 import tier
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from short_texts import SHORT_TEXTS
 from small_pipelines import small_pipelines

@@ -9,8 +9,7 @@ import corpus
 import pytest
 import strategies
 import tier
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from lopt_plugin.encoder.encoder import Encoder

@@ -13,9 +13,7 @@ import representatives
 from gpu_texts import AT_SEAMS, Bytes
 from kernel_device import DEVICE, INTERPRETED, to_device, torch
 
-from lopt_plugin.triton_kernels.classify import character_masks
-from lopt_plugin.triton_kernels.classify import kernel as classify_kernel
-from lopt_plugin.triton_kernels.classify import naive as naive_classify
+from lopt_plugin.triton_kernels.classify import character_masks, kernel as classify_kernel, naive as naive_classify
 from lopt_plugin.triton_kernels.classify.masks import words_of
 from lopt_plugin.triton_kernels.common import character_kinds
 from lopt_plugin.triton_kernels.common.device_words import padded

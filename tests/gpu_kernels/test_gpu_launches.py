@@ -13,8 +13,7 @@ import pytest
 from kernel_device import INTERPRETED, make_interpreter_faster, torch
 
 from lopt_plugin.pipeline import Pipeline, read_pipeline
-from lopt_plugin.routes.gpu import cuda_graphs as graphs
-from lopt_plugin.routes.gpu import streams
+from lopt_plugin.routes.gpu import cuda_graphs as graphs, streams
 from lopt_plugin.routes.gpu.cuda_graphs import Graphs
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute

@@ -18,8 +18,7 @@ import native_cores
 import pytest
 import random_models
 import tier
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from random_models import data_of, stand_ins
 from tokenizers import Tokenizer, models
 

@@ -10,8 +10,7 @@ import native_cores
 import pytest
 import strategies
 import tier
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from native_cores import expected
 from short_texts import SHORT_TEXTS
 

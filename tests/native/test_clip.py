@@ -19,8 +19,7 @@ from random_models import STAND_INS, stand_ins
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from lopt_plugin.encoder.encoder import Encoder
-from lopt_plugin.pipeline import Pipeline, Unsupported, describe, read_pipeline
-from lopt_plugin.pipeline import split_patterns as patterns
+from lopt_plugin.pipeline import Pipeline, Unsupported, read_pipeline, split_patterns as patterns
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
@@ -32,7 +31,6 @@ CLIP_SPLIT = pre_tokenizers.Split(Regex(patterns.CLIP), "removed", invert=True)
 
 def core_of(tokenizer: Tokenizer) -> Any:
     pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     return NativeRoute(pipeline, Settings.read({}, threads=1)).core
 
 
@@ -52,9 +50,9 @@ def without_added_tokens(name: str) -> Tokenizer:
 def reason_of(model: models.BPE) -> str:
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Unsupported), describe(pipeline)
-    return pipeline.reason
+    with pytest.raises(Unsupported) as raised:
+        read_pipeline(tokenizer)
+    return str(raised.value)
 
 
 def test_the_scan_is_the_two_splits_one_after_the_other() -> None:
@@ -145,7 +143,6 @@ def test_offsets_beside_white_space(normalizer: str, trims: bool) -> None:
         )
     reference.post_processor = processors.ByteLevel(trim_offsets=trims)
     pipeline = read_pipeline(reference)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     native = NativeRoute(pipeline, Settings.read({}, threads=1))
     rng = random.Random(f"{normalizer} {trims}")
     pieces = [*WHITE_SPACE, *"a1\u00e9\u0130\u4e2d\U0001f44d\u0660", "the", "e\u0301", "'s", "?!", "<|endoftext|>"]

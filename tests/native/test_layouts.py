@@ -13,8 +13,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from test_offset_lists import both, text_of
-from test_offset_lists import native as native  # the fixture
+from test_offset_lists import (
+    both,
+    native as native,  # the fixture
+    text_of,
+)
 from test_prefix_store import ids_of, remembering
 
 from lopt_plugin.routes.native import NativeRoute

@@ -14,12 +14,11 @@ import own_process
 import pytest
 import representatives
 import tier
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import settings as hypothesis_settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tokenizers import Tokenizer
 
-from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
@@ -51,7 +50,6 @@ def remembering(name: str, limit: int = 1 << 24, piece: int = 1, hash_bits: int 
     """A core of its own that keeps pieces of that many characters, and the tokenizer."""
     tokenizer = corpus.load_tokenizer(name)
     pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
     core.remember_prefixes(limit, piece, hash_bits, secret=2)
     core.trust_seams()

@@ -15,7 +15,7 @@ import representatives
 import tier
 from reference import Reference
 
-from lopt_plugin.pipeline import BytePairModel, Pipeline, read_pipeline
+from lopt_plugin.pipeline import BytePairModel, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 from lopt_plugin.unicode_tables import load
@@ -35,7 +35,6 @@ SHORT_STRINGS = [("aA1 \n's.é中あ゛\u0301²\u200b/ſ", 3), ("aA' \n1\u0301�
 def _core_and_reference(name: str) -> tuple[Callable[[str], list[tuple[int, int]]], Reference]:
     reference = Reference(name)
     pipeline = read_pipeline(reference.tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline
     assert isinstance(pipeline.model, BytePairModel)
     assert not pipeline.add_prefix_space
     return NativeRoute(pipeline, Settings.read()).core.pre_tokens, reference

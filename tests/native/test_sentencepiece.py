@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,13 +18,12 @@ import pytest
 import random_sentencepiece
 import strategies
 import tier
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from native_cores import different, expected
 from random_sentencepiece import BYTE_TOKENS, PREPEND, REPLACE, SIGN
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from lopt_plugin.pipeline import Pipeline, Unsupported, describe, read_pipeline
+from lopt_plugin.pipeline import Unsupported, describe, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.native_core import NativeUnavailableError
 from lopt_plugin.settings import Settings
@@ -34,7 +34,6 @@ SMALL = [name for name in NAMES if name.startswith("tiny_")]
 
 def _core(tokenizer: Tokenizer) -> Any:
     pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     return NativeRoute(pipeline, Settings.read({}, threads=1)).core
 
 
@@ -43,9 +42,11 @@ def _check_random_tokenizers(seeds: Iterable[int]) -> None:
     for seed in seeds:
         rng = random.Random(f"sentencepiece {seed}")
         made = random_sentencepiece.random_tokenizer(rng)
-        pipeline = read_pipeline(made.tokenizer)
-        if isinstance(pipeline, Unsupported):
-            assert "two added tokens have the content" in pipeline.reason
+        try:
+            pipeline = read_pipeline(made.tokenizer)
+        except Unsupported as unsupported:
+            if "two added tokens have the content" not in str(unsupported):
+                raise
             continue
         checked += 1
         core = NativeRoute(pipeline, Settings.read({}, threads=1)).core
@@ -299,7 +300,6 @@ def _without(*names: str) -> dict[str, int]:
 )
 def test_what_a_core_cannot_be_made_of(reason: str, changes: dict[str, Any]) -> None:
     pipeline = read_pipeline(_tokenizer(**changes))
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     with pytest.raises(NativeUnavailableError, match=reason):
         NativeRoute(pipeline, Settings.read({}, threads=1))
 
@@ -335,9 +335,8 @@ METASPACE = pre_tokenizers.Metaspace
     ],
 )
 def test_what_is_not_supported_says_so(reason: str, changes: dict[str, Any]) -> None:
-    pipeline = read_pipeline(_tokenizer(**changes))
-    assert isinstance(pipeline, Unsupported), describe(pipeline)
-    assert reason in pipeline.reason
+    with pytest.raises(Unsupported, match=re.escape(reason)):
+        read_pipeline(_tokenizer(**changes))
 
 
 def test_descriptions() -> None:

@@ -10,16 +10,16 @@ import corpus
 import pytest
 import strategies
 import tier
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from lossy import rivals
 from small_pipelines import reaching, small_pipelines
 from tokenizers import Tokenizer
 
+from lopt_plugin.pipeline import Unsupported
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks import seams
 from lopt_plugin.routes.hf_chunks.division import Lengths, divide
-from lopt_plugin.routes.hf_chunks.route import CannotChunkError, HfChunksRoute
+from lopt_plugin.routes.hf_chunks.route import HfChunksRoute
 from lopt_plugin.settings import Settings
 
 # Unigram; Metaspace; added tokens after a BertNormalizer.
@@ -238,7 +238,7 @@ _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": T
     ],
 )
 def test_what_is_never_divided(tokenizer: Any, reason: str) -> None:
-    with pytest.raises(CannotChunkError, match=reason):
+    with pytest.raises(Unsupported, match=reason):
         HfChunksRoute(HfRoute(tokenizer()), Settings.read({}, threads=2))
 
 
@@ -256,5 +256,5 @@ _UNIGRAM = {
 def test_added_tokens_after_a_normalizer_that_drops_characters() -> None:
     tokenizer = _changed("wordpiece")
     tokenizer.add_tokens(["someword"])
-    with pytest.raises(CannotChunkError, match="drops characters"):
+    with pytest.raises(Unsupported, match="drops characters"):
         HfChunksRoute(HfRoute(tokenizer), Settings.read({}, threads=2))

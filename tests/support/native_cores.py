@@ -14,7 +14,7 @@ from random_models import STAND_INS as STAND_INS
 from reference import Reference
 from tokenizers import Tokenizer
 
-from lopt_plugin.pipeline import Pipeline, read_pipeline
+from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 from lopt_plugin.unicode_tables import byte_level, load
@@ -36,7 +36,6 @@ def core_and_reference(name: str) -> tuple[Any, Reference]:
     """The core of a tokenizer, and the tokenizer; for those with a native route."""
     reference = Reference(name)
     pipeline = read_pipeline(reference.tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     return NativeRoute(pipeline, Settings.read({}, threads=1)).core, reference
 
 
@@ -54,7 +53,6 @@ def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
     state["added_tokens"] = [{"id": model["vocab"][run], "content": run, **flags} for run in runs]
     tokenizer = Tokenizer.from_str(json.dumps(state))
     pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
 
 

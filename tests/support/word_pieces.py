@@ -12,11 +12,10 @@ import native_cores
 from reference import Reference
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
-from lopt_plugin.pipeline import BertOptions, Pipeline, read_pipeline
+from lopt_plugin.pipeline import BertOptions, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
-from lopt_plugin.unicode_tables import bert as words
-from lopt_plugin.unicode_tables import load
+from lopt_plugin.unicode_tables import bert as words, load
 
 SMALL = ["bert_base_uncased", "wordpiece_added", "wordpiece_cased", "wordpiece_uncased"]
 LARGE = [name for name in ("bert_base_cased", "bert_multilingual_cased") if name in corpus.tokenizer_names()]
@@ -33,7 +32,6 @@ DEFAULT = BertOptions(True, True, None, True)
 
 def core_of(tokenizer: Tokenizer) -> Any:
     pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Pipeline), pipeline.reason
     return NativeRoute(pipeline, Settings.read({}, threads=1)).core
 
 

@@ -19,8 +19,7 @@ import interface_tokenizers
 import pytest
 import tier
 import transformers
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from outcomes import comparable, outcome, whole
 from transformers import AutoTokenizer, BatchEncoding
 from transformers.tokenization_utils_base import TruncationStrategy

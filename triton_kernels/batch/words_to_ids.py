@@ -10,12 +10,10 @@ import torch
 from ..emit import kernel as emit
 from ..lookup import kernel as lookup
 from ..lookup.table import EntryTable
-from ..merge import kernel as merge
-from ..merge import kernel_long as merge_long
+from ..merge import kernel as merge, kernel_long as merge_long
 from ..merge.table import PairTable
 from ..word_cache import kernel as word_cache
-from ..word_cache.cache import KEY_BYTES, WordCache
-from ..word_cache.cache import TILE as CLAIM_TILE
+from ..word_cache.cache import KEY_BYTES, TILE as CLAIM_TILE, WordCache
 from .buffers import ASIDE, CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
 
 # Beyond this share of claimed slots, words find no free slot: the cache is emptied before the next batch.

@@ -15,8 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..classify import character_masks, masks
-from ..classify import kernel as classify
+from ..classify import character_masks, kernel as classify, masks
 from ..common.limits import PATTERNS
 from ..common.variant import Variant
 from ..compact import kernel as compact

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...triton_kernels.batch import buffers as device_batch
-from ...triton_kernels.batch import text_to_words
+from ...triton_kernels.batch import buffers as device_batch, text_to_words
 from ...triton_kernels.batch.buffers import ASIDE, CLAIMED, ID_COUNT, WORD_COUNT, Batch, Scratch, bucket_of
 from ...triton_kernels.batch.words_to_ids import Tables, WordsToIds
 from ...triton_kernels.common.device_words import PADDING

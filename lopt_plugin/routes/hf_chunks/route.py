@@ -31,10 +31,6 @@ SMALLEST_CHUNK, LARGEST_CHUNK = 16_384, 65_536
 _CHUNKS_PER_THREAD = 8
 
 
-class CannotChunkError(Exception):
-    """Texts of this tokenizer are not divided; the message says why."""
-
-
 class HfChunksRoute:
     """Ids of `hf`'s tokenizer; texts shorter than `settings.parallel_min_chars` go to `hf` itself.
 
@@ -42,15 +38,13 @@ class HfChunksRoute:
     post-processor, truncation or padding. Nobody can change their state, so threads need no lock.
 
     before: a route of a tokenizer with the same vocabulary, whose vocabulary cuts are reused.
-    Raises CannotChunkError.
+    Raises Unsupported.
     """
 
     name = "hf_chunks"
 
     def __init__(self, hf: HfRoute, settings: Settings, before: HfChunksRoute | None = None) -> None:
         chunkable = read_chunking(hf.backend)
-        if isinstance(chunkable, Unsupported):
-            raise CannotChunkError(chunkable.reason)
         self.hf = hf
         self.settings = settings
         self.chunkable = chunkable
@@ -156,10 +150,10 @@ class HfChunksRoute:
 
     def _lead_word(self, character: str | None) -> LeadWord:
         if character is None:
-            raise CannotChunkError("the vocabulary leaves no character for a lead word")
+            raise Unsupported("the vocabulary leaves no character for a lead word")
         encoded = [t.encode(character, add_special_tokens=False).ids for t in self._tokenizers.values()]
         if not encoded[0] or encoded[0] != encoded[1]:
-            raise CannotChunkError("the normalizer or the model drops the lead word")
+            raise Unsupported("the normalizer or the model drops the lead word")
         return LeadWord(character, len(encoded[0]))
 
 
@@ -172,5 +166,5 @@ def _without_state(backend: Tokenizer, split_special_tokens: bool) -> Tokenizer:
         own.pre_tokenizer = backend.pre_tokenizer
     own.encode_special_tokens = split_special_tokens
     if not add_again(own, backend.get_added_tokens_decoder()):
-        raise CannotChunkError("the added tokens get other ids when they are added again")
+        raise Unsupported("the added tokens get other ids when they are added again")
     return own

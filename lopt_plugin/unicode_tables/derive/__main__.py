@@ -8,8 +8,7 @@ import tokenizers
 
 from .. import bert, table
 from ..bert import BertOptions
-from . import bert as derive_bert
-from . import classes, normalizers
+from . import bert as derive_bert, classes, normalizers
 
 SHIPPED: tuple[BertOptions | None, ...] = (
     None,

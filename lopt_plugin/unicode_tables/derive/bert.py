@@ -10,8 +10,7 @@ import numpy as np
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 
-from .. import bert as words
-from .. import table
+from .. import bert as words, table
 from ..bert import BertOptions, WordCharacters
 from ..table import CharacterClasses, fold
 from .normalization import with_combining_class

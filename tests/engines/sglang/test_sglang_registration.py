@@ -25,8 +25,7 @@ import tier
 from required import module_or_skip
 
 from lopt_plugin.cli.serving import tiny_model
-from lopt_plugin.engines.sglang import ledger, plugin, prefetch, request_ids
-from lopt_plugin.engines.sglang import tokenizer as sglang_tokenizer
+from lopt_plugin.engines.sglang import ledger, plugin, prefetch, request_ids, tokenizer as sglang_tokenizer
 from lopt_plugin.engines.sglang.prefetch import PromptPrefetcher
 from lopt_plugin.engines.sglang.request_ids import create_tokenized_with_array
 from lopt_plugin.settings import Settings

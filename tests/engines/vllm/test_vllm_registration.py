@@ -23,8 +23,7 @@ from required import module_or_skip
 
 from lopt_plugin.cli.serving import tiny_model
 from lopt_plugin.engines import metrics
-from lopt_plugin.engines.vllm import plugin
-from lopt_plugin.engines.vllm import tokenizer as vllm_tokenizer
+from lopt_plugin.engines.vllm import plugin, tokenizer as vllm_tokenizer
 
 TEXT = "It's 12,345.67 — naïve, 東京 <|im_start|>user\n\n  x"
 

@@ -26,8 +26,7 @@ from lopt_plugin.triton_kernels.common.limits import MOST_CHUNK_BYTES
 from lopt_plugin.triton_kernels.compact import kernel as compact
 from lopt_plugin.triton_kernels.emit import kernel as emit
 from lopt_plugin.triton_kernels.lookup import kernel as lookup
-from lopt_plugin.triton_kernels.merge import kernel as merge
-from lopt_plugin.triton_kernels.merge import kernel_long as merge_long
+from lopt_plugin.triton_kernels.merge import kernel as merge, kernel_long as merge_long
 from lopt_plugin.triton_kernels.pretokenize import launcher
 from lopt_plugin.triton_kernels.word_cache import kernel as word_cache
 
