@@ -1,11 +1,14 @@
 // A set of code points, a bit for each.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
-#include "text/unicode.hpp"
+#include "base/table.hpp"
+#include "text/utf8.hpp"
 
 namespace lopt {
 
@@ -14,6 +17,7 @@ class CharacterSet {
     explicit CharacterSet(const std::vector<uint32_t>& members) : rows_(0x110000 / 64, 0), bits_(1, 0), members_(members) {
         for (const uint32_t c : members) {
             if (c >= 0x110000) throw std::invalid_argument("a member of a character set is no code point");
+            if (c < 0x80) ascii_[c] = true;
             uint16_t& row = rows_[c / 64];
             if (row == 0) {
                 row = static_cast<uint16_t>(bits_.size());  // at most 17,408 rows
@@ -23,16 +27,32 @@ class CharacterSet {
         }
     }
     bool holds(uint32_t code_point) const { return bits_[rows_[code_point / 64]] >> (code_point & 63) & 1; }
-    // Past the characters of three bytes at p that share their first two bytes with no member.
-    const uint8_t* skip_three_bytes(const uint8_t* p, const uint8_t* end) const {
-        while (p < end && (*p & 0xF0) == 0xE0 && rows_[block_of_three_bytes(p)] == 0) p += 3;
-        return p;
+    bool holds_ascii() const { return std::find(ascii_.begin(), ascii_.end(), true) != ascii_.end(); }
+    // One mark for every 16 code points: set for those of all members outside ASCII.
+    void mark_pages(Table<uint8_t>& marks) const {
+        for (const uint32_t c : members_)
+            if (c >= 0x80) marks[c >> 4] = 1;
     }
-    const std::vector<uint32_t>& members() const { return members_; }
+    // The first member in [p, end), or `end`.
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
+        int length;
+        for (; p < end; p += length) {
+            length = 1;
+            if (*p < 0x80) {
+                if (ascii_[*p]) return p;
+            } else if (begins_three_bytes(p) && rows_[block_of_three_bytes(p)] == 0) {
+                length = 3;  // no member shares its first two bytes
+            } else if (holds(decode_character(p, length))) {
+                return p;
+            }
+        }
+        return end;
+    }
 
   private:
     std::vector<uint16_t> rows_;
     std::vector<uint64_t> bits_;
+    std::array<bool, 0x80> ascii_{};
     std::vector<uint32_t> members_;
 };
 

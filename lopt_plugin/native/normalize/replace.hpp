@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,7 +10,6 @@
 
 #include "normalize/character_set.hpp"
 #include "normalize/normalizer.hpp"
-#include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -88,19 +86,10 @@ class ReplaceRuns final : public NormalizerStep {
         : set_(std::move(set)), least_(least), each_(each), content_(std::move(content)) {
         if (least == 0 || (each && least > 1)) throw std::invalid_argument("a run to replace has no character, or several at once");
         stands_for_one_ = characters_in(content_) == 1;
-        const std::string_view white_space = "\t\n\v\f\r ";
-        bool only_white_space = set_.holds(' ');
-        for (uint32_t c = 0; c < 0x80; c++) only_white_space &= !set_.holds(c) || white_space.find(static_cast<char>(c)) != std::string_view::npos;
-        lone_spaces_stay_ = only_white_space && (content_ == " " || least > 1);
     }
 
-    bool changes_ascii() const override {
-        return std::any_of(set_.members().begin(), set_.members().end(), [](uint32_t c) { return c < 0x80; });
-    }
-    void mark_pages(PageMarks& marks) const override {
-        for (const uint32_t c : set_.members())
-            if (c >= 0x80) marks[c >> 4] = 1;
-    }
+    bool changes_ascii() const override { return set_.holds_ascii(); }
+    void mark_pages(PageMarks& marks) const override { set_.mark_pages(marks); }
     // No run has a character that is not in the set; and a run of one is replaced where it need not be longer.
     bool passes(Junction& junction) const override {
         const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
@@ -144,7 +133,7 @@ class ReplaceRuns final : public NormalizerStep {
   private:
     template <class Visit>
     void for_each_match(const uint8_t* begin, const uint8_t* end, Visit&& visit) const {
-        for (const uint8_t* p = begin; (p = next_member(p, end)) < end;) {
+        for (const uint8_t* p = begin; (p = set_.next(p, end)) < end;) {
             size_t count = 0;
             const uint8_t* stop = p;
             int length;
@@ -157,39 +146,12 @@ class ReplaceRuns final : public NormalizerStep {
             p = stop;
         }
     }
-    // The next member from p on that may begin a run which changes, or `end`; p begins no run's middle.
-    const uint8_t* next_member(const uint8_t* p, const uint8_t* end) const {
-        while (p < end) {
-            if (lone_spaces_stay_ && *p < 0x80 && end - p >= 64) {
-                // Nothing is done about a space between other characters of ASCII.
-                const AsciiMasks m = VectorMasks::of(p);
-                uint64_t stop = m.high | (m.white & ~m.space) | (m.space & ((m.white | m.high) >> 1));
-                stop |= m.space & uint64_t{1} << 63;  // what follows it is not seen
-                if (stop == 0) {
-                    p += 64;
-                    continue;
-                }
-                p += __builtin_ctzll(stop);
-                if (*p < 0x80) {
-                    if (set_.holds(*p)) return p;
-                    p++;  // white space, but no member
-                    continue;
-                }
-            }
-            p = set_.skip_three_bytes(p, end);
-            if (p == end) break;
-            int length;
-            if (set_.holds(decode_character(p, length))) return p;
-            p += length;
-        }
-        return end;
-    }
 
     CharacterSet set_;
     size_t least_;
     bool each_;
     std::string content_;
-    bool lone_spaces_stay_ = false, stands_for_one_ = false;
+    bool stands_for_one_ = false;
 };
 
 }  // namespace lopt
