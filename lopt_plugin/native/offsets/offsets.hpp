@@ -169,22 +169,15 @@ class OffsetWalk {
                 count += skip_white_space(p, span.end);
                 if (p == span.end) break;
             }
-            if (last_ - id > AHEAD) TRIM ? shapes.fetch_shape(id[AHEAD]) : shapes.fetch_bytes(id[AHEAD]);
-            const BytePairShapes::Shape shape = TRIM ? shapes.shape_of(*id) : BytePairShapes::Shape{shapes.bytes_of(*id), 0, 0};
+            if (last_ - id > AHEAD) shapes.fetch(id[AHEAD]);
+            const BytePairShapes::Shape shape = shapes.shape_of(*id);
             size_t length = shape.bytes;
             if (length == 0) length = shapes.bytes_at(*id, p, span.end);
             if (length == 0 || length > static_cast<size_t>(span.end - p)) throw OffsetsUnknownError("the ids are not those of the text's bytes");
             const int32_t begin = ASCII ? count : count - static_cast<int32_t>(is_continuation(*p));
             count += ASCII ? static_cast<int32_t>(length) : characters_of(p, length);
             const Offset whole = place(begin, count);
-            if constexpr (!TRIM) {
-                *out++ = whole;
-            } else if (whole.begin == 0 || id == first_ || std::max(shape.leading, shape.trailing) == BytePairShapes::MANY) [[unlikely]] {
-                const auto white = shapes.white_space_of(*id);
-                *out++ = trimmed(whole, white.leading, white.trailing, id);
-            } else {
-                *out++ = trimmed(whole, shape.leading, shape.trailing);
-            }
+            *out++ = TRIM ? trimmed(whole, shape.leading, shape.trailing, id) : whole;
             p += length;
         }
         if (p < span.end && id < last_) throw OffsetsUnknownError("the ids are not those of the text's bytes");
@@ -229,11 +222,7 @@ class OffsetWalk {
 
     // process_offsets of the reference library.
     Offset trimmed(const Offset& offset, int32_t leading, int32_t trailing, const uint32_t* id) const {
-        const bool spared = leading == 1 && trim_.spare_first && (id == first_ || offset.begin == 0);
-        return trimmed(offset, spared ? 0 : leading, trailing);
-    }
-    // The same where none is spared.
-    static Offset trimmed(const Offset& offset, int32_t leading, int32_t trailing) {
+        if (leading == 1 && trim_.spare_first && (id == first_ || offset.begin == 0)) leading = 0;
         const int32_t begin = std::min(offset.begin + leading, offset.end);
         return {begin, offset.end >= trailing ? std::max(offset.end - trailing, begin) : offset.end};
     }
