@@ -48,7 +48,7 @@ class BytePairEncoder {
             scan_ = &BytePairEncoder::scan_at_cuts;
             return;
         }
-        const bool known = visit_scanner(scanner, [this]<class Scanner>() {
+        const bool known = Scanners::visit(scanner, [this]<class Scanner>() {
             next_ = &BytePairEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
             if (leaves_out<Scanner> || model_.ends_words()) scan_ = &BytePairEncoder::scan_words<Scanner>;
@@ -59,8 +59,8 @@ class BytePairEncoder {
             return std::find(names.begin(), names.end(), scanner) != names.end() ||
                    std::any_of(refinements_.begin(), refinements_.end(), [&](const Refinement& step) { return is_one_of(step, names); });
         };
-        separates_capitals_ = uses({Scanners<>::O200k::name, Scanners<>::Tekken::name});
-        separates_lines_ = separates_capitals_ || uses({Scanners<>::Qwen2::name, Scanners<>::Cl100k::name, Scanners<>::Deepseek::name, "deepseek_main"});
+        separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name});
+        separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
         runs_ = {scanner};
@@ -280,7 +280,6 @@ class BytePairEncoder {
     // Where text is left out, or every word is ended, the words are copied together.
     template <class Scanner>
     const uint8_t* scan_words(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
-        constexpr size_t STEP = 64;
         Window& window = space.window;
         WordBuffer& words = space.words;
         const bool end_words = model_.ends_words();
@@ -297,20 +296,6 @@ class BytePairEncoder {
         };
         words.start(window);
         while (p < stop) {
-            if (refinements_.empty() && stop - p >= static_cast<ptrdiff_t>(STEP) && p[0] < 0xE0 && p[1] < 0xE0) {
-                if (uint64_t starts = Scanner::starts(classes_, p)) {
-                    make_room(2 * STEP);
-                    const uint8_t* const at = p;
-                    for (; starts; starts &= starts - 1) {
-                        const uint8_t* end = at + __builtin_ctzll(starts);
-                        int length;
-                        const bool left_out = leaves_out<Scanner> && (classes_.at(p, end, length) & class_bit::space);
-                        if (!left_out) add(p, static_cast<size_t>(end - p));
-                        p = end;
-                    }
-                    continue;
-                }
-            }
             const uint8_t* end = Scanner::next(classes_, p, text.end);
             space.pieces.clear();
             refine_parts(p, end, space.pieces);

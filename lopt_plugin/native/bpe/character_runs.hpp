@@ -235,7 +235,7 @@ class CharacterRuns {
 
     uint32_t several_ids(const uint8_t* p) {
         uint32_t ids[IDS_EACH + 1] = {};
-        ids[IDS_EACH] = static_cast<uint32_t>(merge_few(merges_, p, CharacterRun::LENGTH, ids));
+        ids[IDS_EACH] = static_cast<uint32_t>(merge_by_rank(merges_, p, CharacterRun::LENGTH, ids));
         several_.insert(several_.end(), ids, ids + IDS_EACH + 1);
         return SEVERAL | static_cast<uint32_t>(several_.size() - IDS_EACH - 1);
     }

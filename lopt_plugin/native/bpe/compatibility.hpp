@@ -38,82 +38,34 @@ class Compatibility {
     uint32_t length(uint32_t id) const { return tokens_[id].shorter & 0xFFF; }
     bool irregular(uint32_t id) const { return tokens_[id].time == NEVER; }
 
-    // Merges are visited in order of rank, so the sets gathered so far hold just those that come before an edge token
-    // is itself merged away; so the sets of the many small tokens along an edge stay nearly empty.
-    void build_edges(const MergeTable& merges) {
-        std::vector<uint64_t> after(tokens_.size(), 0), before(tokens_.size(), 0);
-        for (unsigned byte = 0; byte < 256; byte++) {
-            const uint32_t id = merges.byte_id(static_cast<uint8_t>(byte));
-            if (id != NONE) tokens_[id].right_names = tokens_[id].left_names = name(id);
-        }
-        for (uint32_t rank = 0; rank < merges.size(); rank++) {
-            const auto [left, right] = merges.pair(rank);
-            const uint32_t product = merges.product(rank);
-            before[right] |= name(left);  // an equal rank counts on the right side: the crossing merge is further left
-            Token& token = tokens_[product];
-            if (token.time == rank + 1 && token.left == left && token.right == right) {
-                token.right_names = tokens_[right].right_names | name(product);
-                token.right_meets = tokens_[right].right_meets | after[right];
-                token.left_names = tokens_[left].left_names | name(product);
-                token.left_meets = tokens_[left].left_meets | before[left];
-            }
-            after[left] |= name(right);
-        }
-        for (uint32_t id = 0; id < tokens_.size(); id++) {
-            tokens_[id].right_meets |= after[id];
-            tokens_[id].left_meets |= before[id];
-        }
-    }
-
-    // False at once for many pairs that are compatible: no token on one edge ever meets one on the other.
-    bool may_cross(uint32_t a, uint32_t b) const {
-        const Token &left = tokens_[a], &right = tokens_[b];
-        return (left.right_meets & right.left_names) && (left.right_names & right.left_meets);
-    }
-
     // The merges of both edges are undone, latest first. At each state the pair across the boundary must not have
     // come first: it wins against a merge inside the left token if its rank is strictly lower, inside the right token
-    // if lower or equal (leftmost first).
-    struct Walk {
-        uint32_t a, b, limit = NONE;
-    };
-    enum class Verdict { open, compatible, refused };
-    // One state of the walk; both tokens are regular.
-    Verdict step(const MergeTable& merges, Walk& walk) const {
-        if (merges.rank(walk.a, walk.b) < walk.limit) return Verdict::refused;
-        const Token &left = tokens_[walk.a], &right = tokens_[walk.b];
-        if (left.time > right.time) {
-            walk.limit = left.time - 1;
-            walk.a = left.right;
-            return Verdict::open;
-        }
-        if (right.time == 0) return Verdict::compatible;
-        walk.limit = right.time;
-        walk.b = right.left;
-        return Verdict::open;
-    }
+    // if lower or equal (leftmost first). Both tokens are regular.
     bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const {
-        if (!may_cross(a, b)) return true;
-        Walk walk{a, b};
-        Verdict verdict;
-        do verdict = step(merges, walk);
-        while (verdict == Verdict::open);
-        return verdict == Verdict::compatible;
+        for (uint32_t limit = NONE;;) {
+            if (merges.rank(a, b) < limit) return false;
+            const Token &left = tokens_[a], &right = tokens_[b];
+            if (left.time > right.time) {
+                limit = left.time - 1;
+                a = left.right;
+            } else if (right.time > 0) {
+                limit = right.time;
+                b = right.left;
+            } else {
+                return true;
+            }
+        }
     }
 
     size_t bytes() const { return tokens_.bytes(); }
 
   private:
-    // All that the search asks of a token, in one cache line.
-    struct alignas(64) Token {
-        // Sets of token ids hashed to 64 bits: tokens along the right edge, and what may still merge with one of them
-        // from the right; the same for the left edge.
-        uint64_t right_names = 0, right_meets = 0, left_names = 0, left_meets = 0;
-        uint32_t time = 0;               // rank + 1 of the last merge that makes it, 0 for a byte, NEVER if irregular
-        uint32_t left = 0, right = 0;    // the two tokens of that merge
+    // All that the search asks of a token.
+    struct alignas(16) Token {
+        uint32_t time = 0;                    // rank + 1 of the last merge that makes it, 0 for a byte, NEVER if irregular
+        uint32_t left = 0, right = 0;         // the two tokens of that merge
         uint32_t shorter = NO_SHORTER << 12;  // id of the next shorter token << 12 | own length in bytes
     };
-    static uint64_t name(uint32_t id) { return uint64_t{1} << ((id * 0x9E3779B1u) >> 26); }
 
     Table<Token> tokens_;
 };

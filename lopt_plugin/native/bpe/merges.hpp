@@ -12,35 +12,34 @@ namespace lopt {
 
 class MergeTable {
   public:
-    struct Pair {
-        uint32_t left, right;
-    };
-
     MergeTable(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges)
         : slots_(power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), mask_(slots_.size() - 1),
           filter_(power_of_two_at_least(12 * merges.size() + 64) / 64, 0), filter_mask_(filter_.size() * 64 - 1),
-          rank_to_id_(merges.size()), pairs_(merges.size()), byte_pair_rank_(1 << 16, NONE) {
+          rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NONE) {
         if (merges.size() > MAX_MERGES) throw std::invalid_argument("more than 2^24 - 1 merges");
         std::vector<int> byte_of(vocabulary.max_id() + 1, -1);
         for (int byte = 0; byte < 256; byte++) {
             byte_id_[byte] = vocabulary.byte_id(static_cast<uint8_t>(byte));
             if (byte_id_[byte] != NONE) byte_of[byte_id_[byte]] = byte;
         }
+        struct Pair {
+            uint32_t left, right;
+        };
+        std::vector<Pair> pairs(merges.size());
         parallel_for(merges.size(), [&](size_t begin, size_t end) {
             std::string product;
             for (size_t rank = begin; rank < end; rank++) {
                 product.assign(merges[rank].left).append(merges[rank].right);
-                pairs_[rank] = {vocabulary.id_of(merges[rank].left), vocabulary.id_of(merges[rank].right)};
+                pairs[rank] = {vocabulary.id_of(merges[rank].left), vocabulary.id_of(merges[rank].right)};
                 rank_to_id_[rank] = vocabulary.id_of(product);
-                if (pairs_[rank].left == NONE || pairs_[rank].right == NONE || rank_to_id_[rank] == NONE)
+                if (pairs[rank].left == NONE || pairs[rank].right == NONE || rank_to_id_[rank] == NONE)
                     throw std::invalid_argument("a merge names a token that the vocabulary lacks");
             }
         });
         for (uint32_t rank = 0; rank < merges.size(); rank++) {
-            const Pair pair = pairs_[rank];
-            insert(pair, rank);
-            if (byte_of[pair.left] >= 0 && byte_of[pair.right] >= 0)
-                byte_pair_rank_[static_cast<size_t>(byte_of[pair.left]) << 8 | static_cast<size_t>(byte_of[pair.right])] = rank;
+            const auto [left, right] = pairs[rank];
+            insert(key_of(left, right), rank);
+            if (byte_of[left] >= 0 && byte_of[right] >= 0) byte_pair_rank_[static_cast<size_t>(byte_of[left]) << 8 | static_cast<size_t>(byte_of[right])] = rank;
         }
     }
 
@@ -66,17 +65,14 @@ class MergeTable {
     uint32_t byte_pair_rank(uint8_t left, uint8_t right) const { return byte_pair_rank_[static_cast<size_t>(left) << 8 | right]; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t product(uint32_t rank) const { return rank_to_id_[rank]; }
-    Pair pair(uint32_t rank) const { return pairs_[rank]; }
-    uint32_t size() const { return static_cast<uint32_t>(rank_to_id_.size()); }
-    void forget_pairs() { pairs_ = {}; }  // needed only while the other tables are built
     size_t bytes() const { return slots_.bytes() + filter_.bytes() + rank_to_id_.size() * 4 + byte_pair_rank_.size() * 4; }
 
   private:
     static constexpr uint64_t EMPTY = ~uint64_t{0};
     static uint64_t key_of(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 20 | right; }
 
-    void insert(Pair pair, uint32_t rank) {
-        const uint64_t key = key_of(pair.left, pair.right), hash = mix(key), bit = hash >> 20 & filter_mask_;
+    void insert(uint64_t key, uint32_t rank) {
+        const uint64_t hash = mix(key), bit = hash >> 20 & filter_mask_;
         size_t i = hash & mask_;
         while (slots_[i] != EMPTY && slots_[i] >> 24 != key) i = (i + 1) & mask_;
         slots_[i] = key << 24 | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
@@ -88,7 +84,6 @@ class MergeTable {
     Table<uint64_t> filter_;
     size_t filter_mask_;
     std::vector<uint32_t> rank_to_id_;
-    std::vector<Pair> pairs_;
     std::vector<uint32_t> byte_pair_rank_;
     std::array<uint32_t, 256> byte_id_{};
 };
@@ -168,47 +163,6 @@ inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n
     }
     size_t count = 0;
     for (uint32_t i = 0; i != END; i = next[i]) out[count++] = ids[i];
-    return count;
-}
-
-inline constexpr size_t FEW_BYTES = 16;
-
-// The same for 1 to FEW_BYTES bytes, where nothing is moved: a token stays where its first byte was, and each place
-// holds the rank of the merge with the token to its right, with the place in the low bits, so that one minimum finds
-// the leftmost of the lowest. `out` has room for n ids; returns their number.
-inline size_t merge_few(const MergeTable& merges, const uint8_t* p, size_t n, uint32_t* out) {
-    constexpr uint64_t NEVER = ~uint64_t{0};
-    constexpr unsigned PLACE_BITS = 8;
-    uint64_t candidates[FEW_BYTES];
-    uint32_t ids[FEW_BYTES];
-    uint8_t next[FEW_BYTES], previous[FEW_BYTES];
-    const auto candidate = [](uint32_t rank, size_t place) { return rank == NONE ? NEVER : static_cast<uint64_t>(rank) << PLACE_BITS | place; };
-    for (size_t i = 0; i < n && i < FEW_BYTES; i++) {
-        ids[i] = merges.byte_id(p[i]);
-        next[i] = static_cast<uint8_t>(i + 1);
-        previous[i] = static_cast<uint8_t>(i - 1);
-        candidates[i] = i + 1 < n ? candidate(merges.byte_pair_rank(p[i], p[i + 1]), i) : NEVER;
-    }
-    for (;;) {
-        uint64_t best = NEVER;
-        for (size_t i = 0; i < n; i++) best = std::min(best, candidates[i]);
-        if (best == NEVER) break;
-        const size_t place = best & ((1u << PLACE_BITS) - 1), gone = next[place], after = next[gone];
-        ids[place] = merges.product(static_cast<uint32_t>(best >> PLACE_BITS));
-        candidates[gone] = NEVER;
-        next[place] = static_cast<uint8_t>(after);
-        candidates[place] = NEVER;
-        if (after < n) {
-            previous[after] = static_cast<uint8_t>(place);
-            candidates[place] = candidate(merges.rank(ids[place], ids[after]), place);
-        }
-        if (place > 0) {
-            const size_t before = previous[place];
-            candidates[before] = candidate(merges.rank(ids[before], ids[place]), before);
-        }
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < n; i = next[i]) out[count++] = ids[i];
     return count;
 }
 

@@ -31,17 +31,15 @@ class Model {
     // Throws std::invalid_argument with the reason for what it cannot do exactly.
     Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges, UnknownCharacters unknown = {})
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
-          matcher_(merges_, compatibility_, trie_, reproduction_.reproduced, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
+          matcher_(merges_, compatibility_, trie_, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
           whole_words_matter_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
-        compatibility_.build_edges(merges_);
         link_shorter();
         if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)
             for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
-        merges_.forget_pairs();
         reproduction_ = {};
     }
     Model(const Model&) = delete;
@@ -73,7 +71,7 @@ class Model {
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || drops_byte(byte); }
     bool drops_byte(uint8_t byte) const { return merges_.byte_id(byte) == NONE && !matcher_.knows_all_bytes(); }
     size_t bytes() const {
-        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + matcher_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes() +
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes() +
                (character_runs_ ? character_runs_->bytes() : 0);
     }
 

@@ -58,7 +58,7 @@ class CutScanner {
 
     // The later starts of pieces among the 64 readable bytes from the start p on, of which those in `text` are text.
     uint64_t starts(const uint8_t* p, uint64_t text) const {
-        const AsciiMasks m = VectorMasks::of(p);
+        const AsciiMasks m = AsciiMasks::of(p);
         uint64_t found = starts_in_ascii(p, m);
         if (m.high & text) found |= starts_beyond_ascii(p, m.high, text);
         if (separate_spaces_) found |= ends_of_separate_spaces(m.space, found | 1);
@@ -143,7 +143,7 @@ class CutScanner {
 
     // The places where one of the two characters is not ASCII.
     [[gnu::noinline]] uint64_t starts_beyond_ascii(const uint8_t* p, uint64_t high, uint64_t text) const {
-        uint64_t open = (high | high << 1) & ~VectorMasks::continuation(p) & text & ~uint64_t{1}, found = 0;
+        uint64_t open = (high | high << 1) & ~continuation_bytes(p) & text & ~uint64_t{1}, found = 0;
         int length;
         uint32_t last = decode_character(p, length);  // the last character before the place that is not ASCII
         for (; open; open &= open - 1) {

@@ -13,7 +13,7 @@ namespace lopt {
 
 class ShortWords {
   public:
-    static constexpr size_t LONGEST = FEW_BYTES;
+    static constexpr size_t LONGEST = 16;
 
     struct Word {
         const uint8_t* p;
@@ -24,7 +24,7 @@ class ShortWords {
 
     explicit ShortWords(const MergeTable& merges) : merges_(merges) {}
 
-    // The merges are those of merge_few, in the same order within each word.
+    // The merges are those of merge_by_rank, in the same order within each word.
     void encode(Word* words, size_t count) const {
         for (size_t begun = 0; begun < count; begun += LANES) encode_some(words + begun, std::min(count - begun, LANES));
     }
@@ -38,7 +38,8 @@ class ShortWords {
     struct Lane {
         Word* word;
         size_t length;
-        // As in merge_few: tokens stand where their first byte was; a candidate is a rank above its place.
+        // Nothing is moved: a token stays where its first byte was. A candidate is the rank of the merge with the token to the
+        // right, above the place, so that one minimum finds the leftmost of the lowest.
         std::array<uint64_t, LONGEST> candidates;
         std::array<uint32_t, LONGEST> ids;
         std::array<uint8_t, LONGEST> next, previous;

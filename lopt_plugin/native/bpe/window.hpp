@@ -42,7 +42,6 @@ struct Window {
         uint64_t hash;
         uint32_t piece;
         uint32_t count;  // of its ids in `found`, or UNBOUNDED
-        bool more;       // it may stand in another line of the table
     };
     static constexpr uint32_t UNBOUNDED = NONE;  // a long piece: its ids are found as they are written out
     // Ids are copied this many at a time, wanted or not: how many are wanted is hard to predict.

@@ -22,7 +22,7 @@ class WindowEncoder {
   public:
     WindowEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache,
                 LongWordCache& long_cache)
-        : words_(words), long_words_(long_words), merges_(merges), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
+        : words_(words), long_words_(long_words), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
           no_word_(words.prefetch(WordTable::NO_WORD)) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
@@ -80,17 +80,14 @@ class WindowEncoder {
         for (uint32_t m = 0; m < count; m++) {
             const uint32_t k = elsewhere[m];
             Window::Miss& miss = window.misses[missing];
-            miss = {keys[k - first], keys[k - first].hash(), k, 0, false};
+            miss = {keys[k - first], keys[k - first].hash(), k, 0};
             cache_.prefetch(miss.hash);
             missing += window.cache_first || find_further(window, miss) >= WHOLE_ONLY;
         }
         window.further += before + count - missing;
         return missing;
     }
-    // The id of a word, if it stands in the line of the table where the search begins.
-    uint32_t find_further(Window& window, Window::Miss& miss) const {
-        return window.ids[miss.piece] = words_.find_in_line(miss.key, miss.hash, miss.more);
-    }
+    uint32_t find_further(Window& window, const Window::Miss& miss) const { return window.ids[miss.piece] = words_.find(miss.key, miss.hash); }
 
     // Looks the misses up in the cache; gathers those that are not there and returns their number.
     uint32_t probe_cache(Window& window, uint32_t missing) const {
@@ -124,7 +121,7 @@ class WindowEncoder {
         for (uint32_t f = 0; f < fresh; f++) {
             const Window::Miss& miss = window.misses[window.fresh[f]];
             window.known[f] = nullptr;
-            if (miss.more || !may_merge(window, miss)) continue;
+            if (!may_merge(window, miss)) continue;
             uint16_t& recent = window.recent[miss.hash >> 56];
             if (recent < f && window.known[recent] && window.misses[window.fresh[recent]].key == miss.key) {
                 window.known[f] = window.known[recent];
@@ -159,9 +156,7 @@ class WindowEncoder {
             long_cache_.prefetch(miss.hash);
             return Window::UNBOUNDED;
         }
-        const uint32_t first = window.ids[miss.piece];
-        const uint32_t id = miss.more ? words_.find(miss.key, miss.hash) : first;
-        if (id < WHOLE_ONLY) return *found = id, 1;
+        const uint32_t id = window.ids[miss.piece];
         if (id != NONE && window.is_whole(miss.piece)) return *found = id & ~WHOLE_ONLY, 1;
         uint32_t count;
         if (const uint32_t* const bytes = matcher_.unknown_character(p, length, found)) {
@@ -232,7 +227,6 @@ class WindowEncoder {
 
     const WordTable& words_;
     const LongWordTable& long_words_;
-    const MergeTable& merges_;
     ShortWords short_words_;
     const Matcher& matcher_;
     WordCache& cache_;

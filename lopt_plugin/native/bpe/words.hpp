@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -93,25 +94,14 @@ class WordTable {
         __builtin_prefetch(&memory_[place]);
         return static_cast<uint32_t>(place);
     }
-    // The id if the first slot holds the word; NONE says nothing. Without a branch, like `find_in_line`: whether a word
-    // is short and where it is found are both hard to predict.
+    // The id if the first slot holds the word; NONE says nothing. Without a branch: whether a word is short and where it is
+    // found are both hard to predict.
     uint32_t find_first(const WordKey& key, uint32_t place) const {
-        return id_if_same(&memory_[place], key, long_mask(key.is_short()));
+        const ShortSlot* const slot = &memory_[place];
+        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & long_mask(key.is_short()));
+        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
     }
-    // The id if the line of memory where the search begins holds the word, NONE if not; it may then stand in another if
-    // `more` is set.
-    uint32_t find_in_line(const WordKey& key, uint64_t hash, bool& more) const {
-        const uint64_t is_long = long_mask(key.is_short());
-        const size_t place = first(hash, key.is_short()) / sizeof(ShortSlot);
-        const ShortSlot *slot = &memory_[place], *second = &memory_[place ^ 1], *third = &memory_[place ^ 2], *fourth = &memory_[place ^ 3];
-        // Of a longer word's line, the second and the fourth place are the high halves of its two slots.
-        const uint32_t id = id_if_same(slot, key, is_long) & id_if_same(third, key, is_long) & id_if_short(second, key, is_long) &
-                            id_if_short(fourth, key, is_long);
-        const bool all_taken = (slot->id != NONE) & (third->id != NONE) &
-                               ((is_long != 0) | ((second->id != NONE) & (fourth->id != NONE)));
-        more = (id == NONE) & all_taken;
-        return id;
-    }
+    // The id, NONE if the table does not hold the word.
     uint32_t find(const WordKey& key, uint64_t hash) const {
         const bool short_word = key.is_short();
         const size_t home = first(hash, short_word);
@@ -149,13 +139,6 @@ class WordTable {
         }
         items.swap(sorted);
     }
-    static uint32_t id_if_same(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
-        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & is_long);
-        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
-    }
-    static uint32_t id_if_short(const ShortSlot* slot, const WordKey& key, uint64_t is_long) {
-        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(((slot->low ^ key.low) | is_long) != 0));
-    }
     static uint64_t long_mask(bool short_word) { return static_cast<uint64_t>(short_word) - 1; }
     // Byte offset of the slot where the search begins.
     size_t first(uint64_t hash, bool short_word) const {
@@ -178,32 +161,19 @@ class WordTable {
 // Entries of more than 16 bytes that only stand for whole pre-tokens. All other long entries are found by the matcher.
 class LongWordTable {
   public:
-    explicit LongWordTable(const std::vector<Entry>& entries)
-        : slots_(power_of_two_at_least(2 * entries.size() + 2)), mask_(slots_.size() - 1) {
-        for (const auto& entry : entries) {
-            size_t i = hash(entry.bytes) & mask_;
-            while (!slots_[i].bytes.empty()) i = (i + 1) & mask_;
-            slots_[i] = {std::string(entry.bytes), entry.id};
+    explicit LongWordTable(const std::vector<Entry>& entries) : ids_(entries.size()) {
+        words_.reserve(entries.size());  // the table points into it
+        for (const Entry& entry : entries) {
+            ids_.set({words_.emplace_back(entry.bytes), entry.id});
             longest_ = std::max(longest_, entry.bytes.size());
         }
     }
-    uint32_t find(const uint8_t* p, size_t length) const {
-        if (length > longest_) return NONE;
-        const std::string_view word(reinterpret_cast<const char*>(p), length);
-        for (size_t i = hash(word) & mask_; !slots_[i].bytes.empty(); i = (i + 1) & mask_)
-            if (slots_[i].bytes == word) return slots_[i].id;
-        return NONE;
-    }
+    uint32_t find(const uint8_t* p, size_t length) const { return length > longest_ ? NONE : ids_.id_of({reinterpret_cast<const char*>(p), length}); }
 
   private:
-    struct Slot {
-        std::string bytes;
-        uint32_t id = NONE;
-    };
-    static size_t hash(std::string_view word) { return hash_bytes(reinterpret_cast<const uint8_t*>(word.data()), word.size()); }
-
-    std::vector<Slot> slots_;
-    size_t mask_, longest_ = 0;
+    std::vector<std::string> words_;
+    NameTable ids_;
+    size_t longest_ = 0;
 };
 
 }  // namespace lopt

@@ -136,6 +136,7 @@ class AddedTokens {
     // The next place where a token may begin, or `end`. "<" is common in text, "<|" is not: two bytes decide.
     const uint8_t* candidate(const uint8_t* p, const uint8_t* end) const {
         constexpr size_t FEW = 8;
+        if (firsts_.empty()) return end;
         if (firsts_.size() == 1) {
             for (; p < end; p++) {
                 p = static_cast<const uint8_t*>(std::memchr(p, firsts_[0], static_cast<size_t>(end - p)));
@@ -145,7 +146,7 @@ class AddedTokens {
             return end;
         }
         for (; firsts_.size() <= FEW && end - p >= 64; p += 64)
-            for (uint64_t found = VectorMasks::among(p, firsts_.data(), firsts_.size()); found; found &= found - 1) {
+            for (uint64_t found = bytes_among(p, firsts_.data(), firsts_.size()); found; found &= found - 1) {
                 const uint8_t* const at = p + __builtin_ctzll(found);
                 if (may_begin(at, end)) return at;
             }

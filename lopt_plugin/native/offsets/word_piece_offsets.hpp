@@ -56,9 +56,6 @@ class WordPieceOffsets {
                     emit(count, count + static_cast<int32_t>(length));
                     count += static_cast<int32_t>(length);
                     id++;
-                } else if (*id != model_.unknown_id() && is_plain(begin, end)) {
-                    take_pieces(length, [count](size_t byte) { return count + static_cast<int32_t>(byte); }, id, last, emit);
-                    count += static_cast<int32_t>(length);
                 } else {
                     count += normalize(begin, end, count, normalized);
                     take(normalized, id, last, emit);
@@ -117,11 +114,6 @@ class WordPieceOffsets {
         return !(load64(p) << (64 - 8 * length) & HIGH);
     }
     size_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : 0; }
-    // Does each byte become one, all of them in one word?
-    bool is_plain(const uint8_t* p, const uint8_t* end) const {
-        return std::all_of(p, end, [this](uint8_t byte) { return characters_.ascii_image(byte) != 0; });
-    }
-
     // What [p, end) becomes, `count` characters being before it; returns how many it has.
     int32_t normalize(const uint8_t* p, const uint8_t* end, int32_t count, Normalized& out) const {
         const size_t room = characters_.room_for_image();
@@ -193,7 +185,7 @@ class WordPieceOffsets {
     const WordCharacters& characters_;
     const WordPiece& model_;
     const WordPieceEncoder& encoder_;
-    RawWordScanner<> scanner_;
+    RawWordScanner scanner_;
     size_t prefix_bytes_;
     std::vector<uint16_t> bytes_;  // of each id's name; 0: not known
 };

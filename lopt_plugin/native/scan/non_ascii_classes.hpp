@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -24,12 +25,11 @@ struct WindowBounds {
 // The classes of the characters outside ASCII among the 64 bytes at p, each on all bytes of its character, up to the
 // first number or white space: rare, and no window step judges them. The last character is read whole, beyond the window
 // if need be.
-template <class Masks>
 class NonAsciiClasses {
   public:
     // high: the bytes that are not ASCII. extra: a class bit above the low eight to keep, see having_extra.
     NonAsciiClasses(const ClassTable& table, const uint8_t* p, uint64_t high, uint16_t extra = 0) : high_(high) {
-        bounds_.continuation = Masks::continuation(p);
+        bounds_.continuation = continuation_bytes(p);
         int at = 0, length = 0;
         for (uint64_t firsts = high & ~bounds_.continuation; firsts != 0; firsts &= firsts - 1) {
             at = __builtin_ctzll(firsts);
@@ -47,7 +47,7 @@ class NonAsciiClasses {
     }
 
     // The bytes of characters with any of the bits, which are of the low eight without `newline`.
-    uint64_t having(uint8_t bits) const { return Masks::having(kinds_, bits) & high_; }
+    uint64_t having(uint8_t bits) const { return bytes_having(kinds_, bits) & high_; }
     uint64_t having_extra() const { return having(extra_kind); }
     const WindowBounds& bounds() const { return bounds_; }
 
@@ -57,6 +57,30 @@ class NonAsciiClasses {
     uint64_t high_;
     WindowBounds bounds_;
     alignas(16) uint8_t kinds_[64 + 4] = {};
+};
+
+// The same of a window of ASCII.
+struct NoNonAscii {
+    static constexpr uint64_t having(uint8_t) { return 0; }
+    static constexpr uint64_t having_extra() { return 0; }
+    static constexpr WindowBounds bounds() { return {}; }
+};
+
+// `starts` of a scanner (scanner.hpp), by its starts_in(p, masks, others), `others` being one of the two above.
+template <class Scanner, uint16_t extra = 0>
+struct WindowScanner {
+    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = AsciiMasks::of(p);
+        if (m.high != 0) return starts_beyond_ascii(table, p);
+        return Scanner::starts_in(p, m, NoNonAscii());
+    }
+
+  private:
+    // Apart, so that the step for ASCII stays small.
+    [[gnu::noinline]] static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
+        const AsciiMasks m = AsciiMasks::of(p);
+        return Scanner::starts_in(p, m, NonAsciiClasses(table, p, m.high, extra));
+    }
 };
 
 }  // namespace lopt

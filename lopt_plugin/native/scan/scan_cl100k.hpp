@@ -6,7 +6,6 @@
 #include "scan/contraction.hpp"
 #include "scan/non_ascii_classes.hpp"
 #include "scan/whitespace.hpp"
-#include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -14,8 +13,8 @@ namespace lopt {
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
 // Qwen 2 to 3 with max_digits 1, cl100k and Llama 3 with 3.
-template <int max_digits, class Masks = VectorMasks>
-struct Cl100kScanner {
+template <int max_digits>
+struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits>> {
     static constexpr const char* name = max_digits == 1 ? "qwen2" : "cl100k";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
@@ -40,23 +39,10 @@ struct Cl100kScanner {
         return q;
     }
 
-    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        if (m.high != 0) return starts_beyond_ascii(table, p);
-        return starts_in(p, m, m.letter, {});
-    }
-
-  private:
-    // Apart, so that the step for ASCII stays small.
-    [[gnu::noinline]]
-    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        const NonAsciiClasses<Masks> high(table, p, m.high);
-        return starts_in(p, m, m.letter | high.having(class_bit::letter), high.bounds());
-    }
-
-    [[gnu::always_inline]]
-    static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, uint64_t letter, const WindowBounds& bounds) {
+    template <class Others>
+    [[gnu::always_inline]] static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, const Others& others) {
+        const uint64_t letter = m.letter | others.having(class_bit::letter);
+        const WindowBounds bounds = others.bounds();
         const uint64_t other = ~(letter | m.digit | m.white);
         const uint64_t plain_space = m.white & ~m.newline;
         // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters after it.

@@ -5,7 +5,6 @@
 
 #include "scan/non_ascii_classes.hpp"
 #include "scan/whitespace.hpp"
-#include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -17,8 +16,7 @@ namespace lopt {
 //     |\s*[\r\n]+|\s+(?!\S)|\s+
 // The first two cut the text into stretches, and for the third pattern the text ends where its stretch ends. What it
 // does not match (controls, unassigned characters) stays together up to the place where the next match begins.
-template <class Masks = VectorMasks>
-struct DeepseekScanner {
+struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk> {
     static constexpr const char* name = "deepseek_v3";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
@@ -53,27 +51,13 @@ struct DeepseekScanner {
         return unmatched_end(table, stretch, p, q, end);
     }
 
-    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        if (m.high != 0) return starts_beyond_ascii(table, p);
-        return starts_in(m, m.letter, 0, m.punctuation(), {});
-    }
-  private:
-    // Apart, so that the step for ASCII stays small.
-    [[gnu::noinline]]
-    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        const NonAsciiClasses<Masks> high(table, p, m.high, class_bit::deepseek_cjk);
-        const uint64_t word = high.having(class_bit::letter | class_bit::mark), cjk = high.having_extra();
-        const uint64_t punctuation = high.having(class_bit::punctuation_or_symbol);
-        WindowBounds bounds = high.bounds();
-        bounds.end_below(m.high & ~(word | (punctuation & ~cjk)));  // what is unmatched or CJK without being a word
-        return starts_in(m, m.letter | word, cjk, m.punctuation() | punctuation, bounds);
-    }
-
-    [[gnu::always_inline]]
-    static uint64_t starts_in(const AsciiMasks& m, uint64_t word, uint64_t cjk, uint64_t punctuation,
-                              const WindowBounds& bounds) {
+    template <class Others>
+    [[gnu::always_inline]] static uint64_t starts_in(const uint8_t*, const AsciiMasks& m, const Others& others) {
+        const uint64_t other_word = others.having(class_bit::letter | class_bit::mark), cjk = others.having_extra();
+        const uint64_t other_punctuation = others.having(class_bit::punctuation_or_symbol);
+        const uint64_t word = m.letter | other_word, punctuation = m.punctuation() | other_punctuation;
+        WindowBounds bounds = others.bounds();
+        bounds.end_below(m.high & ~(other_word | (other_punctuation & ~cjk)));  // what is unmatched or CJK without being a word
         const uint64_t plain_space = m.white & ~m.newline;
         // Where a run of punctuation begins that no space precedes: alone, if it is ASCII, it is the prefix of the ASCII
         // letters after it, which another word follows where letters or marks go on.
@@ -89,6 +73,7 @@ struct DeepseekScanner {
         return starts & certain_below_trailing_space(m.white, bounds.valid) & bounds.valid & ~uint64_t{1};
     }
 
+  private:
     static bool is_ascii_letter(uint8_t byte) {
         const unsigned lower = byte | 0x20u;
         return lower >= 'a' && lower <= 'z';

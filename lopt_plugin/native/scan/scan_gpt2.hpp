@@ -1,4 +1,4 @@
-// GPT-2's pre-tokens.
+// Pre-tokens of GPT-2 and Falcon.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,30 @@
 #include "scan/contraction.hpp"
 #include "scan/non_ascii_classes.hpp"
 #include "scan/whitespace.hpp"
-#include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
 
 // 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+   (ByteLevel with use_regex)
-template <class Masks = VectorMasks>
-struct Gpt2Scanner {
-    static constexpr const char* name = "gpt2";
+// Falcon with Punctuation(contiguous) before it: the text ends for the pattern where punctuation begins or ends. No
+// contraction can match then, since the apostrophe and its letters lie in different stretches.
+template <bool punctuation_first>
+struct Gpt2Scanner : WindowScanner<Gpt2Scanner<punctuation_first>, punctuation_first ? class_bit::hf_punctuation : 0> {
+    static constexpr const char* name = punctuation_first ? "falcon" : "gpt2";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;
         int length;
         uint16_t kind = kind_at(table, p, end, length);
         const uint8_t* q = p + length;
-        if (*p == '\'') {
+        if (!punctuation_first && *p == '\'') {
             const int contraction = lower_case_contraction_length(p, end);
             if (contraction != 0) return p + contraction;
         }
         if (q == end) return q;
         if (kind == space) {
             kind = kind_at(table, q, end, length);
-            if (kind == space) return spaces_end(table, p, q, end);
+            if (kind == space || ends_text(kind)) return spaces_end(table, p, q, end);
             if (*p != ' ') return q;
             q += length;
         }
@@ -36,28 +37,19 @@ struct Gpt2Scanner {
         return q;
     }
 
-    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        if (m.high != 0) return starts_beyond_ascii(table, p);
-        return starts_in(p, m, m.letter, {});
-    }
-  private:
-    // Apart, so that the step for ASCII stays small.
-    [[gnu::noinline]]
-    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        const NonAsciiClasses<Masks> high(table, p, m.high);
-        return starts_in(p, m, m.letter | high.having(class_bit::letter), high.bounds());
-    }
-
-    [[gnu::always_inline]]
-    static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, uint64_t letter, WindowBounds bounds) {
-        const uint64_t other = ~(letter | m.digit | m.white);
+    template <class Others>
+    [[gnu::always_inline]] static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, const Others& others) {
+        const uint64_t letter = m.letter | others.having(class_bit::letter);
+        const uint64_t punctuation = punctuation_first ? m.punctuation() | others.having_extra() : 0;
+        const uint64_t other = ~(letter | m.digit | m.white | punctuation);
+        WindowBounds bounds = others.bounds();
+        bounds.end_below(letter & punctuation);
         uint64_t starts = (letter & ~(letter << 1)) | (m.digit & ~(m.digit << 1)) | (other & ~(other << 1));
         starts &= ~(m.space << 1);
-        starts |= m.white & (~(m.white << 1) | ~(m.white >> 1));
+        starts |= punctuation & ~(punctuation << 1);
+        starts |= m.white & (~(m.white << 1) | ~((m.white | punctuation) >> 1));
 
-        uint64_t apostrophes = m.apostrophe & starts & bounds.valid;
+        uint64_t apostrophes = punctuation_first ? 0 : m.apostrophe & starts & bounds.valid;
         while (apostrophes != 0) {
             const int at = __builtin_ctzll(apostrophes);
             apostrophes &= apostrophes - 1;
@@ -73,16 +65,20 @@ struct Gpt2Scanner {
         return starts & certain_below_trailing_space(m.white, bounds.valid) & bounds.valid & ~uint64_t{1};
     }
 
+  private:
+    static bool ends_text(uint16_t kind) { return punctuation_first && (kind & class_bit::hf_punctuation) != 0; }
     static uint16_t kind_at(const ClassTable& table, const uint8_t* p, const uint8_t* end, int& length) {
         using namespace class_bit;
-        return static_cast<uint16_t>(table.at(p, end, length) & (letter | number | space));
+        constexpr uint16_t kinds = letter | number | space | (punctuation_first ? hf_punctuation : 0);
+        return table.at(p, end, length) & kinds;
     }
 
-    // \s+(?!\S)|\s+ for white space of two characters or more: all but the last one, or all before the end of the text.
+    // \s+(?!\S)|\s+ for white space that began at `last`: all of it where the text ends, else all but its last character.
     static const uint8_t* spaces_end(const ClassTable& table, const uint8_t* last, const uint8_t* q, const uint8_t* end) {
         while (q < end) {
             int length;
-            if (kind_at(table, q, end, length) != class_bit::space) return last;
+            const uint16_t kind = kind_at(table, q, end, length);
+            if (kind != class_bit::space) return ends_text(kind) ? q : last;
             last = q;
             q += length;
         }

@@ -6,7 +6,6 @@
 #include "scan/contraction.hpp"
 #include "scan/non_ascii_classes.hpp"
 #include "scan/whitespace.hpp"
-#include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -15,8 +14,8 @@ namespace lopt {
 //   [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //   |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 // o200k with contractions and groups of three digits, Mistral's Tekken without contractions and digit by digit.
-template <bool contractions, int max_digits, class Masks = VectorMasks>
-struct O200kScanner {
+template <bool contractions, int max_digits>
+struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
     static constexpr const char* name = contractions ? "o200k" : "tekken";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
@@ -40,34 +39,16 @@ struct O200kScanner {
         return q;
     }
 
-    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        if (m.high != 0) return starts_beyond_ascii(table, p);
-        return starts_in(p, m, m.letter, m.upper, m.letter & ~m.upper, {});
-    }
-  private:
-    // Apart, so that the step for ASCII stays small.
-    [[gnu::noinline]]
-    static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = Masks::of(p);
-        const NonAsciiClasses<Masks> high(table, p, m.high);
-        const uint64_t upper_side = high.having(class_bit::upper_side), lower_side = high.having(class_bit::lower_side);
-        const uint64_t both = upper_side & lower_side;
-        const uint64_t word = m.letter | upper_side | lower_side;
-        const uint64_t upper = m.upper | (upper_side & ~both);
+    template <class Others>
+    [[gnu::always_inline]] static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, const Others& others) {
+        const uint64_t upper_side = others.having(class_bit::upper_side), lower_side = others.having(class_bit::lower_side);
+        const uint64_t both = upper_side & lower_side, word = m.letter | upper_side | lower_side;
+        const uint64_t upper = m.upper | (upper_side & ~both), lower = word & ~(upper | both);
+        uint64_t other = ~(word | m.digit | m.white), space = m.white, newline = m.newline;
         // Two places take more than their neighbours to know: an upper-side character after one of both sides (whether
         // U* goes on depends on what stands ahead), and a mark after other characters (it depends on how many).
-        const uint64_t other = ~(word | m.digit | m.white);
-        const uint64_t unclear = (upper & (both << 1)) | (high.having(class_bit::mark) & (other << 1));
-        WindowBounds bounds = high.bounds();
-        bounds.end_below(unclear);
-        return starts_in(p, m, word, upper, word & ~(upper | both), bounds);
-    }
-
-    [[gnu::always_inline]]
-    static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, uint64_t word, uint64_t upper, uint64_t lower,
-                              WindowBounds bounds) {
-        uint64_t other = ~(word | m.digit | m.white), space = m.white, newline = m.newline;
+        WindowBounds bounds = others.bounds();
+        bounds.end_below((upper & (both << 1)) | (others.having(class_bit::mark) & (other << 1)));
         const uint64_t plain_space = space & ~newline;
         uint64_t absorbed_first = newline & (other << 1);
         if (((absorbed_first + newline) & m.slash & ~newline) != 0) {
@@ -87,6 +68,7 @@ struct O200kScanner {
         return starts & certain_below_trailing_space(space, bounds.valid) & bounds.valid & ~uint64_t{1};
     }
 
+  private:
     // What [\r\n/]* takes after other characters, newlines and slashes mixed: from each first newline to the end of its
     // run. The addition carries through the runs; where one holds several first newlines, they are put back.
     static uint64_t absorbed_with_slashes(uint64_t absorbed_first, uint64_t absorbable) {

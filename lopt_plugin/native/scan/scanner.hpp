@@ -7,10 +7,8 @@
 #include "scan/scan_cl100k.hpp"
 #include "scan/scan_clip.hpp"
 #include "scan/scan_deepseek.hpp"
-#include "scan/scan_falcon.hpp"
 #include "scan/scan_gpt2.hpp"
 #include "scan/scan_o200k.hpp"
-#include "scan/scan_whole.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -22,21 +20,27 @@ namespace lopt {
 // Two scans of one text that share a start therefore share all later ones. A scanner that leaves out some of the text has
 //   parts(table, p, end, out)  appends the pre-tokens of the step [p, end), if any.
 
-template <class Masks = VectorMasks>
+// The whole text is one pre-token.
+struct WholeScanner {
+    static constexpr const char* name = "whole";
+    static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
+    static uint64_t starts(const ClassTable&, const uint8_t*) { return 0; }
+};
+
 struct Scanners {
-    using Qwen2 = Cl100kScanner<1, Masks>;
-    using Cl100k = Cl100kScanner<3, Masks>;
-    using O200k = O200kScanner<true, 3, Masks>;
-    using Tekken = O200kScanner<false, 1, Masks>;
-    using Gpt2 = Gpt2Scanner<Masks>;
-    using Deepseek = DeepseekScanner<Masks>;
-    using Falcon = FalconScanner<Masks>;
-    using Clip = ClipScanner<Masks>;
+    using Qwen2 = Cl100kScanner<1>;
+    using Cl100k = Cl100kScanner<3>;
+    using O200k = O200kScanner<true, 3>;
+    using Tekken = O200kScanner<false, 1>;
+    using Gpt2 = Gpt2Scanner<false>;
+    using Falcon = Gpt2Scanner<true>;
+    using Deepseek = DeepseekScanner;
+    using Clip = ClipScanner;
 
     // Calls visitor.template operator()<Scanner>() for the scanner of that name; false when there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
-        return try_each<Qwen2, Cl100k, O200k, Tekken, Gpt2, Deepseek, Falcon, Clip, WholeScanner>(name, visitor);
+        return try_each<Qwen2, Cl100k, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
     }
 
   private:
@@ -45,10 +49,5 @@ struct Scanners {
         return ((name == Candidates::name && (visitor.template operator()<Candidates>(), true)) || ...);
     }
 };
-
-template <class Visitor>
-bool visit_scanner(std::string_view name, Visitor&& visitor) {
-    return Scanners<>::visit(name, visitor);
-}
 
 }  // namespace lopt

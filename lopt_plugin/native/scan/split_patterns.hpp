@@ -55,12 +55,7 @@ const uint8_t* whole_pattern(const SplitText& text, const uint8_t* p) {
 
 // \p{N}{1,3}
 inline const uint8_t* deepseek_numbers(const SplitText& text, const uint8_t* p) {
-    const uint8_t* q = p;
-    for (int taken = 0; taken < 3 && q < text.end; taken++) {
-        int length;
-        if ((text.classes.at(q, text.end, length) & class_bit::number) == 0) break;
-        q += length;
-    }
+    const uint8_t* q = text.classes.skip_at_most(3, class_bit::number, p, text.end);
     return q > p ? q : nullptr;
 }
 
@@ -105,7 +100,7 @@ inline const uint8_t* three_digits(const SplitText& text, const uint8_t* p) {
 }
 
 inline const uint8_t* clip(const SplitText& text, const uint8_t* p) {
-    return Scanners<>::Clip::match_end(text.classes, p, text.end);
+    return Scanners::Clip::match_end(text.classes, p, text.end);
 }
 
 inline const uint8_t* numeric(const SplitText& text, const uint8_t* p) {
@@ -119,11 +114,11 @@ inline const uint8_t* punctuation(const SplitText& text, const uint8_t* p) {
 }  // namespace split_pattern
 
 inline constexpr SplitPattern split_patterns[] = {
-    {"gpt2", split_pattern::whole_pattern<Scanners<>::Gpt2>, false},
-    {"qwen2", split_pattern::whole_pattern<Scanners<>::Qwen2>, false},
-    {"cl100k", split_pattern::whole_pattern<Scanners<>::Cl100k>, false},
-    {"o200k", split_pattern::whole_pattern<Scanners<>::O200k>, false},
-    {"tekken", split_pattern::whole_pattern<Scanners<>::Tekken>, false},
+    {"gpt2", split_pattern::whole_pattern<Scanners::Gpt2>, false},
+    {"qwen2", split_pattern::whole_pattern<Scanners::Qwen2>, false},
+    {"cl100k", split_pattern::whole_pattern<Scanners::Cl100k>, false},
+    {"o200k", split_pattern::whole_pattern<Scanners::O200k>, false},
+    {"tekken", split_pattern::whole_pattern<Scanners::Tekken>, false},
     {"deepseek_numbers", split_pattern::deepseek_numbers, false},
     {"deepseek_cjk", split_pattern::deepseek_cjk, false},
     {"deepseek_main", split_pattern::deepseek_main, false},

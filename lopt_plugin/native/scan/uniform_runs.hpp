@@ -23,7 +23,7 @@ class UniformRuns {
     UniformRuns() = default;
     UniformRuns(std::string_view scanner) {
         using namespace class_bit;
-        using Known = Scanners<>;
+        using Known = Scanners;
         const bool is_gpt2 = scanner == Known::Gpt2::name, is_deepseek = scanner == Known::Deepseek::name;
         const bool takes_marks_as_letters = scanner == Known::O200k::name || scanner == Known::Tekken::name;
         kinds_[0] = {takes_marks_as_letters ? letter | lower_side : letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
@@ -54,7 +54,7 @@ class UniformRuns {
 
 // How many numbers of a run are in a pre-token, from the first one on; 0 where there are no such groups.
 inline size_t digits_in_group(std::string_view scanner) {
-    using Known = Scanners<>;
+    using Known = Scanners;
     if (scanner == Known::Qwen2::name || scanner == Known::Tekken::name) return 1;
     return scanner == Known::Cl100k::name || scanner == Known::O200k::name || scanner == Known::Deepseek::name ? 3 : 0;
 }

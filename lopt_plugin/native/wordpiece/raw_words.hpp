@@ -35,7 +35,6 @@ struct RawWords {
 
 // Cuts a text into units, which are raw words and single spaces. Looks only ahead, and a unit depends on its own
 // characters and on where it ends: two scans that share a boundary agree on all later ones.
-template <class Masks = VectorMasks>
 class RawWordScanner {
   public:
     explicit RawWordScanner(const WordCharacters& characters) : classes_(characters.classes()), windows_(ascii_is_as_usual(classes_)) {}
@@ -74,7 +73,7 @@ class RawWordScanner {
 
     // The words among the 64 bytes at p, as far as these are plain ASCII; p if no unit ends there.
     const uint8_t* step_of_64(const uint8_t* p, RawWords& words) const {
-        const AsciiMasks m = Masks::of(p);
+        const AsciiMasks m = AsciiMasks::of(p);
         uint64_t white = m.space | m.newline, odd = m.high | m.control;
         for (uint64_t rest = m.white & ~white; rest; rest &= rest - 1) {
             const uint64_t bit = rest & (~rest + 1);

@@ -28,7 +28,6 @@ class WordPieceEncoder {
             WordKey key;
             uint64_t hash;
             uint32_t word;
-            bool more;  // it may stand in a later slot of the table
         };
         RawWords words;
         uint32_t ids[RawWords::ROOM + 8];
@@ -147,11 +146,10 @@ class WordPieceEncoder {
             const uint32_t k = elsewhere[m];
             const WordKey key = keys[k - first];
             const uint64_t hash = key.hash();
-            bool more;
-            const uint32_t id = table_.find_in_line(key, hash, more);
+            const uint32_t id = table_.find(key, hash);
             cache_.prefetch(hash);
             space.ids[k] = id;
-            space.misses[missing] = {key, hash, k, more};
+            space.misses[missing] = {key, hash, k};
             missing += id == NONE;
         }
         return missing;
@@ -174,10 +172,6 @@ class WordPieceEncoder {
         const uint8_t* p = space.words.begin(miss.word);
         const uint32_t length = space.words.length(miss.word);
         if (length > LONGEST_KEY) return encode_long(p, length, space.normalized, out);
-        if (miss.more) {
-            const uint32_t id = table_.find(miss.key, miss.hash);
-            if (id != NONE) return out.push(id);
-        }
         uint32_t* const o = out.reserve(SLACK);
         const size_t cached = cache_.find(miss.key, miss.hash, o);
         if (cached) return out.set_end(o + cached);
@@ -295,7 +289,7 @@ class WordPieceEncoder {
 
     const WordCharacters& characters_;
     const WordPiece& model_;
-    RawWordScanner<> scanner_;
+    RawWordScanner scanner_;
     KeyMasks masks_;
     WordTable table_;
     mutable WordCache cache_;
