@@ -49,7 +49,8 @@ class BytePairMethod {
     const uint8_t* page_marks() const { return metaspace_ ? metaspace_page_marks_.data() : normalizer_.page_marks(); }
     bool normalizes_ascii() const { return normalizer_.changes_ascii(); }
     bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
-        return normalizer_.apply(begin, end, marked, out, sources);
+        if (!metaspace_) return normalizer_.apply(begin, end, marked, out, sources);
+        return metaspace_->in_normalizer && spaces_for_metaspaces(begin, end, out, sources);
     }
     // Is this a seam, as far as the normalizer, the tokens that are found after it, and the pre-tokens are concerned?
     bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {

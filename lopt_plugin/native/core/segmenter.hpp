@@ -29,7 +29,8 @@ class Segmenter {
     Segmenter(const Method& method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
         : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(raw_tokens)),
           normalized_tokens_(std::move(normalized_tokens), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
-          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space) {
+          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
+          prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
         for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
     }
 
@@ -47,8 +48,7 @@ class Segmenter {
     bool prepends_space(uint32_t first, bool inside) const {
         const bool is_space = first == ' ' || (metaspace_ && first == METASPACE);
         if (inside) return false;
-        if (metaspace_) return metaspace_->normalizer_prepends || (metaspace_->prepend_scheme != PrependScheme::never && !is_space);
-        return add_prefix_space_ && !is_space;
+        return (metaspace_ && metaspace_->normalizer_prepends) || (prepend_scheme_ != PrependScheme::never && !is_space);
     }
     size_t longest_token() const { return longest_token_; }  // bytes of its content
     bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
@@ -73,33 +73,87 @@ class Segmenter {
     // not bound it.
     template <class IsPiece>
     void leave_runs(IsPiece&& is_piece) {
-        const bool bounds_matter = !metaspace_ || metaspace_->normalizer_prepends || metaspace_->prepend_scheme != PrependScheme::never;
-        if (!bounds_matter && !add_prefix_space_ && normalized_tokens_.empty()) raw_tokens_.leave_runs(is_piece);
+        const bool bounds_matter = !metaspace_ || metaspace_->normalizer_prepends || prepend_scheme_ != PrependScheme::never;
+        if (!bounds_matter && normalized_tokens_.empty()) raw_tokens_.leave_runs(is_piece);
     }
 
     // Appends the added tokens of a text that the normalizer leaves as it is, and the stretches between them.
     void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         Buffer<Segment> raw;
-        if (begin == end) return;
-        if (raw_tokens_.empty()) raw.push_back({begin, end, NONE});
-        else raw_tokens_.find(method_.classes(), begin, end, split_special, raw);
+        raw_tokens_.find(method_.classes(), begin, end, split_special, raw);
         for (const Segment& segment : raw) {
-            if (segment.token != NONE || normalized_tokens_.empty()) out.push_back(segment);
+            if (segment.token != NONE) out.push_back(segment);
             else normalized_tokens_.find(method_.classes(), segment.begin, segment.end, split_special, out);
         }
     }
 
     // The segments of a text to `space.segments`, divided at `space.divisions`. `marked`: the text may hold characters of
-    // pages that the method marks.
+    // pages that the method marks. Added tokens are found in the raw text first, then, between them, in the normalized text.
     void find(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
-        if constexpr (MAY_SPELL_SPACES)
-            if (metaspace_) return find_with_metaspace(text, options, marked, space);
-        find_normalized(text, options, marked, space);
+        auto &segments = space.segments, &raw_segments = space.raw_segments;
+        segments.clear();
+        raw_tokens_.find(method_.classes(), text.begin, text.end, options.split_special, segments);
+        divide(space, segments);
+        const bool normalize = marked || method_.normalizes_ascii(), normalizer_prepends = metaspace_ && metaspace_->normalizer_prepends;
+        if (!normalize && !normalizer_prepends && prepend_scheme_ == PrependScheme::never && normalized_tokens_.empty()) return;
+        raw_segments.swap(segments);
+        segments.clear();
+        const auto add = [&](const Segment& segment, const Origin& origin) {
+            segments.push_back(segment);
+            if (options.offsets) space.origins.push_back(origin);
+        };
+        Buffer<Segment> found;
+        size_t next_division = 0;
+        for (const Segment& raw : raw_segments) {
+            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
+            const bool inside = divided || (options.inside && raw.begin == text.begin);
+            if (raw.token != NONE) {
+                add(raw, {raw.begin, nullptr, false});
+                continue;
+            }
+            const Alignment* alignment = nullptr;
+            Segment stretch = raw;
+            if (normalize) {
+                stretch = changed(space, raw, options, alignment, [&](std::string& out, Sources* sources) {
+                    return method_.normalize(raw.begin, raw.end, marked, out, sources);
+                });
+            }
+            bool prepend = normalizer_prepends && !inside;
+            if (prepend && !normalized_tokens_.empty()) {
+                stretch = changed(space, raw, options, alignment, [&stretch, &raw](std::string& out, Sources* sources) {
+                    append_after_space(stretch.begin, stretch.end, out);
+                    if (sources) note_after_space(raw.begin, raw.end, *sources);
+                    return true;
+                });
+                prepend = false;
+            }
+            found.clear();
+            normalized_tokens_.find(method_.classes(), stretch.begin, stretch.end, options.split_special, found);
+            for (Segment part : found) {
+                const Alignment* of_part = alignment;
+                if (part.token == NONE) {
+                    const bool begins_stretch = part.begin == stretch.begin;
+                    if (marked && metaspace_ && !metaspace_->in_normalizer) {
+                        part = changed(space, part, options, of_part, [&part](std::string& out, Sources* sources) {
+                            return spaces_for_metaspaces(part.begin, part.end, out, sources);
+                        });
+                    }
+                    const bool wanted = prepend_scheme_ == PrependScheme::always  ? !(inside && begins_stretch)
+                                        : prepend_scheme_ == PrependScheme::first ? !inside && begins_stretch && raw.begin == text.begin
+                                                                                  : false;
+                    if (prepend || (wanted && *part.begin != ' ')) {
+                        const uint8_t* const rest = first_piece_end(part);
+                        add(after_space(space, part.begin, rest), {part.begin, of_part, true});
+                        part.begin = rest;
+                        if (part.begin == part.end) continue;
+                    }
+                }
+                add(part, {part.begin, of_part, false});
+            }
+        }
     }
 
   private:
-    static constexpr bool MAY_SPELL_SPACES = requires(const typename Method::Encoder& encoder, const uint8_t* p) { encoder.first_cut(p, p); };
-
     // Divides the segments of the text. Each division then knows its segment.
     static void divide(Workspace& space, Buffer<Segment>& segments) {
         auto& divisions = space.divisions;
@@ -127,137 +181,37 @@ class Segmenter {
         return next > first;
     }
 
-    // Added tokens are found in the raw text first, then, between them, in the normalized text.
-    void find_normalized(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
-        const bool normalize = marked || method_.normalizes_ascii();
-        auto& segments = space.segments;
-        segments.clear();
-        if (text.begin == text.end) return;
-        if (raw_tokens_.empty()) segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(method_.classes(), text.begin, text.end, options.split_special, segments);
-        divide(space, segments);
-        if (!normalize && normalized_tokens_.empty() && !add_prefix_space_) return;
-        space.raw_segments.swap(segments);
-        segments.clear();
-        size_t next_division = 0;
-        for (const Segment& raw : space.raw_segments) {
-            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - space.raw_segments.data()), segments.size());
-            const bool inside = divided || (options.inside && raw.begin == text.begin);
-            if (raw.token != NONE) {
-                segments.push_back(raw);
-                if (options.offsets) space.origins.push_back({raw.begin, nullptr, false});
-                continue;
-            }
-            Segment stretch = raw;
-            const Alignment* alignment = nullptr;
-            std::string changed;
-            Sources sources;
-            if (normalize && method_.normalize(raw.begin, raw.end, marked, changed, options.offsets ? &sources : nullptr)) {
-                if (changed.empty()) continue;
-                stretch = own(space, std::move(changed));
-                if (options.offsets) alignment = &space.alignments.emplace_back(Alignment{stretch.begin, raw.begin, std::move(sources)});
-            }
-            const size_t first = segments.size();
-            if (normalized_tokens_.empty()) segments.push_back(stretch);
-            else normalized_tokens_.find(method_.classes(), stretch.begin, stretch.end, options.split_special, segments);
-            for (size_t i = first; i < segments.size(); i++) {
-                const bool spaced = add_prefix_space_ && !(inside && i == first) && segments[i].token == NONE && *segments[i].begin != ' ';
-                if (options.offsets) space.origins.push_back({segments[i].begin, alignment, spaced});
-                if (spaced) segments[i] = after_space(space, segments[i].begin, segments[i].end);
-            }
-        }
-    }
-    // The same for pipelines with a metaspace. `may_hold_metaspace`: the text may hold U+2581 itself.
-    void find_with_metaspace(const Text& text, const EncodeOptions& options, bool may_hold_metaspace, Workspace& space) const {
-        auto &segments = space.segments, &raw_segments = space.raw_segments;
-        segments.clear();
-        raw_segments.clear();
-        if (text.begin == text.end) return;
-        if (raw_tokens_.empty()) raw_segments.push_back({text.begin, text.end, NONE});
-        else raw_tokens_.find(method_.classes(), text.begin, text.end, options.split_special, raw_segments);
-        divide(space, raw_segments);
-        const bool changes = may_hold_metaspace || metaspace_->normalizer_prepends || metaspace_->prepend_scheme != PrependScheme::never;
-        if (!changes && normalized_tokens_.empty()) return segments.swap(raw_segments);
-        Buffer<Segment> found;
-        const auto note = [&](const uint8_t* begin, const Alignment* alignment, bool spaced) {
-            if (options.offsets) space.origins.push_back({begin, alignment, spaced});
-        };
-        size_t next_division = 0;
-        for (const Segment& raw : raw_segments) {
-            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
-            const bool inside = divided || (options.inside && raw.begin == text.begin);
-            if (raw.token != NONE) {
-                segments.push_back(raw);
-                note(raw.begin, nullptr, false);
-                continue;
-            }
-            Segment stretch = raw;
-            const Alignment* alignment = nullptr;
-            bool prepend = false;
-            if (metaspace_->in_normalizer) {
-                if (may_hold_metaspace) stretch = with_spaces(space, stretch, options, alignment);
-                prepend = metaspace_->normalizer_prepends && !inside;
-                if (prepend && !normalized_tokens_.empty()) {
-                    stretch = after_space(space, stretch.begin, stretch.end);
-                    if (options.offsets) alignment = same_characters(space, stretch, raw, true);
-                    prepend = false;
-                }
-            }
-            found.clear();
-            if (normalized_tokens_.empty()) found.push_back(stretch);
-            else normalized_tokens_.find(method_.classes(), stretch.begin, stretch.end, options.split_special, found);
-            const uint8_t* const first = raw.begin == text.begin && !inside ? stretch.begin : nullptr;
-            for (Segment part : found) {
-                const Alignment* of_part = alignment;
-                if (part.token == NONE) {
-                    const bool is_first = part.begin == first, continues = inside && part.begin == stretch.begin;
-                    if (may_hold_metaspace && !metaspace_->in_normalizer) part = with_spaces(space, part, options, of_part);
-                    const PrependScheme scheme = metaspace_->prepend_scheme;
-                    const bool wanted = (scheme == PrependScheme::always && !continues) || (scheme == PrependScheme::first && is_first);
-                    if (prepend || (wanted && *part.begin != ' ')) {
-                        note(part.begin, of_part, true);
-                        part.begin = with_space_prepended(space, part);
-                    }
-                    if (part.begin == part.end) continue;
-                }
-                segments.push_back(part);
-                note(part.begin, of_part, false);
-            }
-        }
-    }
-    // `alignment` is set where offsets are asked for and the stretch, which lies in the text, was changed.
-    static Segment with_spaces(Workspace& space, const Segment& stretch, const EncodeOptions& options, const Alignment*& alignment) {
-        if (find_metaspace(stretch.begin, stretch.end) == stretch.end) return stretch;
+    // What change(out, sources) makes of a stretch of the text, if it does; `alignment` is then set where offsets are asked for.
+    template <class Change>
+    static Segment changed(Workspace& space, const Segment& stretch, const EncodeOptions& options, const Alignment*& alignment, Change&& change) {
         std::string text;
-        append_with_spaces(stretch.begin, stretch.end, text);
+        Sources sources;
+        if (!change(text, options.offsets ? &sources : nullptr)) return stretch;
         const Segment made = own(space, std::move(text));
-        if (options.offsets) alignment = same_characters(space, made, stretch, false);
+        if (options.offsets) alignment = &space.alignments.emplace_back(Alignment{made.begin, stretch.begin, std::move(sources)});
         return made;
     }
-    // `made` has the characters of `stretch`, one by one, perhaps after a space.
-    static const Alignment* same_characters(Workspace& space, const Segment& made, const Segment& stretch, bool spaced) {
-        Sources sources;
-        const uint8_t* p = stretch.begin;
-        if (spaced) {
-            int length;
-            decode_character(p, length);
-            sources.replace(p, p + length, 2, false);
-            p += length;
-        }
-        sources.keep(p, stretch.end);
-        return &space.alignments.emplace_back(Alignment{made.begin, stretch.begin, std::move(sources)});
+    // Where the characters of a text came from, with a space before it.
+    static void note_after_space(const uint8_t* p, const uint8_t* end, Sources& sources) {
+        int length;
+        decode_character(p, length);
+        sources.replace(p, p + length, 2, false);
+        sources.keep(p + length, end);
     }
-    // Adds the first piece of a stretch with a space in front; returns where the rest begins.
-    const uint8_t* with_space_prepended(Workspace& space, const Segment& stretch) const {
-        const uint8_t* const end = method_.encoder().first_cut(stretch.begin, stretch.end);
-        space.segments.push_back(after_space(space, stretch.begin, end));
-        return end;
+    // Up to where a stretch has to be encoded with what is put before it.
+    const uint8_t* first_piece_end(const Segment& stretch) const {
+        const auto& encoder = method_.encoder();
+        if constexpr (requires { encoder.first_cut(stretch.begin, stretch.end); }) return encoder.first_cut(stretch.begin, stretch.end);
+        else return stretch.end;
+    }
+    static void append_after_space(const uint8_t* begin, const uint8_t* end, std::string& out) {
+        out.reserve(1 + static_cast<size_t>(end - begin) + READABLE_AFTER);  // so that it is copied once
+        out.push_back(' ');
+        out.append(begin, end);
     }
     static Segment after_space(Workspace& space, const uint8_t* begin, const uint8_t* end) {
         std::string text;
-        text.reserve(1 + static_cast<size_t>(end - begin) + READABLE_AFTER);  // so that it is copied once
-        text.push_back(' ');
-        text.append(begin, end);
+        append_after_space(begin, end, text);
         return own(space, std::move(text));
     }
     static Segment own(Workspace& space, std::string text) {
@@ -274,6 +228,7 @@ class Segmenter {
     AddedTokens raw_tokens_, normalized_tokens_;
     AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
+    PrependScheme prepend_scheme_;  // which stretches get a space if they begin with none
     size_t longest_token_ = 0;
 };
 

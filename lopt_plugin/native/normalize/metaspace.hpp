@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "text/alignment.hpp"
+
 namespace lopt {
 
 inline constexpr uint32_t METASPACE = 0x2581;
@@ -37,14 +39,17 @@ inline const uint8_t* find_metaspace(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// Appends [p, end) with a space for every metaspace.
-inline void append_with_spaces(const uint8_t* p, const uint8_t* end, std::string& out) {
-    while (p < end) {
-        const uint8_t* const sign = find_metaspace(p, end);
-        out.append(p, sign);
-        if (sign < end) out.push_back(' ');
-        p = sign < end ? sign + 3 : end;
+// [p, end) with a space for every metaspace; false where there is none. `sources`: see Normalizer::apply.
+inline bool spaces_for_metaspaces(const uint8_t* p, const uint8_t* end, std::string& out, Sources* sources) {
+    const uint8_t* sign = find_metaspace(p, end);
+    if (sign == end) return false;
+    if (sources) sources->keep(p, end);
+    for (; sign < end; sign = find_metaspace(p, end)) {
+        out.append(p, sign).push_back(' ');
+        p = sign + 3;
     }
+    out.append(p, end);
+    return true;
 }
 
 }  // namespace lopt
