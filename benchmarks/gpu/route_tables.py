@@ -10,6 +10,7 @@ from benchmarks.common.data import prompts
 from benchmarks.common.report import Table
 from benchmarks.gpu.routes import MIXED, Routes, different_prompts, seconds, synchronized, texts_of, utf8_bytes
 from lopt_plugin.routes.gpu.device import interpreted
+from lopt_plugin.routes.request import PLAIN
 
 # What one H200 is to reach.
 RESIDENT_GB_A_SECOND = {"English": 30.0, MIXED: 10.0}
@@ -75,11 +76,11 @@ def _prompt_seconds(routes: Routes, corpus: str, size: int, methods: Sequence[st
     for text in texts:
         routes.compare([text])
     works: dict[str, Callable[[str], Any]] = {
-        "gpu: on the device": lambda text: synchronized(routes.gpu.encode_on_device([text], False, False)),
-        "gpu: array": lambda text: routes.gpu.encode_batch([text], False, False),
-        "gpu: list": lambda text: routes.gpu.encode_list(text, False, False),
-        "native: array": lambda text: routes.native.encode_array(text, False, False),
-        "native: list": lambda text: routes.native.encode_list(text, False, False),
+        "gpu: on the device": lambda text: synchronized(routes.gpu.encode_on_device([text], PLAIN[False][False])),
+        "gpu: array": lambda text: routes.gpu.encode_batch([text], PLAIN[False][False]),
+        "gpu: list": lambda text: routes.gpu.encode_list(text, PLAIN[False][False]),
+        "native: array": lambda text: routes.native.encode_array(text, PLAIN[False][False]),
+        "native: list": lambda text: routes.native.encode_list(text, PLAIN[False][False]),
     }
     found = []
     for method in methods:

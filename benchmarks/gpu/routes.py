@@ -18,6 +18,7 @@ from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
 MIXED = "mixed"
@@ -57,22 +58,22 @@ class Routes:
         """Calls that make ids of strings, by the route and what comes of it; those of peers by their names."""
         strings = list(texts)
         return {
-            "gpu: on the device": lambda: synchronized(self.gpu.encode_on_device(texts, False, False)),
-            "gpu: array": lambda: self.gpu.encode_batch(texts, False, False),
+            "gpu: on the device": lambda: synchronized(self.gpu.encode_on_device(texts, PLAIN[False][False])),
+            "gpu: array": lambda: self.gpu.encode_batch(texts, PLAIN[False][False]),
             "gpu: lists": lambda: self.gpu.encode_lists(texts, False),
-            "native: array": lambda: self.native.encode_batch(texts, False, False),
+            "native: array": lambda: self.native.encode_batch(texts, PLAIN[False][False]),
             "native: lists": lambda: self.native.encode_lists(texts, False),
-            "hf: array": lambda: self.hf.encode_batch(texts, False, False),
+            "hf: array": lambda: self.hf.encode_batch(texts, PLAIN[False][False]),
             **{name: lambda peer=peer: peer.encode_batch(strings) for name, peer in self.peers.items()},
         }
 
     def compare(self, texts: Sequence[str]) -> None:
         """Raises WrongIdsError for our own routes; a peer with other ids gets no figures."""
-        expected = self.hf.encode_batch(texts, False, False)
+        expected = self.hf.encode_batch(texts, PLAIN[False][False])
         found = {
-            "gpu": self.gpu.encode_batch(texts, False, False),
-            "gpu, ids on the device": _on_host(self.gpu.encode_on_device(texts, False, False)),
-            "native": self.native.encode_batch(texts, False, False),
+            "gpu": self.gpu.encode_batch(texts, PLAIN[False][False]),
+            "gpu, ids on the device": _on_host(self.gpu.encode_on_device(texts, PLAIN[False][False])),
+            "native": self.native.encode_batch(texts, PLAIN[False][False]),
         }
         for route, ids in found.items():
             self._check(route, ids, expected)
@@ -95,7 +96,9 @@ class Routes:
         """
         batch = self.gpu._batch
         self._check(
-            "gpu, all on the device", _on_host(batch.encode(list(texts))), self.hf.encode_batch(texts, False, False)
+            "gpu, all on the device",
+            _on_host(batch.encode(list(texts))),
+            self.hf.encode_batch(texts, PLAIN[False][False]),
         )
         with batch.entered():
             sent = batch.send(list(texts))

@@ -28,6 +28,7 @@ from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks.route import HfChunksRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.native_core import NativeUnavailableError
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
 TOKENIZERS = ("qwen3", "deepseek_v3", "llama3", "gpt_oss", "bert_base_cased", "bert_base_uncased")
@@ -89,12 +90,12 @@ def our_methods(hf: HfRoute, workers: int) -> tuple[list[Method], list[str]]:
         encoders["hf_chunks, overlaps only"] = lambda text: route.encode_divided(
             text, route.lengths(len(text)), use_boundaries=False
         )
-        encoders["hf_chunks"] = lambda text: route.encode_list(text, False, False)
+        encoders["hf_chunks"] = lambda text: route.encode_list(text, PLAIN[False][False])
     except Unsupported as error:
         problems.append(f"hf_chunks: {error}")
     try:
         native = NativeRoute(read_pipeline(hf.backend), settings)
-        encoders["native"] = lambda text: native.encode_list(text, False, False)
+        encoders["native"] = lambda text: native.encode_list(text, PLAIN[False][False])
     except (NativeUnavailableError, Unsupported) as error:
         problems.append(f"native: {error}")
     return [Method(name, workers, encode) for name, encode in encoders.items()], problems
@@ -133,7 +134,7 @@ def measure(bench: Bench) -> list[Result]:
         hf = HfRoute(tokenizer)
         for corpus in given.corpora:
             texts, remark = prompts(corpus, given.prompts, given.prompt_chars)
-            reference = Method("HF", 1, lambda text, hf=hf: hf.encode_list(text, False, False))
+            reference = Method("HF", 1, lambda text, hf=hf: hf.encode_list(text, PLAIN[False][False]))
             others, problems = [], []
             for workers in given.workers:
                 ours, problems = our_methods(hf, workers)

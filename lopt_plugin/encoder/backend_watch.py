@@ -65,13 +65,11 @@ class Changes:
     what somebody has seen before.
     """
 
-    def __init__(self) -> None:
-        self._next = itertools.count(1).__next__
-        self.last = 0
+    last = 0
+    _next = itertools.count(1).__next__
 
     def count(self) -> int:
-        number = self._next()
-        self.last = number
+        self.last = number = self._next()
         return number
 
 
@@ -161,8 +159,9 @@ def watch_classes() -> bool:
             _wrap(Tokenizer, name, functools.partial(_tokenizer_changed, version, name in _CHANGE_EVERY_MODEL))
         for kind in watched_classes() - {Tokenizer}:
             for name, member in list(vars(kind).items()):
-                if name in CHANGE_COMPONENT or _is_setter(name, member):
-                    _wrap(kind, name, _component_changed)
+                is_setter = inspect.isdatadescriptor(member) and not (name.startswith("__") and name.endswith("__"))
+                if name in CHANGE_COMPONENT or is_setter:
+                    _wrap(kind, name, lambda component: changes.count())
     except (AttributeError, TypeError):
         return False
     return _are_counted()
@@ -174,11 +173,7 @@ def watched_classes() -> set[type]:
     return {Tokenizer, *(member for module in modules for member in vars(module).values() if inspect.isclass(member))}
 
 
-def _is_setter(name: str, member: Any) -> bool:
-    return inspect.isdatadescriptor(member) and not (name.startswith("__") and name.endswith("__"))
-
-
-def _wrap(kind: type, name: str, changed: Callable[[Any], None]) -> None:
+def _wrap(kind: type, name: str, changed: Callable[[Any], object]) -> None:
     """Has `changed(instance)` called after each change by this setter or method."""
     member = vars(kind)[name]
     if inspect.isdatadescriptor(member):
@@ -216,10 +211,6 @@ def _tokenizer_changed(version: str | None, every_model: bool, backend: Tokenize
             setattr(watch, version, changes.count())
         if version == "model_version":
             watch.added_tokens_version = changes.count()
-    changes.count()
-
-
-def _component_changed(component: Any) -> None:
     changes.count()
 
 

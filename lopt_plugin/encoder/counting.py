@@ -8,7 +8,7 @@ reference encodes the whole text.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ..routes.hf import HfRoute
@@ -30,52 +30,29 @@ def _native(snapshot: Snapshot, gpu: GpuUse, given: Any, request: EncodeRequest)
     return native if native is not None and (native.seams_checked or native.takes_apart()) else None
 
 
-def _count(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> int:
-    if isinstance(route, HfRoute):
-        return len(route.encode_truncated(text, request))
-    return route.count(text, request.add_special_tokens, request.split_special_tokens)
-
-
-def _count_batch(route: NativeRoute | HfRoute, texts: Sequence[str], request: EncodeRequest) -> list[int]:
-    if isinstance(route, HfRoute):
-        _, row_offsets = route.encode_batch(texts, request.add_special_tokens, request.split_special_tokens)
-        lengths: list[int] = (row_offsets[1:] - row_offsets[:-1]).tolist()
-        return lengths
-    return route.count_batch(texts, request.add_special_tokens, request.split_special_tokens)
-
-
-def _count_until(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> int | None:
-    if isinstance(route, HfRoute):
-        number = len(route.encode_truncated(given[0], request))
-        return number if number <= given[1] else None
-    return route.count_until(*given, request.add_special_tokens, request.split_special_tokens)
-
-
 def _cut(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> int:
-    text, limit = given
-    if not isinstance(route, HfRoute):
-        return route.cut(text, limit, request.add_special_tokens, request.split_special_tokens)
-    return cut_by_reference(route, text, limit, request)
+    return cut_by_reference(route, *given, request) if isinstance(route, HfRoute) else route.cut(*given, request)
 
 
 def _intervals(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> Callable[[int, int], int]:
     if isinstance(route, HfRoute):
-        route.encode_truncated(text, request)  # raises where there is nothing to count
-        return lambda start, end: len(route.encode_truncated(text[start:end], request))
-    added = route.post_processing.added if request.add_special_tokens else 0
+        route.count(text, request)  # raises where there is nothing to count
+        return lambda start, end: route.count(text[start:end], request)
+    added = route.post_processing.ids_added(request)
     count = route.core.intervals(text, request.split_special_tokens).count
     return lambda start, end: count(start, end) + added
 
 
-def _not_compared(one: Any, other: Any) -> bool:
-    return True
-
-
-COUNT: Operation[str, int] = Operation(_native, _count, operator.eq)
-COUNT_BATCH: Operation[list[str], list[int]] = Operation(_native, _count_batch, operator.eq, len)
-COUNT_UNTIL: Operation[Limit, int | None] = Operation(_native, _count_until, operator.eq)
+COUNT: Operation[str, int] = Operation(_native, lambda route, *given: route.count(*given), operator.eq)
+COUNT_BATCH: Operation[list[str], list[int]] = Operation(
+    _native, lambda route, *given: route.count_batch(*given), operator.eq, len
+)
+COUNT_UNTIL: Operation[Limit, int | None] = Operation(
+    _native, lambda route, *given: route.count_until(*given), operator.eq
+)
 CUT: Operation[Limit, int] = Operation(_native, _cut, operator.eq)
-_INTERVALS: Operation[str, Callable[[int, int], int]] = Operation(_native, _intervals, _not_compared)
+# Nothing to compare: what is given back counts later.
+_INTERVALS: Operation[str, Callable[[int, int], int]] = Operation(_native, _intervals, lambda *_: True)
 
 
 class Intervals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import threading
@@ -129,8 +130,11 @@ class GpuUse:
         with self._lock:
             self._renew(snapshot)
             if device not in self._crossovers:
-                self._crossovers[device] = _stored_crossover(snapshot, self._settings.threads)
-            return self._crossovers[device]
+                pattern = (snapshot.description or {}).get("scanner", "")
+                with contextlib.suppress(GpuUnavailableError):
+                    key = crossover_key(find_device(), pattern, self._settings.threads)
+                    self._crossovers[device] = stored_crossover(key)
+            return self._crossovers.setdefault(device, None)
 
     def outlook(self, snapshot: Snapshot, texts: str | Sequence[str]) -> dict[str, Any]:
         """For `explain`: whether a text or a batch would go to the GPU, and why. Starts and measures nothing.
@@ -234,15 +238,6 @@ class GpuUse:
 
 def _prefix_hash(text: str) -> int:
     return hash(text[:_PREFIX_CHARS])
-
-
-def _stored_crossover(snapshot: Snapshot, threads: int) -> Crossover | None:
-    try:
-        device = find_device()
-    except GpuUnavailableError:
-        return None
-    pattern = (snapshot.description or {}).get("scanner", "")
-    return stored_crossover(crossover_key(device, pattern, threads))
 
 
 def check_device(device: Any) -> str:

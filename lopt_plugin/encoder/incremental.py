@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..routes.request import EncodeRequest, NeedsReference
@@ -68,13 +69,7 @@ class IncrementalEncoder:
         """
         encodable(text)
         now = self._current()
-        now.pieces.append(text)
-        if now.middle is not None and text:
-            try:
-                self._settle(now, now.middle, text)
-            except BaseException:
-                self._take_back(now.pieces)
-                raise
+        self._take_in(now, now.pieces, text, self._settle)
 
     def prepend(self, text: str) -> None:
         """Adds text at the beginning.
@@ -91,25 +86,28 @@ class IncrementalEncoder:
         """
         encodable(text)
         now = self._current()
-        now.before.append(text)
+        self._take_in(now, now.before, text, self._settle_before)
+
+    def _take_in(
+        self, now: Settled, texts: list[str], text: str, settle: Callable[[Settled, Middle, str], None]
+    ) -> None:
+        """After an error, such as a lack of memory, halfway, the next call encodes the text that there was again."""
+        texts.append(text)
         if now.middle is not None and text:
             try:
-                self._settle_before(now, now.middle, text)
+                settle(now, now.middle, text)
             except BaseException:
-                self._take_back(now.before)
+                texts.pop()
+                self._broken = True
                 raise
-
-    def _take_back(self, texts: list[str]) -> None:
-        """After an error, such as a lack of memory, halfway: the next call encodes the text that there was again."""
-        texts.pop()
-        self._broken = True
 
     def _settle_before(self, now: Settled, middle: Middle, text: str) -> None:
         """Takes in text at the beginning."""
         head = text + now.head
         now.head, self._head_ids, self._updated = "", None, None
         if now.from_start:
-            middle.forget()
+            # States keep what they have.
+            middle.front, middle.ids = [], middle.native.core.settled_ids()
             now.tail, now.from_start = None, False
             head = now.text
         if now.tail is None:
@@ -220,8 +218,7 @@ class IncrementalEncoder:
         middle = now.middle
         if middle is None:
             return len(self._by_hf(now))
-        settled = len(middle)
-        settled += middle.native.post_processing.added if self._request.add_special_tokens else 0
+        settled = len(middle) + middle.native.post_processing.ids_added(self._request)
         if self._find_word(now, middle):
             word: int = self._word.count()
             return settled + word + (0 if now.tail is None else len(self._head(now, middle)))
@@ -358,7 +355,7 @@ class IncrementalEncoder:
 
     def _by_hf(self, now: Settled) -> list[int]:
         self._runner.count_reference_call("incremental: " + now.made_for.reason)
-        return self._runner.hf.encode_truncated(now.text, self._request)
+        return self._runner.hf.encode_list(now.text, self._request)
 
     def _verified(self, text: str, ids: list[int]) -> list[int]:
         """The ids, or the reference's where these are compared now and differ."""
@@ -366,5 +363,5 @@ class IncrementalEncoder:
             try:
                 self._runner.verification.check(LIST, text, self._request, ids)
             except NeedsReference:
-                return self._runner.hf.encode_truncated(text, self._request)
+                return self._runner.hf.encode_list(text, self._request)
         return ids

@@ -75,21 +75,20 @@ def _route_for_columns(snapshot: Snapshot, gpu: GpuUse, rows: Sequence[Row], req
 
 
 def _list(route: Route, text: str, request: EncodeRequest) -> list[int]:
-    return route.encode_truncated(text, request)
+    return route.encode_list(text, request)
 
 
 def _array(route: Route, text: str, request: EncodeRequest) -> Ids:
-    return route.encode_array(text, request.add_special_tokens, request.split_special_tokens)
+    return route.encode_array(text, request)
 
 
 def _batch(route: Route, texts: list[str], request: EncodeRequest) -> TokenBatch:
-    return TokenBatch(*route.encode_batch(texts, request.add_special_tokens, request.split_special_tokens))
+    return TokenBatch(*route.encode_batch(texts, request))
 
 
 def _batch_on_device(route: Any, texts: list[str], request: EncodeRequest) -> TokenBatch:
-    if isinstance(route, HfRoute):
-        return _batch(route, texts, request)
-    return TokenBatch(*route.encode_on_device(texts, request.add_special_tokens, request.split_special_tokens))
+    encode = route.encode_batch if isinstance(route, HfRoute) else route.encode_on_device
+    return TokenBatch(*encode(texts, request))
 
 
 def _list_with_offsets(route: Any, text: str, request: EncodeRequest) -> tuple[list[int], list[tuple[int, int]]]:

@@ -29,14 +29,11 @@ class PrefetchedIds:
         # A list of at most so many ids is given out as it is.
         adds = request.add_special_tokens and native.post_processing.added
         self._whole_up_to = -1 if adds else native.post_processing.room(request)
-        self._short_up_to: float = math.inf
-        self._look_at: Callable[[list[int]], None] | None = None
+        # `look_at` is called with the ids of each text that has more than so many, when they are taken.
+        self.short_up_to: float = math.inf
+        self.look_at: Callable[[list[int]], None] | None = None
         self._left = self._number = len(texts)
         self._seconds = 0.0
-
-    def look_at_longer_than(self, length: int, look_at: Callable[[list[int]], None]) -> None:
-        """Has `look_at` called with the ids of each text that has more than so many, when they are taken."""
-        self._short_up_to, self._look_at = length, look_at
 
     def take(self, row: int) -> list[int] | None:
         """Ids of a text; None if HF must be asked."""
@@ -56,9 +53,9 @@ class PrefetchedIds:
         self._seconds += perf_counter() - start
         self._left -= 1
         if not self._left:
-            self._runner.count_timed(self._native, self._seconds, self._number)
-        if self._look_at is not None and len(ids) > self._short_up_to:
-            self._look_at(ids)
+            self._runner.count(self._native, self._number, self._seconds)
+        if self.look_at is not None and len(ids) > self.short_up_to:
+            self.look_at(ids)
         return ids
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tokenizers import Tokenizer, models
 
@@ -46,7 +46,7 @@ def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest)
     """The length of the longest prefix with at most `limit` ids. Raises ValueError if even an empty text has more."""
 
     def fits(end: int) -> bool:
-        return len(hf.encode_truncated(text[:end], request)) <= limit
+        return hf.count(text[:end], request) <= limit
 
     if not fits(0):
         raise ValueError(f"max_tokens={limit}: fewer than an empty text has")
@@ -69,12 +69,7 @@ def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest)
     return low
 
 
-class _Kept(NamedTuple):
-    fingerprint: Fingerprint
-    proof: Proof | None
-
-
-_kept: weakref.WeakKeyDictionary[BackendWatch, _Kept] = weakref.WeakKeyDictionary()
+_proofs: weakref.WeakKeyDictionary[BackendWatch, tuple[Fingerprint, Proof | None]] = weakref.WeakKeyDictionary()
 
 
 def _proof(backend: Tokenizer) -> Proof | None:
@@ -82,14 +77,15 @@ def _proof(backend: Tokenizer) -> Proof | None:
     try:
         watch = BackendWatch.of(backend)
         fingerprint = watch.fingerprint()
-        kept = _kept.get(watch)
-        if kept is None or kept.fingerprint != fingerprint:
-            kept = _kept[watch] = _Kept(fingerprint, _by_boundaries(backend) or _by_reach(backend))
+        made_for, proof = _proofs.get(watch, (None, None))
+        if made_for != fingerprint:
+            proof = _by_boundaries(backend) or _by_reach(backend)
+            _proofs[watch] = fingerprint, proof
     except MemoryError:
         raise
     except Exception:  # a custom component, of which nothing is known, or a backend that cannot be watched
         return None
-    return kept.proof
+    return proof
 
 
 def _by_boundaries(backend: Tokenizer) -> Proof | None:

@@ -79,9 +79,8 @@ class Runner:
             self.state.failed(route, error)
             reason = NeedsReference(f"the {route.name} route failed")
         else:
-            if observer is not None:
-                self._tell(observer, route, perf_counter() - start)
-            self.count(route, 1 if operation.texts is None else operation.texts(given))
+            seconds = 0.0 if observer is None else perf_counter() - start
+            self.count(route, 1 if operation.texts is None else operation.texts(given), seconds)
             return answer, snapshot
         if call is None:
             raise reason
@@ -102,25 +101,18 @@ class Runner:
         self.native_calls += 1
         return ids, snapshot
 
-    def count(self, route: Route, texts: int = 1) -> None:
-        """Counts a call that `route` has answered, for `explain`."""
+    def count(self, route: Route, texts: int, seconds: float) -> None:
+        """Counts a call that `route` has answered, for `explain`, and tells the observer."""
+        if self.observer is not None:
+            self.observer.encoded(route.name, seconds)
+            if isinstance(route, NativeRoute):
+                self.observer.remembered(route.core.new_prefix_counts())
         if route.name == "native":
             self.native_calls += texts
         elif route.name == "gpu":
             self.gpu_calls += 1
         else:
             self.chunked_calls += texts
-
-    def count_timed(self, route: Route, seconds: float, texts: int) -> None:
-        """The same, and tells the observer, for texts that were encoded ahead."""
-        if self.observer is not None:
-            self._tell(self.observer, route, seconds)
-        self.count(route, texts)
-
-    def _tell(self, observer: Observer, route: Route, seconds: float) -> None:
-        observer.encoded(route.name, seconds)
-        if isinstance(route, NativeRoute):
-            observer.remembered(route.core.new_prefix_counts())
 
     def count_reference_call(self, reason: str) -> None:
         """Counts a call that the reference answers, for `explain`, and tells the observer."""

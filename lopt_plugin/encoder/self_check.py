@@ -15,6 +15,7 @@ from ..routes import Route
 from ..routes.hard_texts import hard_texts
 from ..routes.hf_chunks.division import Lengths
 from ..routes.hf_chunks.route import HfChunksRoute
+from ..routes.request import PLAIN
 
 # Most added tokens of the text that is divided.
 _ADDED_TOKENS = 40
@@ -36,10 +37,8 @@ def self_check(route: Route, reference: Route, added_tokens: Sequence[str]) -> S
     texts = hard_texts(added_tokens)
     mismatch = None
     for number, text in enumerate(texts):
-        add_special_tokens = number % 2 == 0
-        split_special_tokens = number % 16 == 15
-        found = route.encode_list(text, add_special_tokens, split_special_tokens)
-        if found != reference.encode_list(text, add_special_tokens, split_special_tokens):
+        request = PLAIN[number % 2 == 0][number % 16 == 15]
+        if route.encode_list(text, request) != reference.encode_list(text, request):
             digest = hashlib.sha256(text.encode()).hexdigest()[:12]
             mismatch = f"hard text {number} ({len(text)} characters, sha256 {digest})"
             break
@@ -50,7 +49,7 @@ def chunks_check(route: HfChunksRoute, reference: Route, added_tokens: Sequence[
     """The hard texts joined into one, divided in two ways. Starts no threads, as the program may still want to fork."""
     start = time.perf_counter()
     text = " word, ".join(hard_texts(added_tokens[:_ADDED_TOKENS]))
-    expected = reference.encode_list(text, False, False)
+    expected = reference.encode_list(text, PLAIN[False][False])
     mismatch = None
     for use_boundaries in (True, False):
         if route.encode_divided(text, _CHECKED_LENGTHS, use_boundaries=use_boundaries, alone=True) != expected:

@@ -50,11 +50,6 @@ class Middle:
         ids: list[int] = self.native.core.encode_part(text, begin, end, inside, self._split, threads)
         return ids
 
-    def forget(self) -> None:
-        """Leaves nothing in the middle; states keep what they have."""
-        self.front = []
-        self.ids = self.native.core.settled_ids()
-
     def with_ids(self, ids: SettledIds) -> Middle:
         """The same with these ids. Prepending to either leaves the other as it is."""
         copy = object.__new__(Middle)

@@ -43,21 +43,13 @@ class Verification:
         self.calls += 1
         if any(operation.equal(answer, operation.encode(self._hf, given, request)) for _ in range(2)):
             return
-        self._differs(f"other values than HF's for {_described(given)}")
-        raise NeedsReference("verification found other values than HF's")
-
-    def _differs(self, how: str) -> None:
         # If the tokenizer has changed since, the difference means nothing.
-        if not self._state.stayed():
-            return
-        reason = f"verification found {how}"
-        logger.error(
-            "lopt_plugin: %s. The Hugging Face tokenizer answers, now and from now on. Please report this", reason
-        )
-        self._state.force_to_hf(reason)
-
-
-def _described(given: object) -> str:
-    digest = hashlib.sha256(repr(given).encode(errors="replace")).hexdigest()[:16]
-    size = f"a text of {len(given)} characters" if isinstance(given, str) else "a batch"
-    return f"{size}, sha256 {digest}"
+        if self._state.stayed():
+            digest = hashlib.sha256(repr(given).encode(errors="replace")).hexdigest()[:16]
+            size = f"a text of {len(given)} characters" if isinstance(given, str) else "a batch"
+            reason = f"verification found other values than HF's for {size}, sha256 {digest}"
+            logger.error(
+                "lopt_plugin: %s. The Hugging Face tokenizer answers, now and from now on. Please report this", reason
+            )
+            self._state.force_to_hf(reason)
+        raise NeedsReference("verification found other values than HF's")

@@ -7,10 +7,13 @@ that lock nearly as long as the engine's own thread is busy, and would slow the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .acceleration import is_native, settings_of
+
+if TYPE_CHECKING:
+    from ..encoder.prefetch import PrefetchedIds
 
 # A batch is tokenized at a time, and its ids are kept until they are taken.
 BATCH_TEXTS = 512
@@ -18,11 +21,17 @@ BATCH_CHARS = 1 << 21
 
 
 class Batch(NamedTuple):
-    """The texts from index `first` up to `end`; `take` gives the ids of one of them once, or None if it has none."""
+    """The texts from index `first` up to `end`, and the ids of some of them, or where these are in `rows`."""
 
     first: int
     end: int
-    take: Callable[[int], list[int] | None]
+    ids: dict[int, Any]
+    rows: PrefetchedIds | None = None
+
+    def take(self, index: int) -> list[int] | None:
+        """Ids of the text at that index, once; None if the batch has none."""
+        found = self.ids.pop(index, None)
+        return found if self.rows is None or found is None else self.rows.take(found)
 
 
 class TextPrefetcher:
@@ -30,7 +39,7 @@ class TextPrefetcher:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
-        self._batch = Batch(0, 0, _once({}))
+        self._batch = Batch(0, 0, {})
         self._next: Batch | None = None
         self._kwargs: dict[str, Any] | None = None
         self._lock = threading.Lock()
@@ -60,23 +69,17 @@ class TextPrefetcher:
                 while end < len(self._texts):
                     indices, end = self._select(end, tokenizer)
                     ids |= self._tokenize(indices, tokenizer, kwargs)
-                self._batch = Batch(0, end, _once(ids))
+                self._batch = Batch(0, end, ids)
                 self._kwargs = kwargs
 
     def _start(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> Batch:
         indices, end = self._select(first, tokenizer)
         if not indices:
-            return Batch(first, end, _once({}))
+            return Batch(first, end, {})
         rows = tokenizer._lopt_prefetch([self._texts[index] for index in indices], **kwargs)
         if rows is None:
-            return Batch(first, end, _once(self._tokenize(indices, tokenizer, kwargs)))
-        row_of = {index: row for row, index in enumerate(indices)}
-
-        def take(index: int) -> list[int] | None:
-            row = row_of.pop(index, None)
-            return None if row is None else rows.take(row)
-
-        return Batch(first, end, take)
+            return Batch(first, end, self._tokenize(indices, tokenizer, kwargs))
+        return Batch(first, end, {index: row for row, index in enumerate(indices)}, rows)
 
     def _select(self, first: int, tokenizer: Any) -> tuple[list[int], int]:
         """Indices of the texts of a batch that are tokenized together, and the end of the batch."""
@@ -103,7 +106,3 @@ class TextPrefetcher:
             # One of the texts is at fault. The error is raised when the engine asks for that text.
             return {}
         return dict(zip(indices, rows, strict=True))
-
-
-def _once(ids: dict[int, list[int]]) -> Callable[[int], list[int] | None]:
-    return lambda index: ids.pop(index, None)

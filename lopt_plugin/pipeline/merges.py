@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cached_property
 
 Merge = str | list[str]
 
@@ -32,15 +31,11 @@ class Merges:
             return None
         return state[:at] + b"}", cls(state[at + len(key) - 1 : -1])
 
-    @cached_property
-    def _length(self) -> int:
+    def __len__(self) -> int:
         # Without escapes no string contains a quotation mark; the remaining ones enclose the names.
         text = self.text.replace(b"\\\\", b"").replace(b'\\"', b"")
         between = b'"],["' if text.startswith(b"[[") else b'","'
         return 0 if text == b"[]" else text.count(between) + 1
-
-    def __len__(self) -> int:
-        return self._length
 
     def __iter__(self) -> Iterator[Merge]:
         merges: list[Merge] = json.loads(self.text)

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..pipeline import Template
-from . import Ids, RowOffsets
 from .native import NO_OFFSETS, NO_TEMPLATE, NativeRoute
 from .post_processing import Arrays, Kind, Lists, PostProcessing, RowText, pad, rows_of
-from .request import Columns, EncodeRequest, NeedsReference, Padding, Row, RowParts, Run
+from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row, RowParts, Run
 
 _ONLY_SECOND = "truncation_strategy=only_second for one text"
 
@@ -39,7 +37,7 @@ def _plain_rows(route: NativeRoute, texts: list[str], request: EncodeRequest) ->
     around = route.post_processing
     may_be_long = request.max_length is not None and not request.keeps_end
     if may_be_long and any(route.is_over_long(text, around.room(request)) for text in texts):
-        return [route.encode_truncated(text, request) for text in texts]
+        return [route.encode_list(text, request) for text in texts]
     rows = route.encode_lists(texts, request.split_special_tokens)
     if request.max_length is not None or (request.add_special_tokens and around.added):
         for ids in rows:
@@ -159,8 +157,8 @@ def _ids_of_whole_texts(
     if kind.as_lists:
         return list(route.encode_lists(texts, split))
     if len(texts) == 1:
-        return [route.encode_array(texts[0], False, split)]
-    ids, row_offsets = route.encode_batch(texts, False, split)
+        return [route.encode_array(texts[0], PLAIN[False][split])]
+    ids, row_offsets = route.encode_batch(texts, PLAIN[False][split])
     return [ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(texts))]
 
 
@@ -189,14 +187,8 @@ def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room
     texts = [row for row in rows if isinstance(row, str)]
     if len(texts) < len(rows) or request.strategy == "only_second":
         return None
-    ids, row_offsets = route.encode_batch(texts, False, request.split_special_tokens)
-    return table(ids, row_offsets, route.post_processing.template("", request), room, request.keeps_end, padding)
-
-
-def table(
-    ids: Ids, row_offsets: RowOffsets, template: Template, room: int | None, keep_end: bool, padding: Padding
-) -> Columns | None:
-    """See `_table`; from the ids of all texts."""
+    ids, row_offsets = route.encode_batch(texts, PLAIN[False][request.split_special_tokens])
+    template = route.post_processing.template("", request)
     lengths = np.diff(row_offsets)
     kept = lengths if room is None else np.minimum(lengths, room)
     place = next(number for number, piece in enumerate(template.pieces) if piece.text is not None)
@@ -212,7 +204,7 @@ def table(
     if room is not None:
         # The place of each id in its text, and in the part of it that is kept.
         number = np.arange(len(ids)) - np.repeat(row_offsets[:-1], lengths)
-        first = lengths - kept if keep_end else np.zeros_like(kept)
+        first = lengths - kept if request.keeps_end else np.zeros_like(kept)
         ids = ids[(number >= np.repeat(first, lengths)) & (number < np.repeat(first + kept, lengths))]
     columns = Columns(
         np.full(position.shape, padding.id, dtype=np.int64),

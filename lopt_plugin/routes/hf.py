@@ -14,7 +14,7 @@ import numpy as np
 from tokenizers import Encoding, Tokenizer
 
 from . import Ids, RowOffsets
-from .request import PLAIN, Columns, EncodeRequest, Row
+from .request import Columns, EncodeRequest, Row
 
 _T = TypeVar("_T")
 _LONGEST_WAIT_S = 60.0
@@ -101,26 +101,35 @@ class HfRoute:
             [encoding.offsets for encoding in encodings] if request.offsets else None,
         )
 
-    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+    def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
         ids: list[int] = self.encodings([text], request)[0].ids
         return ids
 
-    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
-        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
+    def encode_array(self, text: str, request: EncodeRequest) -> Ids:
+        return np.array(self.encode_list(text, request), dtype=np.int32)
 
-    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
-        return np.array(self.encode_list(text, add_special_tokens, split_special_tokens), dtype=np.int32)
-
-    def encode_batch(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
-    ) -> tuple[Ids, RowOffsets]:
-        request, encode = PLAIN[add_special_tokens][split_special_tokens], self.backend.encode_batch_fast
-        encodings = self._in_state(request, lambda: encode(list(texts), add_special_tokens=add_special_tokens))
+    def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
+        encode, special = self.backend.encode_batch_fast, request.add_special_tokens
+        encodings = self._in_state(request, lambda: encode(list(texts), add_special_tokens=special))
         rows = [encoding.ids for encoding in encodings]
-        row_offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=row_offsets[1:])
+        row_offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         ids = np.fromiter((i for row in rows for i in row), dtype=np.int32, count=int(row_offsets[-1]))
         return ids, row_offsets
+
+    def count(self, text: str, request: EncodeRequest) -> int:
+        """How many ids `encode_list` has."""
+        return len(self.encode_list(text, request))
+
+    def count_batch(self, texts: Sequence[str], request: EncodeRequest) -> list[int]:
+        """`count` of each text."""
+        lengths: list[int] = np.diff(self.encode_batch(texts, request)[1]).tolist()
+        return lengths
+
+    def count_until(self, given: tuple[str, int], request: EncodeRequest) -> int | None:
+        """`count` of a text, or None if it is more than the limit."""
+        text, limit = given
+        number = self.count(text, request)
+        return number if number <= limit else None
 
     def _in_state(self, request: EncodeRequest, encode: Callable[[], _T]) -> _T:
         """`encode()` while the backend truncates as the request says."""

@@ -59,19 +59,17 @@ class NativeRoute:
         self._adds = self.post_processing.added > 0
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
         self._short_chars = min(SHORT_CHARS, settings.parallel_min_chars - 1)
-        self.gives_offsets = _gives_offsets(pipeline)
+        # The core tells offsets, but takes blanks off byte-level tokens only, whose names show them.
+        takes_blanks_off = isinstance(pipeline.model, BytePairModel) and pipeline.offset_trim is not None
+        self.gives_offsets = pipeline.offset_trim == "none" or takes_blanks_off
         self._trim_blanks = pipeline.offset_trim != "none"
         # The first id's offset depends on its being the first.
-        self._spare_first = pipeline.offset_trim == "spaces, but one before the first token"
-        self.first_offset_differs = self._spare_first
+        self.first_offset_differs = pipeline.offset_trim == "spaces, but one before the first token"
         # What `takes_apart` tries, given by who chose this route; and what came of it, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list
         self.seams_checked: bool | None = None
 
-    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
-        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
-
-    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+    def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
         """Ids of one text, truncated. Raises NeedsReference for a lone surrogate and for too long a text."""
         adds = request.add_special_tokens and self._adds
         if request.max_length is not None:
@@ -93,7 +91,7 @@ class NativeRoute:
         return self.post_processing.finish(ids, request) if adds or len(ids) > room else ids
 
     def encode_short(self, text: str, request: EncodeRequest) -> list[int] | None:
-        """`encode_truncated` of a text that is too short for threads and not truncated; None where that takes more."""
+        """`encode_list` of a text that is too short for threads and not truncated; None where that takes more."""
         if len(text) > self._short_chars or (request.token_type_ids and not self.post_processing.type_ids_are_zero):
             return None
         adds = request.add_special_tokens and self._adds
@@ -110,34 +108,33 @@ class NativeRoute:
         ids: list[int] = self.core.encode_first(text, room, threads, split_special_tokens)
         return ids
 
-    def count(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> int:
+    def count(self, text: str, request: EncodeRequest) -> int:
         """How many ids `encode_list` has. Like all counts, only where texts may be taken apart."""
         least = self._parallel_min_chars
         threads = 1 if least is None or len(text) < least else self.settings.threads
-        number: int = self.core.count(text, threads, split_special_tokens)
-        return number + self.post_processing.added if add_special_tokens else number
+        number: int = self.core.count(text, threads, request.split_special_tokens)
+        return number + self.post_processing.added if request.add_special_tokens else number
 
-    def count_batch(self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+    def count_batch(self, texts: Sequence[str], request: EncodeRequest) -> list[int]:
         """`count` of each text, on all threads."""
-        threads = self.threads_for(sum(map(len, texts)))
-        numbers: list[int] = self.core.count_batch(texts, threads, split_special_tokens)
-        added = self.post_processing.added if add_special_tokens else 0
-        return [number + added for number in numbers]
+        threads, added = self.threads_for(sum(map(len, texts))), self.post_processing.ids_added(request)
+        return [number + added for number in self.core.count_batch(texts, threads, request.split_special_tokens)]
 
-    def count_until(self, text: str, limit: int, add_special_tokens: bool, split_special_tokens: bool) -> int | None:
-        """`count`, or None if it is more than `limit`; the rest of the text is not read then."""
-        added = self.post_processing.added if add_special_tokens else 0
+    def count_until(self, given: tuple[str, int], request: EncodeRequest) -> int | None:
+        """`count` of a text, or None if it is more than the limit; the rest of the text is not read then."""
+        text, limit = given
+        added = self.post_processing.ids_added(request)
         if limit < added:
             return None
-        number: int | None = self.core.count_until(text, limit - added, split_special_tokens)
+        number: int | None = self.core.count_until(text, limit - added, request.split_special_tokens)
         return None if number is None else number + added
 
-    def cut(self, text: str, limit: int, add_special_tokens: bool, split_special_tokens: bool) -> int:
+    def cut(self, text: str, limit: int, request: EncodeRequest) -> int:
         """The length of the longest prefix that has at most `limit` ids."""
-        room = limit - (self.post_processing.added if add_special_tokens else 0)
+        room = limit - self.post_processing.ids_added(request)
         if room < 0:
             raise NeedsReference("fewer ids than those of the post-processor")
-        length: int = self.core.cut(text, room, split_special_tokens)
+        length: int = self.core.cut(text, room, request.split_special_tokens)
         return length
 
     def is_over_long(self, text: str, room: float) -> bool:
@@ -171,35 +168,29 @@ class NativeRoute:
             begin = len(text) if seam is None else seam
         return ids
 
-    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
+    def encode_array(self, text: str, request: EncodeRequest) -> Ids:
         threads, chunk_chars = self._threads_and_chunk(len(text))
-        ids: Ids = self.core.encode_array(text, threads, chunk_chars, split_special_tokens)
-        return self.post_processing.finish_array(ids) if add_special_tokens else ids
+        ids: Ids = self.core.encode_array(text, threads, chunk_chars, request.split_special_tokens)
+        return self.post_processing.finish_array(ids) if request.add_special_tokens else ids
 
-    def encode_batch(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
-    ) -> tuple[Ids, RowOffsets]:
-        alone_from = self._alone_from(texts)
+    def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
+        split, alone_from = request.split_special_tokens, self._alone_from(texts)
         together = [text for text in texts if len(text) < alone_from]
-        threads, _ = self._threads_and_chunk(sum(map(len, together)))
-        ids, row_offsets = self.core.encode_batch(together, threads, split_special_tokens)
+        ids, row_offsets = self.core.encode_batch(together, self.threads_for(sum(map(len, together))), split)
         if len(together) < len(texts):
+            bare = PLAIN[False][split]
             rows = iter([ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(together))])
-            parts = [
-                next(rows) if len(text) < alone_from else self.encode_array(text, False, split_special_tokens)
-                for text in texts
-            ]
+            parts = [next(rows) if len(text) < alone_from else self.encode_array(text, bare) for text in texts]
             ids = np.concatenate(parts)
             row_offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-        return self.post_processing.finish_batch(ids, row_offsets) if add_special_tokens else (ids, row_offsets)
+        return self.post_processing.finish_batch(ids, row_offsets) if request.add_special_tokens else (ids, row_offsets)
 
     def pack(self, texts: list[str], out: npt.NDArray[np.uint8], around: Around, split_special_tokens: bool) -> Packed:
         """UTF-8 of the texts into `out`, apart from their added tokens; see `Core.pack` in _core.pyi.
 
         Raises NeedsReference for a lone surrogate, and where `out` has not the room.
         """
-        threads, _ = self._threads_and_chunk(sum(map(len, texts)))
-        prefix, suffix = list(around.prefix), list(around.suffix)
+        threads, prefix, suffix = self.threads_for(sum(map(len, texts))), list(around.prefix), list(around.suffix)
         return Packed(*self.core.pack(texts, out, prefix, suffix, split_special_tokens, threads))
 
     def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
@@ -213,9 +204,10 @@ class NativeRoute:
             return [encode(text, 1, 0, split_special_tokens, -1) for text in texts]
         alone_from = self._alone_from(texts)
         together = [text for text in texts if len(text) < alone_from]
-        rows = iter(self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens))
+        rows, bare = self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens), PLAIN[False]
+        rows = iter(rows)
         return [
-            next(rows) if len(text) < alone_from else self.encode_list(text, False, split_special_tokens)
+            next(rows) if len(text) < alone_from else self.encode_list(text, bare[split_special_tokens])
             for text in texts
         ]
 
@@ -232,7 +224,7 @@ class NativeRoute:
         """Ids of the text alone and their offsets, of which at most `room` are kept; the text's end if `keep_end`.
 
         Arrays int32 [n] and [n, 2], or a list and a list of tuples, which begin with `first_id` and (0, 0) if that is
-        not negative. Only where `gives_offsets`. Raises NeedsReference as `encode_truncated`, and where the core
+        not negative. Only where `gives_offsets`. Raises NeedsReference as `encode_list`, and where the core
         cannot tell the offsets of this text.
         """
         threads, chunk_chars = self._threads_and_chunk(len(text))
@@ -242,7 +234,7 @@ class NativeRoute:
             chunk_chars,
             split_special_tokens,
             self._trim_blanks,
-            self._spare_first,
+            self.first_offset_differs,
             room,
             keep_end,
             as_lists,
@@ -277,7 +269,7 @@ class NativeRoute:
         Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises NeedsReference as
         `text_with_offsets`.
         """
-        trims = self._trim_blanks, self._spare_first
+        trims = self._trim_blanks, self.first_offset_differs
         made: tuple[Any, Any, Any] = self.core.encode_words(words, split_special_tokens, offsets, *trims, as_lists)
         return made
 
@@ -307,10 +299,3 @@ class NativeRoute:
             return math.inf
         long = sum(len(text) >= self._parallel_min_chars for text in texts)
         return self._parallel_min_chars if 0 < long < self.settings.threads else math.inf
-
-
-def _gives_offsets(pipeline: Pipeline) -> bool:
-    """Whether the core tells offsets. Blanks are taken off those of byte-level tokens only, whose names show them."""
-    return pipeline.offset_trim == "none" or (
-        pipeline.offset_trim is not None and isinstance(pipeline.model, BytePairModel)
-    )

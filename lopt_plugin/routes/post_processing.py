@@ -38,6 +38,10 @@ class PostProcessing:
             single, pair = self.templates.single_bare, self.templates.pair_bare
         return pair if isinstance(row, tuple) else single
 
+    def ids_added(self, request: EncodeRequest) -> int:
+        """How many ids the post-processor adds to a text."""
+        return self.added if request.add_special_tokens else 0
+
     def room(self, request: EncodeRequest) -> float:
         """The most ids of the text itself, a whole number or infinity. Raises NeedsReference where that is none."""
         most = request.max_length

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -149,19 +150,17 @@ class LoptMixin(_Calls):
         return original
 
     def __copy__(self) -> Any:
-        if type(self).__reduce__ is not LoptMixin.__reduce__:
-            function, arguments = self.__reduce__()[:2]
-            return function(*arguments)
-        return self._lopt_from_original(copy.copy(self._lopt_original()))
+        return self._lopt_copied(copy.copy)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        copied = memo[id(self)] = self._lopt_copied(lambda parts: copy.deepcopy(parts, memo))
+        return copied
+
+    def _lopt_copied(self, copied: Callable[[Any], Any]) -> Any:
         if type(self).__reduce__ is not LoptMixin.__reduce__:
             function, arguments = self.__reduce__()[:2]
-            copied = function(*copy.deepcopy(arguments, memo))
-        else:
-            copied = self._lopt_from_original(copy.deepcopy(self._lopt_original(), memo))
-        memo[id(self)] = copied
-        return copied
+            return function(*copied(arguments))
+        return self._lopt_from_original(copied(self._lopt_original()))
 
     def __reduce__(self) -> tuple[Any, ...]:
         derived = None if "_lopt_original_class" in vars(type(self)) else type(self)

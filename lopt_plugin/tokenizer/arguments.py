@@ -63,41 +63,20 @@ def request_of_call(
         return_token_type_ids = "token_type_ids" in tokenizer.model_input_names
     if return_attention_mask is None:
         return_attention_mask = "attention_mask" in tokenizer.model_input_names
+    split, offsets = tokenizer.split_special_tokens, return_offsets_mapping
     request = _request(
-        add_special_tokens,
-        tokenizer.split_special_tokens,
-        limit,
-        side,
-        strategy,
-        return_offsets_mapping,
-        return_token_type_ids,
-        return_attention_mask,
+        add_special_tokens, split, limit, side, strategy, offsets, return_token_type_ids, return_attention_mask
     )
     return request, max_length is None
 
 
 @functools.lru_cache(maxsize=256)
 def _request(
-    add_special_tokens: bool,
-    split: Any,
-    limit: int | None,
-    side: Side,
-    strategy: Strategy,
-    offsets: Any,
-    type_ids: Any,
-    attention: Any,
+    special: bool, split: Any, limit: int | None, side: Side, strategy: Strategy, *columns: Any
 ) -> EncodeRequest:
     # Calls repeat, and finding a request takes less time than making one.
-    return EncodeRequest(
-        add_special_tokens,
-        bool(split),
-        limit,
-        side,
-        strategy,
-        offsets=bool(offsets),
-        token_type_ids=bool(type_ids),
-        attention_mask=bool(attention),
-    )
+    offsets, type_ids, attention = map(bool, columns)
+    return EncodeRequest(special, bool(split), limit, side, strategy, offsets, type_ids, attention)
 
 
 def truncation_of_call(truncation: Any, max_length: Any, model_max_length: Any) -> tuple[Strategy, int | None, Any]:
@@ -156,12 +135,11 @@ def rows_and_request(
     rows, batched = rows_of_encode_plus(text, text_pair, bool(kwargs.get("is_split_into_words")))
     if batches is not None and batched is not batches:
         raise NeedsReference("a batch where transformers 4 takes one text, or one text where it takes a batch")
-    request, warns = request_of_encode_plus(tokenizer, len(rows), kwargs)
-    return rows, request, batched, warns
+    warns = kwargs.get("max_length") is None and bool(kwargs.get("verbose", True))
+    return rows, _request_of_encode_plus(tokenizer, len(rows), kwargs), batched, warns
 
 
-def request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -> tuple[EncodeRequest, bool]:
-    """The same for `_encode_plus` and so many rows. Raises NeedsReference where only the reference gives it."""
+def _request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -> EncodeRequest:
     stride = kwargs.get("stride", 0)
     if type(stride) is not int or not 0 <= stride < _LARGEST_LENGTH:
         raise NeedsReference("stride is not a usual whole number")
@@ -195,15 +173,13 @@ def request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) ->
         # Arrays only if all rows are going to be of one length; transformers has its own way with the others.
         arrays=tensors in _ARRAY_TENSORS and (padding is not None or (rows == 1 and not overflow)),
         in_words=bool(kwargs.get("is_split_into_words")),
-    ), max_length is None and bool(kwargs.get("verbose", True))
+    )
 
 
 def _check_known(kwargs: dict[str, Any]) -> None:
-    unknown = kwargs.keys() - _KNOWN
-    if not TRANSFORMERS_4 and kwargs.get(_MAY_BE_FALSE) is False:
-        unknown.discard(_MAY_BE_FALSE)
-    if unknown:
-        raise NeedsReference(f"argument {min(unknown)}")
+    for name in sorted(kwargs.keys() - _KNOWN):
+        if TRANSFORMERS_4 or name != _MAY_BE_FALSE or kwargs[name] is not False:
+            raise NeedsReference(f"argument {name}")
     for name in _ASK_FOR_MORE:
         if TRANSFORMERS_4 and kwargs.get(name):
             raise NeedsReference(name)
@@ -229,11 +205,10 @@ def _padding(tokenizer: Any, kwargs: dict[str, Any], max_length: Any) -> Padding
         raise NeedsReference("padding_side or pad_token")
     if not all(type(value) is int and 0 <= value < 1 << 31 for value in (number, type_id)):
         raise NeedsReference("pad_token_id or pad_token_type_id is not a usual whole number")
-    if strategy == PaddingStrategy.LONGEST:
-        return Padding(None, multiple, side, number, type_id, token)
-    if type(max_length) is not int or not 0 < max_length <= _LARGEST_PADDING:
+    length = None if strategy == PaddingStrategy.LONGEST else max_length
+    if strategy != PaddingStrategy.LONGEST and (type(length) is not int or not 0 < length <= _LARGEST_PADDING):
         raise NeedsReference("max_length is not a usual whole number")
-    return Padding(max_length, multiple, side, number, type_id, token)
+    return Padding(length, multiple, side, number, type_id, token)
 
 
 def rows_of_encode_plus(text: Any, text_pair: Any, in_words: bool = False) -> tuple[list[Row], bool]:
@@ -255,8 +230,7 @@ def rows_of_encode_plus(text: Any, text_pair: Any, in_words: bool = False) -> tu
     if text_pair is None:
         return rows, True
     if isinstance(text_pair, (list, tuple)) and len(text_pair) == len(rows):
-        pairs = [_row_of(row) for row in zip(text, text_pair, strict=True)]
-        return pairs, True
+        return [_row_of(row) for row in zip(text, text_pair, strict=True)], True
     raise NeedsReference("text_pair is not a list of as many str")
 
 

@@ -81,29 +81,27 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
     def sequence_ids(self, batch_index: int = 0) -> list[int | None]:
         """As in transformers."""
-        places = self._places()
-        if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
-            return places.sequence_ids(batch_index)
-        found: list[int | None] = super().sequence_ids(batch_index)
+        told: Any = self._places(batch_index) or super()
+        found: list[int | None] = told.sequence_ids(batch_index)
         return found
 
     def word_ids(self, batch_index: int = 0) -> list[int | None]:
         """As in transformers."""
-        places, found = self._places(), None
-        if places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs):
-            found = places.word_ids(batch_index)
-        if found is None:
-            found = super().word_ids(batch_index)
-        return found
+        places = self._places(batch_index)
+        found = None if places is None else places.word_ids(batch_index)
+        return super().word_ids(batch_index) if found is None else found
 
-    def _places(self) -> Places | None:
+    def _places(self, batch_index: int) -> Places | None:
+        """Those of the rows, this one among them; None where the reference has to tell."""
         lengths, source = self._lopt_lengths, self._source
         if lengths is not None and source is not None:
             native, self._lopt_lengths = source[1].native, None
             assert native is not None
             runs = runs_of_single_texts(native.post_processing, lengths, source[3])
             self._lopt_places = None if runs is None else Places(runs, None, [[None]] * len(lengths))
-        return self._lopt_places
+        places = self._lopt_places
+        has_row = places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs)
+        return places if has_row else None
 
     @property
     def is_fast(self) -> bool:
@@ -163,7 +161,10 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
         result._lopt_places = Places(columns.runs, columns.samples, columns.word_counts)
     if request.tensors is not None:
         if request.tensors == TensorType.PYTORCH and is_torch_available():
-            _arrays_to_torch(data)
+            import torch
+
+            for key, column in data.items():
+                data[key] = torch.from_numpy(column) if isinstance(column, np.ndarray) else column
         return result.convert_to_tensors(request.tensors)
     if not batched and not request.overflow:
         result.data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
@@ -183,11 +184,3 @@ def plain_batch_encoding(ids: list[int], offsets: Any, source: Source, batched: 
         data["offset_mapping"] = [offsets] if batched else offsets
         result._lopt_lengths = (number,)
     return result
-
-
-def _arrays_to_torch(data: dict[str, Any]) -> None:
-    import torch
-
-    for key, column in data.items():
-        if isinstance(column, np.ndarray):
-            data[key] = torch.from_numpy(column)

@@ -318,9 +318,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             return None
         if rows is not None:
             if warns:
-                rows.look_at_longer_than(
-                    self.model_max_length, lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
-                )
+                rows.short_up_to = self.model_max_length
+                rows.look_at = lambda ids: self._eventual_warn_about_too_long_sequence(ids, None, True)
             encoder._note_call_state(request)
         return rows
 

@@ -6,8 +6,8 @@ import functools
 
 import numpy as np
 
-from .derive.normalizers import CHANGES, WHITE_SPACE, each_alone, normalize
-from .derive.oracle import to_text
+from .derive.normalizers import CHANGES, SEPARATOR, WHITE_SPACE
+from .derive.oracle import normalize_each, to_text
 from .load import character_classes, normalizer_classes
 from .table import SPACE
 
@@ -16,7 +16,7 @@ from .table import SPACE
 def single_characters(kind: str) -> tuple[tuple[int, str], ...]:
     """The code points that Lowercase, StripAccents or Nmt change, each with what it becomes."""
     characters = list(_having(CHANGES[kind]))
-    return tuple(zip(map(ord, characters), each_alone(normalize(kind), characters), strict=True))
+    return tuple(zip(map(ord, characters), normalize_each(kind, characters, SEPARATOR), strict=True))
 
 
 def white_space() -> str:

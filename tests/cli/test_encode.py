@@ -181,6 +181,19 @@ BAD_LINES = [
 ]
 
 
+def test_a_mistake_of_the_encoder_is_not_a_bad_record(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise TypeError("a mistake")
+
+    monkeypatch.setattr("lopt_plugin.encoder.encoder.Encoder.encode_batch_ids", fail)
+    for text in (b'"one"', b'"\\ud800"'):
+        line = b'{"text": ' + text + b"}"
+        with pytest.raises(TypeError, match="a mistake"):
+            lopt("encode", model, "-", "--format", "jsonl", "-o", tmp_path, "--on-error", "skip", given=line)
+
+
 @pytest.mark.parametrize(("line", "reason"), BAD_LINES)
 def test_a_bad_line(tmp_path: Path, model: Path, line: bytes, reason: str) -> None:
     path = tmp_path / "bad.jsonl"

@@ -29,7 +29,7 @@ from lopt_plugin.encoder.token_batch import TokenBatch
 from lopt_plugin.routes import native
 from lopt_plugin.routes.hard_texts import hard_texts
 from lopt_plugin.routes.hf import HfRoute
-from lopt_plugin.routes.request import EncodeRequest, NeedsReference
+from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
 
 TEXT = "Hello world, isn't it 12345? <|end|> é中文 \n\n  the end 👍🏽"
@@ -49,7 +49,7 @@ class FakeCore:
         if any("\ud800" <= character <= "\udfff" for character in text):
             raise NeedsReference("the text holds a lone surrogate")
         self.calls.append((threads, chunk_chars))
-        return [first_id] * (first_id >= 0) + self.oracle.encode_list(text, False, split_special_tokens)
+        return [first_id] * (first_id >= 0) + self.oracle.encode_list(text, PLAIN[False][split_special_tokens])
 
     def id_count(self) -> int:
         return 1 << 20
@@ -531,7 +531,7 @@ def test_verify_share(backend: Tokenizer, fake: Any, share: float, compared: int
 
 def test_verify_with_split_special_tokens(backend: Tokenizer) -> None:
     encoder = Encoder(backend, settings(verify=1))
-    split = encoder._runner.hf.encode_list(TEXT, True, True)
+    split = encoder._runner.hf.encode_list(TEXT, PLAIN[True][True])
     assert split != oracle_ids(backend, TEXT)
     assert encoder.encode_batch_ids([TEXT], split_special_tokens=True).ids.tolist() == split
     assert encoder.encode_with_offsets(TEXT, split_special_tokens=True)[0].tolist() == split
@@ -543,7 +543,7 @@ def test_verify_gives_out_split_special_tokens(backend: Tokenizer, fake: Any) ->
     fake(WrongCore)
     encoder = Encoder(backend, settings(verify=1))
     texts = ["<|end|>", f"{WrongCore.word} <|end|>"]
-    expected = [encoder._runner.hf.encode_list(text, True, True) for text in texts]
+    expected = [encoder._runner.hf.encode_list(text, PLAIN[True][True]) for text in texts]
     batch = encoder.encode_batch_ids(texts, split_special_tokens=True)
     assert [batch.row(row).tolist() for row in range(2)] == expected
     assert encoder.explain()["route"] == "hf"

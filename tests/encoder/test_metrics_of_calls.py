@@ -13,6 +13,7 @@ import pytest
 from interface_tokenizers import original
 
 import lopt_plugin
+from lopt_plugin.routes.request import PLAIN
 
 
 @dataclass
@@ -114,7 +115,7 @@ def test_what_the_store_of_beginnings_counts(tokenizer: Any, told: Told) -> None
     copied = copy.copy(tokenizer)
     for times, one in enumerate([tokenizer, copied, tokenizer, copied]):
         grown = text + "More. " * times
-        assert one.lopt.encode_list(grown) == one.lopt._runner.hf.encode_list(grown, True, False)
+        assert one.lopt.encode_list(grown) == one.lopt._runner.hf.encode_list(grown, PLAIN[True][False])
     tokenizer("too short to be looked up")
     counters = tokenizer.lopt.explain()["core"]["prefix_cache"]
     assert told.prefixes["hits"] > 0

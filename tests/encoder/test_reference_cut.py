@@ -121,13 +121,13 @@ def test_longest_prefix(name: str, text: str, limit: int, special: bool) -> None
 def test_few_prefixes_are_counted(name: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = encoder_of(name)
     route, counted = encoder._runner.hf, [0]
-    encode = type(route).encode_truncated
+    encode = type(route).encode_list
 
     def counting(*arguments: Any) -> Any:
         counted[0] += 1
         return encode(*arguments)
 
-    monkeypatch.setattr(type(route), "encode_truncated", counting)
+    monkeypatch.setattr(type(route), "encode_list", counting)
     for limit in (3, 60, 300):
         counted[0] = 0
         found = encoder.cut(text, limit)

@@ -17,6 +17,7 @@ from lopt_plugin.routes.gpu import cuda_graphs as graphs, streams
 from lopt_plugin.routes.gpu.cuda_graphs import Graphs
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels.batch.buffers import LEAST_BUCKET, SEPARATOR_SHARE, Batch, Scratch, bucket_of
 from lopt_plugin.triton_kernels.common.limits import MAX_BYTES
@@ -186,7 +187,7 @@ def test_route_with_recordings_and_growing_buffers(monkeypatch: pytest.MonkeyPat
     small = ["a few words", "zzxqj " * 30, "=" * 700]
     large = ["more words than before " * 800 + "é" * 300]
     for texts in (small, small, large, small, small, ["b" + text for text in small]):
-        ids, offsets = route.encode_batch(texts, False, False)
+        ids, offsets = route.encode_batch(texts, PLAIN[False][False])
         expected = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
         assert [ids[a:b].tolist() for a, b in itertools.pairwise(offsets)] == expected
     # Larger buffers made the first recording worthless.

@@ -12,7 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.routes.request import NeedsReference
+from lopt_plugin.routes.request import PLAIN, NeedsReference
 from lopt_plugin.settings import Settings
 
 STEPS: dict[str, Callable[[], normalizers.Normalizer]] = {
@@ -112,6 +112,6 @@ def test_what_a_reference_alone_does_is_left_to_it() -> None:
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     pipeline = read_pipeline(reference)
     native = NativeRoute(pipeline, Settings.read({}, threads=1))
-    assert native.encode_list("a axx", False, False) == reference.encode("a axx").ids
+    assert native.encode_list("a axx", PLAIN[False][False]) == reference.encode("a axx").ids
     with pytest.raises(NeedsReference, match="where its characters came from"):
         native.text_with_offsets("a axx", False, None, False, as_lists=True)

@@ -20,6 +20,7 @@ from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks import seams
 from lopt_plugin.routes.hf_chunks.division import Lengths, divide
 from lopt_plugin.routes.hf_chunks.route import HfChunksRoute
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
 # Unigram; Metaspace; added tokens after a BertNormalizer.
@@ -67,7 +68,7 @@ def route_of(name: str, threads: int = 2) -> HfChunksRoute:
 
 
 def expected(route: HfChunksRoute, text: str, split: bool = False) -> list[int]:
-    return route.hf.encode_list(text, False, split)
+    return route.hf.encode_list(text, PLAIN[False][split])
 
 
 def check(route: HfChunksRoute, text: str, *lengths: Lengths, split: bool = False) -> None:

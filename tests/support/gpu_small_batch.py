@@ -12,6 +12,7 @@ from lopt_plugin.encoder.token_batch import TokenBatch
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
 # One tokenizer for each machine of the split patterns.
@@ -25,7 +26,7 @@ def main() -> None:
         assert isinstance(pipeline, Pipeline)
         route = GpuRoute(pipeline, NativeRoute(pipeline, Settings.read({})), check=False, cache_slots=256)
         for texts in (_texts(reference, 0), _texts(reference, 40), _texts(reference, 0)):
-            batch = TokenBatch(*route.encode_on_device(texts, True, False))
+            batch = TokenBatch(*route.encode_on_device(texts, PLAIN[True][False]))
             expected = [encoding.ids for encoding in reference.encode_batch(texts)]
             assert [batch.row(row).tolist() for row in range(len(batch))] == expected, name
             table = batch.padded(0, multiple=8).input_ids.tolist()

@@ -50,12 +50,10 @@ class FreshProcesses:
         environment: Mapping[str, str] | None = None,
     ) -> Measurement:
         """Runs the engine over the passes in a new process. A process that dies or hangs has `failed`."""
-        job = {
-            "engine_name": ENGINES.get(engine, engine),
-            "tokenizer": str(tokenizer),
-            "passes": [*map(str, passes)],
-            "cpus": [*cpus],
-        }
+        name = ENGINES.get(engine, engine)
+        job = {"engine_name": name, "tokenizer": str(tokenizer), "passes": [*map(str, passes)], "cpus": [*cpus]}
+        # Our own search path: engines may be in modules beside a script.
+        python_path = os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
         path, result = self._new_file(".json"), self._new_file(".pickle")
         path.write_text(json.dumps(job), encoding="utf-8")
         try:
@@ -63,7 +61,7 @@ class FreshProcesses:
                 [sys.executable, "-m", "lopt_plugin.cli.benchmarking.worker", str(path), str(result)],
                 # `-m` searches the working directory first: in the repository, that has sources without a build.
                 cwd=self.folder,
-                env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": _python_path(), **(environment or {})},
+                env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": python_path, **(environment or {})},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 timeout=self.timeout_seconds,
@@ -79,11 +77,6 @@ class FreshProcesses:
         handle, name = tempfile.mkstemp(suffix=suffix, dir=self.folder)
         os.close(handle)
         return Path(name)
-
-
-def _python_path() -> str:
-    """Our own search path: engines may be in modules beside a script."""
-    return os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
 
 
 def thread_limits(threads: int) -> dict[str, str]:

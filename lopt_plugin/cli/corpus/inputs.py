@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 STDIN = "-"
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
@@ -83,18 +83,17 @@ def _describe(system: Any, path: str, given: str, file_format: str | None) -> In
     return Input(name, chosen, compression, details.get("size"), str(modified))
 
 
-class Source:
-    """An opened input: `stream` has its bytes decompressed, `position` is the number of stored bytes read so far."""
+class Source(NamedTuple):
+    """An opened input: `stream` has its bytes decompressed, `stored` as they are in the file."""
 
-    def __init__(self, stream: BinaryIO, stored: BinaryIO) -> None:
-        self.stream = stream
-        self._stored = stored
+    stream: BinaryIO
+    stored: BinaryIO
 
     @property
     def position(self) -> int:
-        """Bytes of the file as stored, including those in buffers; 0 if the file does not report it."""
+        """Stored bytes that were read so far, including those in buffers; 0 if the file does not report it."""
         try:
-            return self._stored.tell()
+            return self.stored.tell()
         except (OSError, ValueError):
             return 0
 

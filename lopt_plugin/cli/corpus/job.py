@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ...encoder.token_batch import TokenBatch
 from ...unicode_tables.files import atomic_file
@@ -22,6 +21,7 @@ from .shards import Shard
 BATCH_BYTES = 8 << 20
 MOST_SHARD_TOKENS = 1 << 29
 LOCK = ".lock"
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -61,7 +61,11 @@ class Job:
         self._refuse_other_files()
         with only_writer(self.folder):
             manifest = self._manifest(overwrite)
-            progress = _done_before(manifest)
+            progress = Progress(shards=len(manifest.shards))
+            for shard in manifest.shards:
+                progress.add(shard)
+            progress.resumed = progress.size
+            progress.stored = _stored_before(self.origin, _beginning(manifest)[0])
             if manifest.complete:
                 progress.already_complete = True
                 return progress
@@ -146,20 +150,13 @@ class Job:
         special = self.origin.add_special_tokens
         try:
             return self.encoder.encode_batch_ids(batch.texts, special), []
-        except (TypeError, ValueError, UnicodeError):
-            pass
-        # One of the texts cannot be encoded (a lone surrogate): find it.
-        rows, problems = [np.empty(0, np.int32)], []
-        lengths = [0]
-        for record, text in zip(batch.records, batch.texts, strict=True):
-            try:
-                rows.append(self.encoder.encode_ids(text, special))
-                lengths.append(len(rows[-1]))
-            except (TypeError, ValueError, UnicodeError) as error:
-                has_surrogate = any("\ud800" <= character <= "\udfff" for character in text)
-                reason = "a lone surrogate" if has_surrogate else f"{type(error).__name__}: {error}"
-                problems.append(Problem(record, f"cannot be encoded: {reason}"))
-        return TokenBatch(np.concatenate(rows), np.cumsum(lengths, dtype=np.int64)), problems
+        except TypeError:
+            bad = {number for number, text in enumerate(batch.texts) if _LONE_SURROGATE.search(text)}
+            if not bad:
+                raise
+        problems = [Problem(batch.records[number], "cannot be encoded: a lone surrogate") for number in sorted(bad)]
+        texts = [text for number, text in enumerate(batch.texts) if number not in bad]
+        return self.encoder.encode_batch_ids(texts, special), problems
 
     def _commit(self, manifest: Manifest, shard: Shard, *, complete: bool) -> None:
         """Writes the files first, and the manifest that lists them last."""
@@ -210,12 +207,3 @@ def _beginning(manifest: Manifest) -> tuple[int, int]:
 
 def _stored_before(origin: Origin, index: int) -> int:
     return sum(one.size or 0 for one in origin.inputs[:index])
-
-
-def _done_before(manifest: Manifest) -> Progress:
-    done = Progress(shards=len(manifest.shards))
-    for shard in manifest.shards:
-        done.add(shard)
-    done.resumed = done.size
-    done.stored = _stored_before(manifest.origin, _beginning(manifest)[0])
-    return done

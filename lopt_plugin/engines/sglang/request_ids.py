@@ -58,23 +58,19 @@ def answer_with_arrays(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
         if ready is not None:
             return {"input_ids": [array_of(ready)]}
         alone = tokenizer._lopt_array(texts[0])
-        return None if alone is None else {"input_ids": [_copied(alone)]}
+        return None if alone is None else {"input_ids": [_array_of(alone)]}
     batch = tokenizer._lopt_batch(texts)
     if batch is None:
         return None
-    ids, ends = _copied(batch.ids), batch.row_offsets.tolist()
+    ids, ends = _array_of(batch.ids), batch.row_offsets.tolist()
     return {"input_ids": list(map(ids.__getitem__, map(slice, ends[:-1], ends[1:])))}
 
 
 def array_of(ids: Any) -> Any:
     """`array("q", ids)` of a list of ints; the argument itself if it is anything else, so that SGLang reports it."""
-    if type(ids) is not list:
-        return ids
+    return _array_of(ids) if type(ids) is list else ids
+
+
+def _array_of(ids: Any) -> Any:
     made = _ZERO * len(ids)
     return made if copy_ids(ids, made) else ids
-
-
-def _copied(ids: Any) -> array[int]:
-    made = _ZERO * len(ids)
-    copy_ids(ids, made)
-    return made

@@ -93,7 +93,7 @@ class DeviceBatch:
                 self.discard()
                 raise
 
-    def send(self, texts: list[str], around: Around = NOTHING, *, split_special_tokens: bool = False) -> Sent:
+    def send(self, texts: list[str], around: Around = NOTHING, split_special_tokens: bool = False) -> Sent:
         """Pack a batch and copy it to the device.
 
         Raises NeedsReference for a lone surrogate, before using the device.

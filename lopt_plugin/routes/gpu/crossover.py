@@ -21,6 +21,7 @@ from typing import Any
 
 from ...unicode_tables.files import atomic_file, cache_folder
 from .. import Route
+from ..request import PLAIN
 from .device import device_name
 
 logger = logging.getLogger("lopt_plugin")
@@ -28,6 +29,7 @@ logger = logging.getLogger("lopt_plugin")
 # The GPU is slower below the first size; the result at the last size holds for all larger ones.
 SIZES = tuple(1 << power for power in range(16, 23))
 _REPEATS = 3
+_REQUEST = PLAIN[False][True]
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def measure_crossover(
     faster: dict[str, list[bool]] = {"encode_array": [], "encode_list": []}
     for size in sizes:
         for _ in range(2):
-            gpu.encode_array(made(size), False, True)
+            gpu.encode_array(made(size), _REQUEST)
         for method, found in faster.items():
             medians = []
             for route in (gpu, native):
@@ -77,7 +79,7 @@ def measure_crossover(
                 for _ in range(_REPEATS):
                     text = made(size)
                     start = clock()
-                    call(text, False, True)
+                    call(text, _REQUEST)
                     seconds.append(clock() - start)
                 medians.append(statistics.median(seconds))
             found.append(medians[0] < medians[1])

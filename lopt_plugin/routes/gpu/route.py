@@ -21,10 +21,10 @@ from .. import Ids, RowOffsets
 from ..hard_texts import hard_texts
 from ..native import NativeRoute
 from ..packing import Around
-from ..request import PLAIN, Columns, EncodeRequest, Row
+from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from .crossover import Crossover, crossover_key, measure_crossover
 from .device import GpuUnavailableError, find_device, interpreted
-from .rows import Chunker, ChunkLoop, Part, in_order
+from .rows import Chunker, Part, compute, in_order
 from .tables import host_tables, unsupported
 
 logger = logging.getLogger("lopt_plugin")
@@ -94,17 +94,13 @@ class GpuRoute:
         if check:
             self._check([token.content for token in pipeline.added_tokens])
 
-    def encode_batch(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
-    ) -> tuple[Ids, RowOffsets]:
-        ids, row_offsets = self._encode(texts, add_special_tokens, split_special_tokens, on_host=True)
+    def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
+        ids, row_offsets = self._encode(texts, request, on_host=True)
         return ids.numpy(), row_offsets.numpy()
 
-    def encode_on_device(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
-    ) -> tuple[Any, Any]:
+    def encode_on_device(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Any, Any]:
         """`encode_batch` as torch tensors on the device; on the host if the device has failed or lacks memory."""
-        return self._encode(texts, add_special_tokens, split_special_tokens, on_host=False)
+        return self._encode(texts, request, on_host=False)
 
     def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
         """The ids of each row, which is a single text, for a plain request without offsets."""
@@ -114,18 +110,15 @@ class GpuRoute:
 
     def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text without those of the post-processor."""
-        ids, row_offsets = self.encode_batch(texts, False, split_special_tokens)
+        ids, row_offsets = self.encode_batch(texts, PLAIN[False][split_special_tokens])
         list_of = self.native.core.list_of
         return [list_of(ids[begin:end]) for begin, end in pairwise(row_offsets.tolist())]
 
-    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
-        return self.encode_batch([text], add_special_tokens, split_special_tokens)[0]
+    def encode_array(self, text: str, request: EncodeRequest) -> Ids:
+        return self.encode_batch([text], request)[0]
 
-    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
-        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
-
-    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
-        ids: list[int] = self.native.core.list_of(self.encode_array(text, False, request.split_special_tokens))
+    def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
+        (ids,) = self.encode_lists([text], request.split_special_tokens)
         return self.native.post_processing.finish(ids, request)
 
     def measure_crossover(self) -> Crossover:
@@ -146,23 +139,24 @@ class GpuRoute:
         """Whether the device still works, in the process that created the route."""
         return self.failure is None and os.getpid() == self._process
 
-    def _encode(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool, *, on_host: bool
-    ) -> tuple[Any, Any]:
+    def _encode(self, texts: Sequence[str], request: EncodeRequest, *, on_host: bool) -> tuple[Any, Any]:
         everything = range(len(texts))
         if not self.usable:  # after a fork the lock is not usable either
             self.texts_on_host += len(texts)
-            return self._on_host(texts, everything, add_special_tokens, split_special_tokens)[1:]
+            return self._on_host(texts, everything, request)[1:]
         host: list[int] = []
-        around = self._around if add_special_tokens else Around()
+        around, split = self._around if request.add_special_tokens else Around(), request.split_special_tokens
         with self._lock:
-            loop = ChunkLoop(self._batch, on_host, lambda: self.usable, self._failed)
-            chunks = self.chunker.chunks(texts, around, host)
-            loop.run(chunks, texts, around, host, split_special_tokens=split_special_tokens)
-        parts = loop.parts
+            try:
+                chunks = self.chunker.chunks(texts, around, host)
+                parts = compute(self._batch, chunks, texts, around, split, on_host)
+            except NeedsReference:
+                raise
+            except Exception as error:
+                self._failed(error)
+                parts, host = [], list(everything)
         if host or not texts:
-            host.sort()
-            parts.append(self._on_host(texts, host, add_special_tokens, split_special_tokens))
+            parts.append(self._on_host(texts, host, request))
         try:
             result = in_order(parts, len(texts), "cpu" if on_host or not self.usable else self.device)
         except Exception as error:
@@ -172,19 +166,16 @@ class GpuRoute:
             with self._lock:
                 self._failed(error)
             host = list(everything)
-            result = self._on_host(texts, host, add_special_tokens, split_special_tokens)[1:]
+            result = self._on_host(texts, host, request)[1:]
         with self._lock:
             self.texts_on_device += len(texts) - len(host)
             self.texts_on_host += len(host)
         return result
 
-    def _on_host(
-        self, texts: Sequence[str], numbers: Sequence[int], add_special_tokens: bool, split_special_tokens: bool
-    ) -> Part:
+    def _on_host(self, texts: Sequence[str], numbers: Sequence[int], request: EncodeRequest) -> Part:
         import torch
 
-        chosen = [texts[n] for n in numbers]
-        arrays = self.native.encode_batch(chosen, add_special_tokens, split_special_tokens)
+        arrays = self.native.encode_batch([texts[n] for n in numbers], request)
         return Part(numbers, *map(torch.from_numpy, arrays))
 
     def _failed(self, error: Exception) -> None:
@@ -217,11 +208,11 @@ class GpuRoute:
 
         # The last text has a word whose merges involve the host: every kernel is compiled before the first batch.
         texts = [*hard_texts(added_tokens), "xyz" * ROWS[-1]]
-        for split_special_tokens in (False, True):
-            found = self.encode_batch(texts, True, split_special_tokens)
+        for request in PLAIN[True]:
+            found = self.encode_batch(texts, request)
             if self.failure is not None:
                 raise GpuUnavailableError(f"the self-check failed: {self.failure}")
-            expected = self.native.encode_batch(texts, True, split_special_tokens)
+            expected = self.native.encode_batch(texts, request)
             if not (np.array_equal(found[0], expected[0]) and np.array_equal(found[1], expected[1])):
                 reason = "the self-check found ids that differ from the native route's"
                 logger.error("lopt_plugin: %s; the GPU is not used. Please report this tokenizer", reason)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -99,77 +100,35 @@ class Chunker:
             raise NeedsReference(str(error)) from error
 
 
-class ChunkLoop:
-    """Computes chunks on a device; packs and copies each while the previous one is computed.
+def compute(
+    batch: DeviceBatch,
+    chunks: Iterable[list[int]],
+    texts: Sequence[str],
+    around: Around,
+    split_special_tokens: bool,
+    on_host: bool,
+) -> list[Part]:
+    """The rows of all chunks; each chunk is packed and copied while the one before it is computed.
 
-    usable: whether the device still works. failed: called once with each error of the device.
+    After an error nothing is in flight.
     """
+    parts: list[Part] = []
+    in_flight: tuple[list[int], Sent] | None = None
 
-    def __init__(
-        self, batch: DeviceBatch, on_host: bool, usable: Callable[[], bool], failed: Callable[[Exception], None]
-    ) -> None:
-        self.parts: list[Part] = []
-        self._batch = batch
-        self._on_host = on_host
-        self._usable = usable
-        self._failed = failed
-        self._in_flight: tuple[list[int], Sent] | None = None
+    def finish() -> None:
+        if in_flight is not None:
+            parts.append(Part(in_flight[0], *batch.finish(in_flight[1], on_host=on_host)))
 
-    def run(
-        self,
-        chunks: Iterable[list[int]],
-        texts: Sequence[str],
-        around: Around,
-        host: list[int],
-        *,
-        split_special_tokens: bool,
-    ) -> None:
-        """Adds results to `parts`, and the numbers of the texts at which the device failed to `host`."""
-        with self._batch.entered():
-            try:
-                for numbers in chunks:
-                    if not self._usable():
-                        host += numbers
-                        continue
-                    try:
-                        chosen = [texts[number] for number in numbers]
-                        sent = self._batch.send(chosen, around, split_special_tokens=split_special_tokens)
-                    except NeedsReference:
-                        raise
-                    except Exception as error:
-                        self._finish(host)  # before its memory is freed
-                        host += numbers
-                        self._failed(error)
-                        continue
-                    if not self._finish(host):
-                        host += numbers  # after a failure nothing that was sent is kept
-                    elif self._or_else(host, numbers, lambda sent=sent: self._launch(sent)):  # type: ignore[misc]
-                        self._in_flight = numbers, sent
-                self._finish(host)
-            except BaseException:
-                self._batch.discard()
-                raise
-
-    def _launch(self, sent: Sent) -> None:
-        self._batch.launch(sent, on_host=self._on_host)
-
-    def _finish(self, host: list[int]) -> bool:
-        if self._in_flight is None:
-            return True
-        (numbers, sent), self._in_flight = self._in_flight, None
-
-        def take() -> None:
-            self.parts.append(Part(numbers, *self._batch.finish(sent, on_host=self._on_host)))
-
-        return self._or_else(host, numbers, take)
-
-    def _or_else(self, host: list[int], numbers: list[int], work: Callable[[], None]) -> bool:
-        """Run `work` unless the device has failed; if it fails, the texts go to the host."""
-        if self._usable():
-            try:
-                work()
-                return True
-            except Exception as error:
-                self._failed(error)
-        host += numbers
-        return False
+    with batch.entered():
+        try:
+            for numbers in chunks:
+                sent = batch.send([texts[number] for number in numbers], around, split_special_tokens)
+                finish()
+                batch.launch(sent, on_host=on_host)
+                in_flight = numbers, sent
+            finish()
+        except BaseException:
+            with contextlib.suppress(Exception):  # of a device that is lost
+                batch.discard()
+            raise
+    return parts

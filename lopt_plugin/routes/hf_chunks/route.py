@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -22,10 +23,11 @@ from ...settings import Settings
 from .. import Ids, RowOffsets
 from ..hf import HfRoute
 from ..post_processing import PostProcessing
-from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
+from ..request import Columns, EncodeRequest, NeedsReference, Row
 from .boundaries import AddedTokens, Boundaries, VocabularyCuts
 from .division import Lengths, Tokenize, divide, encode
-from .workers import LeadWord, chunk_tokens, on_threads
+from .seams import ChunkTokens
+from .workers import ChunkText, LeadWord, chunk_tokens
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 16_384, 65_536
 _CHUNKS_PER_THREAD = 8
@@ -67,12 +69,7 @@ class HfChunksRoute:
         """Whether a text of that length is divided."""
         return self.settings.threads > 1 and chars >= max(2, self.settings.parallel_min_chars)
 
-    def encode_list(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
-        if not self.takes(len(text)):
-            return self.hf.encode_list(text, add_special_tokens, split_special_tokens)
-        return self.encode_truncated(text, PLAIN[add_special_tokens][split_special_tokens])
-
-    def encode_truncated(self, text: str, request: EncodeRequest) -> list[int]:
+    def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
         """See Route; divides a text of any length."""
         ids = self.encode_divided(text, self.lengths(len(text)), request.split_special_tokens)
         return self.post_processing.finish(ids, request)
@@ -84,7 +81,7 @@ class HfChunksRoute:
             raise NeedsReference("chunks give ids of single texts only")
         if request.token_type_ids and not self.post_processing.type_ids_are_zero:
             raise NeedsReference("token type ids that are not all 0")
-        return Columns([self.encode_truncated(text, request) for text in texts])
+        return Columns([self.encode_list(text, request) for text in texts])
 
     def encode_divided(
         self,
@@ -109,18 +106,15 @@ class HfChunksRoute:
             self.counts.update(counts, texts=1)
         return ids
 
-    def encode_array(self, text: str, add_special_tokens: bool, split_special_tokens: bool) -> Ids:
-        return np.array(self.encode_list(text, add_special_tokens, split_special_tokens), dtype=np.int32)
+    def encode_array(self, text: str, request: EncodeRequest) -> Ids:
+        return np.array(self.encode_list(text, request), dtype=np.int32)
 
-    def encode_batch(
-        self, texts: Sequence[str], add_special_tokens: bool, split_special_tokens: bool
-    ) -> tuple[Ids, RowOffsets]:
+    def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
         """Divides long texts one after the other; HF encodes the others together, one text on each of its threads."""
         short = [text for text in texts if not self.takes(len(text))]
-        ids, offsets = self.hf.encode_batch(short, add_special_tokens, split_special_tokens)
+        ids, offsets = self.hf.encode_batch(short, request)
         short_rows = (ids[a:b] for a, b in pairwise(offsets))
-        special, split = add_special_tokens, split_special_tokens
-        rows = [self.encode_array(t, special, split) if self.takes(len(t)) else next(short_rows) for t in texts]
+        rows = [self.encode_array(text, request) if self.takes(len(text)) else next(short_rows) for text in texts]
         return np.concatenate([np.empty(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
     def lengths(self, chars: int) -> Lengths:
@@ -144,9 +138,13 @@ class HfChunksRoute:
 
     def _tokenize(self, split_special_tokens: bool, alone: bool) -> Tokenize:
         tokenize = functools.partial(chunk_tokens, self._tokenizers[split_special_tokens], self._lead, alone)
-        if alone:
-            return lambda chunks: list(map(tokenize, chunks))
-        return lambda chunks: on_threads(tokenize, chunks, self.settings.threads)
+
+        def on_threads(chunks: Sequence[ChunkText]) -> list[ChunkTokens]:
+            # The threads end with the call, so that a fork inherits none.
+            with ThreadPoolExecutor(min(self.settings.threads, len(chunks)), "lopt_chunks") as pool:
+                return list(pool.map(tokenize, chunks))
+
+        return (lambda chunks: list(map(tokenize, chunks))) if alone else on_threads
 
     def _lead_word(self, character: str | None) -> LeadWord:
         if character is None:

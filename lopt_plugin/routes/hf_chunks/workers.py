@@ -1,10 +1,7 @@
-"""Tokenizes chunks on several threads."""
+"""Tokenizes one chunk."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
-from threading import Thread
 from typing import NamedTuple
 
 from tokenizers import Tokenizer
@@ -56,29 +53,3 @@ def chunk_tokens(tokenizer: Tokenizer, lead: LeadWord, holding_gil: bool, chunk:
         pre_token_starts(encoding, 0, chunk.head, chunk.start) if chunk.head else {},
         pre_token_starts(encoding, length - chunk.tail, length, chunk.start) if chunk.tail else {},
     )
-
-
-def on_threads(
-    tokenize: Callable[[ChunkText], ChunkTokens], chunks: Sequence[ChunkText], threads: int
-) -> list[ChunkTokens]:
-    """Tokens of the chunks, in their order. The threads end with the call, so a fork inherits none."""
-    results: list[ChunkTokens | None] = [None] * len(chunks)
-    failures: list[BaseException] = []
-    numbers = itertools.count()
-
-    def work() -> None:
-        try:
-            while not failures and (number := next(numbers)) < len(chunks):
-                results[number] = tokenize(chunks[number])
-        except BaseException as error:  # a panic in the Rust library is not an Exception
-            failures.append(error)
-
-    others = [Thread(target=work, name="lopt_chunks") for _ in range(min(threads, len(chunks)) - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
-    if failures:
-        raise failures[0]
-    return [result for result in results if result is not None]

@@ -14,7 +14,7 @@ from .. import bert as words, table
 from ..bert import BertOptions, WordCharacters
 from ..table import CharacterClasses, fold
 from .normalization import with_combining_class
-from .oracle import SCALAR_VALUES, Mask, normalize_each, to_text
+from .oracle import SCALAR_VALUES, normalize_each, removed_and_isolated, to_text
 
 PRE_TOKENIZERS = {
     "bert": pre_tokenizers.BertPreTokenizer,
@@ -22,12 +22,11 @@ PRE_TOKENIZERS = {
 }
 # A letter that every step keeps and that is in no other character's image: a starter, without case.
 _SEPARATOR = "\ua4d0"
-_BATCH = 1 << 12
 
 
 def derive(options: BertOptions | None, classes: CharacterClasses, pre_tokenizer: str = "bert") -> WordCharacters:
     """The characters, in about a second. classes: those of `load.character_classes`."""
-    space, punctuation = _pre_token_classes(PRE_TOKENIZERS[pre_tokenizer]())
+    space, punctuation = removed_and_isolated(PRE_TOKENIZERS[pre_tokenizer]())
     bits = np.zeros(table.CODE_POINTS, dtype=np.uint16)
     bits[SCALAR_VALUES[space]] |= words.SPACE
     bits[SCALAR_VALUES[punctuation]] |= words.PUNCTUATION
@@ -75,39 +74,13 @@ def _describe(image: str, kinds: np.ndarray) -> tuple[int, str]:
     return (mask if single else mask | words.DIVIDES), kept
 
 
-def _pre_token_classes(pre_tokenizer: pre_tokenizers.PreTokenizer) -> tuple[Mask, Mask]:
-    """Scalar values that the pre-tokenizer removes, and those that it isolates. Each is tried between two "a"."""
-    removed, isolated = [], []
-    for first in range(0, len(SCALAR_VALUES), _BATCH):
-        batch = SCALAR_VALUES[first : first + _BATCH]
-        text = np.full(2 * len(batch) + 1, ord("a"), dtype=np.uint32)
-        text[1::2] = batch
-        starts = np.zeros(len(text), dtype=np.bool_)
-        covered = np.zeros(len(text), dtype=np.bool_)
-        for _, (start, stop) in pre_tokenizer.pre_tokenize_str(to_text(text)):
-            starts[start] = covered[start:stop] = True
-        begins, divided = starts[1::2], starts[2::2]
-        if not covered[::2].all() or (begins & ~divided).any() or (~covered[1::2] & ~divided).any():
-            raise ValueError("a pre-tokenizer does not treat characters alone")
-        removed.append(~covered[1::2])
-        isolated.append(begins)
-        if (covered[1::2] & ~begins & divided).any():
-            raise ValueError("a pre-tokenizer ends a word after a character")
-    return np.concatenate(removed), np.concatenate(isolated)
-
-
 def _changed(normalizer: normalizers.Normalizer) -> dict[int, str]:
     """Scalar values that change, with what they become."""
     if normalizer.normalize_str(f"x{_SEPARATOR}y") != f"x{_SEPARATOR}y":
         raise ValueError("the normalizer changes the separator")
-    changed: dict[int, str] = {}
-    for first in range(0, len(SCALAR_VALUES), _BATCH):
-        batch = [c for c in to_text(SCALAR_VALUES[first : first + _BATCH]) if c != _SEPARATOR]
-        images = normalizer.normalize_str(_SEPARATOR.join(batch)).split(_SEPARATOR)
-        if len(images) != len(batch):
-            raise ValueError("an image contains the separator")
-        changed.update((ord(c), image) for c, image in zip(batch, images, strict=True) if c != image)
-    return changed
+    characters = list(to_text(SCALAR_VALUES))
+    images = normalize_each(normalizer, characters, _SEPARATOR)
+    return {ord(c): image for c, image in zip(characters, images, strict=True) if c != image}
 
 
 def _reordered(options: BertOptions, bits: np.ndarray, classes: CharacterClasses) -> list[int]:

@@ -7,6 +7,7 @@ normalizer, and the Rust standard library that Punctuation and Digits use.
 from __future__ import annotations
 
 import tokenizers
+from tokenizers import pre_tokenizers
 
 from .. import table
 from ..table import CharacterClasses
@@ -35,12 +36,12 @@ def derive() -> CharacterClasses:
     answers are certain. Surrogates have no bits: the reference refuses them.
     """
     masks = {bit: oracle.in_character_set(pattern) for bit, pattern in _CHARACTER_SETS.items()}
-    masks[table.HF_PUNCTUATION] = oracle.removed_by_punctuation()
-    masks[table.HF_NUMERIC] = oracle.split_off_by_digits()
+    masks[table.HF_PUNCTUATION] = oracle.removed_and_isolated(pre_tokenizers.Punctuation("isolated"))[1]
+    masks[table.HF_NUMERIC] = oracle.removed_and_isolated(pre_tokenizers.Digits(individual_digits=True))[1]
     masks[table.WORD], masks[table.STRIP_SPACE] = oracle.word_and_strip_space()
     decompositions = normalization.Decompositions()
-    masks[table.NFC_CHANGES] = normalization.composed_changes(decompositions)
+    masks[table.NFC_CHANGES] = decompositions.changes("composed")
     masks[table.NFC_FOLLOWS] = normalization.composed_follows(decompositions, decompositions)
-    masks[table.DECOMPOSES] = normalization.decomposes(decompositions)
+    masks[table.DECOMPOSES] = decompositions.changes("decomposed")
     pairs = normalization.compose_pairs(decompositions)
     return CharacterClasses.from_bits(oracle.combined(masks), pairs, tokenizers.__version__)

@@ -20,23 +20,13 @@ class Decompositions:
     """Two forms of every scalar value, NFD and NFC or NFKD and NFKC; lists are indexed as SCALAR_VALUES."""
 
     def __init__(self, decomposed: str = "NFD", composed: str = "NFC") -> None:
-        # normalize_each separates texts by "\n", which no form changes.
         self.characters = list(to_text(SCALAR_VALUES))
-        self.decomposed = self._each(decomposed)
-        self.composed = self._each(composed)
+        self.decomposed = normalize_each(decomposed, self.characters)
+        self.composed = normalize_each(composed, self.characters)
 
-    def _each(self, form: str) -> list[str]:
-        newline = self.characters.index("\n")
-        texts = normalize_each(form, self.characters[:newline] + self.characters[newline + 1 :])
-        return [*texts[:newline], "\n", *texts[newline:]]
-
-
-def composed_changes(decompositions: Decompositions) -> Mask:
-    return differ(decompositions.composed, decompositions.characters)
-
-
-def decomposes(decompositions: Decompositions) -> Mask:
-    return differ(decompositions.decomposed, decompositions.characters)
+    def changes(self, form: str) -> Mask:
+        """Characters that "decomposed" or "composed" has as something else."""
+        return differ(getattr(self, form), self.characters)
 
 
 def composed_follows(decompositions: Decompositions, canonical: Decompositions) -> Mask:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import tokenizers
 from tokenizers import normalizers
@@ -25,11 +23,9 @@ NMT_CHANGES = 1 << 8
 # What Strip removes from the ends.
 WHITE_SPACE = 1 << 9
 
-CHANGES = {
-    "Lowercase": LOWERCASE_CHANGES,
-    "StripAccents": STRIP_ACCENTS_CHANGES,
-    "Nmt": NMT_CHANGES,
-}
+CHANGES = {"Lowercase": LOWERCASE_CHANGES, "StripAccents": STRIP_ACCENTS_CHANGES, "Nmt": NMT_CHANGES}
+# Each of these keeps it, and treats the characters beside it alone.
+SEPARATOR = "|"
 
 
 def derive() -> CharacterClasses:
@@ -37,35 +33,18 @@ def derive() -> CharacterClasses:
     decompositions = normalization.Decompositions()
     compatible = normalization.Decompositions("NFKD", "NFKC")
     masks = {
-        NFD_CHANGES: normalization.decomposes(decompositions),
+        NFD_CHANGES: decompositions.changes("decomposed"),
         NFD_FOLLOWS: normalization.begins_with_combining_class(decompositions),
-        NFKC_CHANGES: normalization.composed_changes(compatible),
+        NFKC_CHANGES: compatible.changes("composed"),
         NFKC_FOLLOWS: normalization.composed_follows(compatible, decompositions),
-        NFKD_CHANGES: normalization.decomposes(compatible),
+        NFKD_CHANGES: compatible.changes("decomposed"),
         NFKD_FOLLOWS: normalization.begins_with_combining_class(compatible),
         WHITE_SPACE: _stripped(),
     }
     for kind, bit in CHANGES.items():
-        becomes = each_alone(normalize(kind), decompositions.characters)
-        masks[bit] = normalization.differ(becomes, decompositions.characters)
+        characters = decompositions.characters
+        masks[bit] = normalization.differ(oracle.normalize_each(kind, characters, SEPARATOR), characters)
     return CharacterClasses.from_bits(oracle.combined(masks), np.empty((0, 2), np.uint32), tokenizers.__version__)
-
-
-def normalize(kind: str) -> Callable[[str], str]:
-    function: Callable[[str], str] = getattr(normalizers, kind)().normalize_str
-    return function
-
-
-def each_alone(normalize: Callable[[str], str], characters: list[str]) -> list[str]:
-    """What each character becomes. Normalizes many at once, separated by "|", which every normalizer here keeps."""
-    batch = 1 << 14
-    answers: list[str] = []
-    for first in range(0, len(characters), batch):
-        some = ["" if c == "|" else c for c in characters[first : first + batch]]
-        parts = normalize("|".join(some)).split("|")
-        assert len(parts) == len(some)
-        answers += parts
-    return ["|" if c == "|" else answer for c, answer in zip(characters, answers, strict=True)]
 
 
 def _stripped() -> oracle.Mask:

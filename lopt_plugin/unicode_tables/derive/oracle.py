@@ -43,40 +43,34 @@ def in_character_set(pattern: str) -> Mask:
     Such a pattern treats each character alone, so texts of all scalar values in a row suffice: Split removes the
     characters of the set and keeps the others.
     """
-    return _removed_by(pre_tokenizers.Split(Regex(pattern), behavior="removed"))
-
-
-def removed_by_punctuation() -> Mask:
-    """Scalar values that `Punctuation` treats as punctuation; it too treats each character alone."""
-    return _removed_by(pre_tokenizers.Punctuation(behavior="removed"))
-
-
-def _removed_by(pre_tokenizer: pre_tokenizers.PreTokenizer) -> Mask:
+    split = pre_tokenizers.Split(Regex(pattern), behavior="removed")
     answers = []
     for batch in _batches():
         removed = np.ones(len(batch), dtype=np.bool_)
-        for _, (start, stop) in pre_tokenizer.pre_tokenize_str(to_text(batch)):
+        for _, (start, stop) in split.pre_tokenize_str(to_text(batch)):
             removed[start:stop] = False
         answers.append(removed)
     return np.concatenate(answers)
 
 
-def split_off_by_digits() -> Mask:
-    """Scalar values that `Digits` treats as numeric.
-
-    `Digits` removes nothing, so every character follows an "a", which is not numeric: there is a boundary between the
-    two exactly if the character is numeric.
-    """
-    digits = pre_tokenizers.Digits(individual_digits=False)
-    answers = []
+def removed_and_isolated(pre_tokenizer: pre_tokenizers.PreTokenizer) -> tuple[Mask, Mask]:
+    """Scalar values that the pre-tokenizer removes, and those that it isolates. Each is tried between two "a"."""
+    removed, isolated = [], []
     for batch in _batches():
-        text = np.full(2 * len(batch), ord("a"), dtype=np.uint32)
+        text = np.full(2 * len(batch) + 1, ord("a"), dtype=np.uint32)
         text[1::2] = batch
-        starts = np.array([start for _, (start, _) in digits.pre_tokenize_str(to_text(text))])
-        numeric = np.zeros(len(batch), dtype=np.bool_)
-        numeric[starts[starts % 2 == 1] // 2] = True
-        answers.append(numeric)
-    return np.concatenate(answers)
+        starts = np.zeros(len(text), dtype=np.bool_)
+        covered = np.zeros(len(text), dtype=np.bool_)
+        for _, (start, stop) in pre_tokenizer.pre_tokenize_str(to_text(text)):
+            starts[start] = covered[start:stop] = True
+        begins, divided = starts[1::2], starts[2::2]
+        if not covered[::2].all() or (begins & ~divided).any() or (~covered[1::2] & ~divided).any():
+            raise ValueError("a pre-tokenizer does not treat characters alone")
+        removed.append(~covered[1::2])
+        isolated.append(begins)
+        if (covered[1::2] & ~begins & divided).any():
+            raise ValueError("a pre-tokenizer ends a word after a character")
+    return np.concatenate(removed), np.concatenate(isolated)
 
 
 def word_and_strip_space() -> tuple[Mask, Mask]:
@@ -106,15 +100,17 @@ def word_and_strip_space() -> tuple[Mask, Mask]:
     return np.concatenate(word), np.concatenate(strip_space)
 
 
-def normalize_each(form: str, texts: list[str]) -> list[str]:
-    r"""NFC, NFD, NFKC or NFKD of each text, none of which contains "\n".
+def normalize_each(normalizer: str | normalizers.Normalizer, texts: list[str], separator: str = "\n") -> list[str]:
+    r"""What each text becomes, by a normalizer or the one of that name. Many are normalized as one text.
 
-    Normalizes them as one text with "\n" between them: "\n" neither decomposes nor composes, and is a starter, across
-    which nothing is reordered, so it separates the texts.
+    The separator between them must stay as it is, and keep its neighbours apart. It may be one of the texts, and in
+    no other. ("\n" neither decomposes nor composes, and is a starter, across which no form reorders anything.)
     """
-    normalizer = getattr(normalizers, form)()
+    normalize = (getattr(normalizers, normalizer)() if isinstance(normalizer, str) else normalizer).normalize_str
     answers: list[str] = []
     for first in range(0, len(texts), _BATCH):
-        answers += normalizer.normalize_str("\n".join(texts[first : first + _BATCH])).split("\n")
-    assert len(answers) == len(texts)
-    return answers
+        batch = ["" if text == separator else text for text in texts[first : first + _BATCH]]
+        answers += normalize(separator.join(batch)).split(separator)
+    if len(answers) != len(texts):
+        raise ValueError(f"{normalizer} makes or removes the separator {separator!r}")
+    return [separator if text == separator else answer for text, answer in zip(texts, answers, strict=True)]

@@ -114,7 +114,9 @@ def tokenizer(monkeypatch: pytest.MonkeyPatch) -> PreTrainedTokenizerFast:
 
 @pytest.fixture
 def stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_policy, "_stored_crossover", lambda *_: Crossover(100_000, 200_000, "stored"))
+    monkeypatch.setattr(gpu_policy, "find_device", lambda: None)
+    monkeypatch.setattr(gpu_policy, "crossover_key", lambda *_: "")
+    monkeypatch.setattr(gpu_policy, "stored_crossover", lambda *_: Crossover(100_000, 200_000, "stored"))
 
 
 def goes(encoder: Any, call: Any) -> bool:

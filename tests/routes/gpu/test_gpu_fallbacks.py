@@ -20,6 +20,7 @@ from tokenizers import Tokenizer
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.routes.gpu import route as gpu
 from lopt_plugin.routes.gpu.device import GpuUnavailableError, find_device, numbered
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels.batch import buffers as batch
 from lopt_plugin.triton_kernels.common.limits import MOST_CHUNK_BYTES
@@ -80,9 +81,9 @@ def test_out_of_memory_at_any_stage(
         with monkeypatch.context() as patch:
             patch.setattr(module, name, raising(torch.cuda.OutOfMemoryError("no memory")))
             before = route.texts_on_host
-            assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS), name
+            assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS), name
             assert route.texts_on_host - before == len(TEXTS), name
-        assert rows(route.encode_batch(TEXTS[::-1], True, False)) == expected(reference, TEXTS[::-1]), name
+        assert rows(route.encode_batch(TEXTS[::-1], PLAIN[True][False])) == expected(reference, TEXTS[::-1]), name
         assert route.usable
     assert route.texts_on_device == len(STAGES) * len(TEXTS)
     assert levels(caplog) == ["WARNING"]
@@ -101,8 +102,8 @@ def test_kernel_that_will_not_compile(
     route = made(reference)
     monkeypatch.setattr(module, name, raising(CompilationError("def kernel(): pass", None, "cannot compile this")))
     for _ in range(2):
-        assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS)
-        assert rows(route.encode_on_device(TEXTS, True, False)) == expected(reference, TEXTS)
+        assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
+        assert rows(route.encode_on_device(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
     assert not route.usable
     assert "cannot compile this" in str(route.failure)
     assert levels(caplog) == ["ERROR"]
@@ -127,10 +128,10 @@ def test_pinned_memory_and_modules_that_find_no_room(
     route = made(reference)
     with monkeypatch.context() as patch:
         patch.setattr(route._batch, "send", raising(RuntimeError(message)))
-        assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS)
+        assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
     assert route.usable
     assert levels(caplog) == ["WARNING"]
-    assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS)
+    assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
     assert route.texts_on_device == len(TEXTS)
 
 
@@ -140,8 +141,8 @@ def test_merges_that_are_given_up(
     route = made(reference)
     with monkeypatch.context() as patch:
         patch.setattr(merge_long, "merge", raising(merge_long.UnfinishedMergesError("too many")))
-        assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS)
-    assert rows(route.encode_batch(TEXTS, True, False)) == expected(reference, TEXTS)
+        assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
+    assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
     assert (route.failure, route.texts_on_device, route.texts_on_host) == (None, 2, 2)
     assert levels(caplog) == []
 
@@ -154,12 +155,12 @@ def test_device_without_room_for_all_rows(
     with monkeypatch.context() as patch:
         patch.setattr(gpu, "in_order", raising(torch.cuda.OutOfMemoryError("no memory")))
         for _ in range(2):
-            found = route.encode_on_device(TEXTS, True, False)
+            found = route.encode_on_device(TEXTS, PLAIN[True][False])
             assert {part.device.type for part in found} == {"cpu"}
             assert rows(found) == expected(reference, TEXTS)
     assert route.usable
     assert levels(caplog) == ["WARNING"]
-    assert rows(route.encode_on_device(TEXTS, True, False)) == expected(reference, TEXTS)
+    assert rows(route.encode_on_device(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
 
 
 def test_device_that_is_lost_with_what_lay_there(
@@ -170,7 +171,7 @@ def test_device_that_is_lost_with_what_lay_there(
     monkeypatch.setattr(gpu, "in_order", raising(RuntimeError("CUDA error: an illegal memory access")))
     monkeypatch.setattr(route._batch, "release", raising(RuntimeError("CUDA error: an illegal memory access")))
     for _ in range(2):
-        assert rows(route.encode_on_device(TEXTS, True, False)) == expected(reference, TEXTS)
+        assert rows(route.encode_on_device(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
     assert not route.usable
     assert levels(caplog) == ["ERROR"]
 
@@ -261,7 +262,7 @@ def test_fork_while_the_locks_are_held(reference: Tokenizer) -> None:
         child = os.fork()
         if child == 0:
             found = encoder.encode_batch_ids(TEXTS)
-            own = rows(route.encode_batch(TEXTS, True, False))
+            own = rows(route.encode_batch(TEXTS, PLAIN[True][False]))
             os._exit(0 if own == [found.row(n).tolist() for n in range(len(found))] else 3)
         assert _status(child, seconds=60) == 0
     finally:

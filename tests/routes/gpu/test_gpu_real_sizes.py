@@ -13,6 +13,7 @@ from kernel_device import DEVICE, INTERPRETED, make_interpreter_faster, to_devic
 from test_gpu_route import LARGE, SMALL, expected, made, rows
 
 from lopt_plugin.encoder.token_batch import TokenBatch
+from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.triton_kernels.common.limits import MOST_CHUNK_BYTES
 from lopt_plugin.triton_kernels.emit import kernel as emit
 
@@ -44,7 +45,7 @@ def test_whole_corpora(name: str) -> None:
     route = made(reference, cache_slots=1 << 12 if INTERPRETED else 1 << 17)
     wanted = expected(reference, texts)
     for _ in range(2):
-        assert rows(route.encode_batch(texts, True, False)) == wanted
+        assert rows(route.encode_batch(texts, PLAIN[True][False])) == wanted
     assert route.failure is None
     assert route.texts_on_device > route.texts_on_host
 
@@ -56,8 +57,8 @@ def test_one_chunk_of_many_bytes() -> None:
     text = "".join(documents(1000 if INTERPRETED else 4_000_000)[:50])[: 1_000 if INTERPRETED else 20_000_000]
     texts = [f"{number} {text}" for number in range(ONE_CHUNK_BYTES // (len(text.encode()) + 20))]
     route = made(corpus.load_tokenizer("tiny_o200k"), chunk_bytes=MOST_CHUNK_BYTES, longest_bytes=MOST_CHUNK_BYTES)
-    found = route.encode_batch(texts, True, False)
-    wanted = route.native.encode_batch(texts, True, False)
+    found = route.encode_batch(texts, PLAIN[True][False])
+    wanted = route.native.encode_batch(texts, PLAIN[True][False])
     assert np.array_equal(found[0], wanted[0])
     assert np.array_equal(found[1], wanted[1])
     assert (route.failure, route.texts_on_host) == (None, 0)
@@ -79,7 +80,7 @@ def test_threads_with_streams_of_their_own() -> None:
     def work(thread: int) -> None:
         with own_stream():
             for number in range(thread * BATCHES, (thread + 1) * BATCHES):
-                batch = TokenBatch(*route.encode_on_device(batches[number], True, False))
+                batch = TokenBatch(*route.encode_on_device(batches[number], PLAIN[True][False]))
                 found = rows((batch.ids, batch.row_offsets))
                 if not INTERPRETED:  # there, concurrent kernels disturb each other
                     table = batch.padded(0)
@@ -114,7 +115,7 @@ def test_every_device(index: int) -> None:
     route = made(reference, device=f"cuda:{index}")
     texts = documents(2000)
     with torch.cuda.device(0):
-        found = route.encode_on_device(texts, True, False)
+        found = route.encode_on_device(texts, PLAIN[True][False])
         assert {part.device.index for part in found} == {index}
         assert rows(found) == expected(reference, texts)
         table = TokenBatch(*found).padded(0).input_ids
@@ -129,6 +130,6 @@ def test_batches_of_one_size_are_replayed() -> None:
     route = made(reference)
     texts = documents(2000)
     for _ in range(4):
-        assert rows(route.encode_on_device(texts, True, False)) == expected(reference, texts)
+        assert rows(route.encode_on_device(texts, PLAIN[True][False])) == expected(reference, texts)
     assert route._batch.graphs.failure is None
     assert route._batch.graphs.replayed > 0

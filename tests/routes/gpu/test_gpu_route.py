@@ -21,7 +21,7 @@ from lopt_plugin.routes.gpu import route as gpu
 from lopt_plugin.routes.gpu.device import GpuUnavailableError
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.routes.request import EncodeRequest, NeedsReference
+from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels.merge import kernel_long
 
@@ -82,8 +82,8 @@ def test_documents_and_hard_texts(name: str) -> None:
     texts += [*("a " + token + token + " b" for token in tokens), "e\u0301 \u212b"]
     texts += ["中文" * 40, " " * 70 + "x"]
     before = route.texts_on_device
-    assert rows(route.encode_batch(texts, True, False)) == expected(reference, texts)
-    assert rows(route.encode_batch(texts[-6:], False, True)) == expected(reference, texts[-6:], False, True)
+    assert rows(route.encode_batch(texts, PLAIN[True][False])) == expected(reference, texts)
+    assert rows(route.encode_batch(texts[-6:], PLAIN[False][True])) == expected(reference, texts[-6:], False, True)
     assert route.failure is None
     assert route.texts_on_device - before > len(texts) // 2
 
@@ -94,13 +94,13 @@ def test_batches_are_streamed_and_stay_in_order() -> None:
         corpus.load_tokenizer("qwen3"),
     )
     texts = [text[:500] for text in documents(900)] + ["e\u0301", "", "a" * 601, "b" * 590, "x<|im_end|>"] * 2
-    ids, offsets = route.encode_on_device(texts, True, False)
+    ids, offsets = route.encode_on_device(texts, PLAIN[True][False])
     assert (ids.dtype, offsets.dtype) == (torch.int32, torch.int64)
     assert ids.device.type == route.device.type
     assert rows((ids, offsets)) == expected(reference, texts)
     assert route.texts_on_host >= 4
     assert route.texts_on_device >= len(texts) // 2
-    assert rows(route.encode_batch([], True, False)) == []
+    assert rows(route.encode_batch([], PLAIN[True][False])) == []
 
 
 def test_added_tokens_that_look_around_themselves() -> None:
@@ -124,7 +124,7 @@ def test_added_tokens_that_look_around_themselves() -> None:
     ]
     texts = [first + second + third for first in pieces for second in pieces[::2] for third in ("", " z")]
     for special, split in ((True, False), (False, True)):
-        assert rows(route.encode_batch(texts, special, split)) == expected(tokenizer, texts, special, split)
+        assert rows(route.encode_batch(texts, PLAIN[special][split])) == expected(tokenizer, texts, special, split)
     assert (route.texts_on_device, route.texts_on_host) == (2 * len(texts), 0)
 
 
@@ -133,7 +133,7 @@ def test_normalizers() -> None:
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
     route = made(tokenizer)
     texts = ["plain", "Capital", "ﬁ", "é", "e\u0301", "ß", "İ", "ǅ", "a\u0300 b", "中", "①"]
-    assert rows(route.encode_batch(texts, True, False)) == expected(tokenizer, texts)
+    assert rows(route.encode_batch(texts, PLAIN[True][False])) == expected(tokenizer, texts)
     assert route.texts_on_device == 4
     tokenizer.normalizer = normalizers.Strip()
     with pytest.raises(GpuUnavailableError, match="Strip"):
@@ -149,7 +149,7 @@ def test_what_the_kernels_cannot_do_is_refused(name: str) -> None:
 def test_lone_surrogates() -> None:
     for name in ("qwen3", "tiny_o200k"):
         with pytest.raises(NeedsReference):
-            route_and_reference(name)[0].encode_batch(["a", "\ud800"], True, False)
+            route_and_reference(name)[0].encode_batch(["a", "\ud800"], PLAIN[True][False])
         assert route_and_reference(name)[0].usable
 
 
@@ -171,8 +171,8 @@ def test_device_that_fails(step: str, monkeypatch: pytest.MonkeyPatch, caplog: p
     monkeypatch.setattr(route._batch, step, sometimes)
     with caplog.at_level(logging.WARNING, "lopt_plugin"):
         for _ in range(3):
-            assert rows(route.encode_batch(texts, True, False)) == expected(tokenizer, texts)
-            assert rows(route.encode_on_device(texts, True, False)) == expected(tokenizer, texts)
+            assert rows(route.encode_batch(texts, PLAIN[True][False])) == expected(tokenizer, texts)
+            assert rows(route.encode_on_device(texts, PLAIN[True][False])) == expected(tokenizer, texts)
     assert len(calls) == 4
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
     assert route.failure == "RuntimeError: the device is gone"
@@ -186,10 +186,12 @@ def test_half_done_batch_leaves_no_claims(monkeypatch: pytest.MonkeyPatch) -> No
 
     with monkeypatch.context() as patch:
         patch.setattr(kernel, "merge", lambda *_, **__: (_ for _ in ()).throw(torch.cuda.OutOfMemoryError("no memory")))
-        assert rows(route.encode_batch(["zzxqj unknownish"], True, False)) == expected(tokenizer, ["zzxqj unknownish"])
+        assert rows(route.encode_batch(["zzxqj unknownish"], PLAIN[True][False])) == expected(
+            tokenizer, ["zzxqj unknownish"]
+        )
     assert route.usable
     texts = ["other zzxqj", "zzxqj unknownish"]
-    assert rows(route.encode_batch(texts, True, False)) == expected(tokenizer, texts)
+    assert rows(route.encode_batch(texts, PLAIN[True][False])) == expected(tokenizer, texts)
     assert route.texts_on_device == 2
 
 
@@ -200,7 +202,7 @@ def test_tiles_inside_of_documents(name: str, monkeypatch: pytest.MonkeyPatch) -
     reference = corpus.load_tokenizer(name)
     route = made(reference)
     texts = [*documents(700), "7" * 1100 + "a" * 1100 + " " * 1000 + "\n\n!" * 100 + "x's" * 20]
-    assert rows(route.encode_batch(texts, True, False)) == expected(reference, texts)
+    assert rows(route.encode_batch(texts, PLAIN[True][False])) == expected(reference, texts)
     assert route.failure is None
     assert route.texts_on_device >= len(texts) - 1
 
@@ -208,7 +210,7 @@ def test_tiles_inside_of_documents(name: str, monkeypatch: pytest.MonkeyPatch) -
 def test_after_a_fork_the_native_route_encodes() -> None:
     route, reference = made(corpus.load_tokenizer("tiny_tekken")), corpus.load_tokenizer("tiny_tekken")
     route._process = os.getpid() + 1
-    assert rows(route.encode_batch(["a fork"], True, False)) == expected(reference, ["a fork"])
+    assert rows(route.encode_batch(["a fork"], PLAIN[True][False])) == expected(reference, ["a fork"])
     assert (route.texts_on_device, route.texts_on_host) == (0, 1)
 
 
