@@ -13,11 +13,13 @@ from tokenizers import Tokenizer
 
 from benchmarks.common.data import tokenizer_json, whole_text
 from benchmarks.common.engines import engine_class
-from lopt_plugin.pipeline import Unsupported, read_pipeline
+from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute
+from lopt_plugin.routes.gpu.rows import compute
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.packing import Around
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
@@ -35,10 +37,7 @@ class Routes:
     def __init__(self, name: str, peers: Sequence[str]) -> None:
         text = tokenizer_json(name)
         tokenizer = Tokenizer.from_str(text)
-        try:
-            pipeline = read_pipeline(tokenizer)
-        except Unsupported as error:
-            raise SystemExit(f"{name}: {error}") from None
+        pipeline = read_pipeline(tokenizer)
         self.name = name
         self.pipeline = pipeline
         self.hf = HfRoute(tokenizer)
@@ -97,11 +96,11 @@ class Routes:
         batch = self.gpu._batch
         self._check(
             "gpu, all on the device",
-            _on_host(batch.encode(list(texts))),
+            _on_host(compute(batch, [[*range(len(texts))]], texts, Around(), False, False)[0][1:]),
             self.hf.encode_batch(texts, PLAIN[False][False]),
         )
         with batch.entered():
-            sent = batch.send(list(texts))
+            sent = batch.send(list(texts), Around(), False)
             try:
 
                 def work() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain, zip_longest
 from typing import Annotated, Any
 
@@ -139,15 +139,15 @@ class Counts:
     first: dict[str, Any] | None = None
 
 
+@dataclass
 class Comparison:
     """`chunked` is the same tokenizer with short chunks; None skips that comparison."""
 
-    def __init__(self, original: Any, accelerated: Any, chunked: Any | None, offsets: bool) -> None:
-        self.original = original
-        self.accelerated = accelerated
-        self.chunked = chunked
-        self.offsets = offsets
-        self.counts = Counts()
+    original: Any
+    accelerated: Any
+    chunked: Any | None
+    offsets: bool
+    counts: Counts = field(default_factory=Counts)
 
     def compare(self, samples: Sequence[Sample]) -> None:
         """Compares each text by itself, and all of them as one batch."""

@@ -52,13 +52,10 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
     added_tokens = read_added_tokens(tokenizer)
     return Pipeline(
         normalizer=normalizer,
-        scanner=pre_tokenizer.scanner,
-        refinements=pre_tokenizer.refinements,
-        add_prefix_space=pre_tokenizer.add_prefix_space,
+        **vars(pre_tokenizer),
         model=read_model(tokenizer, over_characters is not None),
         added_tokens=added_tokens,
         post_processor=post_processor,
-        metaspace=pre_tokenizer.metaspace,
         templates=read_templates(tokenizer),
         offset_trim=read_offset_trim(post_processor_state),
     )

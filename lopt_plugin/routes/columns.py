@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -142,38 +143,30 @@ def _encoded_texts(
 def _ids_of_whole_texts(
     route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
 ) -> list[Any]:
-    """Ids of all texts that are not given in words, in order."""
-    split = request.split_special_tokens
-    if _ends_are_not_needed(route, rows, rooms, request):
-        pairs = [(text, room) for text, room in zip(rows, rooms, strict=True) if isinstance(text, str)]
-        lists = [
-            route.encode_lists([text], split)[0]
-            if room is None or not route.is_over_long(text, room)
-            else route.first_ids(text, room, split)
-            for text, room in pairs
-        ]
-        return lists if kind.as_lists else [np.array(ids, dtype=np.int64) for ids in lists]
-    texts = [text for row in rows for text in (row if isinstance(row, tuple) else (row,)) if isinstance(text, str)]
+    """Ids of all texts that are not given in words, in order; of a very long single text, only those that are kept."""
+    split, only_second = request.split_special_tokens, request.strategy == "only_second"
+    ends_matter = request.keeps_end or request.overflow or request.stride or only_second
+    found: list[Any] = []
+    whole: list[str] = []
+    others: Iterator[Any]
+    for row, room in zip(rows, rooms, strict=True):
+        for text in row if isinstance(row, tuple) else (row,):
+            if not isinstance(text, str):
+                continue
+            if ends_matter or room is None or row is not text or not route.is_over_long(text, room):
+                whole.append(text)
+                found.append(None)
+            else:
+                ids = route.first_ids(text, room, split)
+                found.append(ids if kind.as_lists else np.array(ids, dtype=np.int64))
     if kind.as_lists:
-        return list(route.encode_lists(texts, split))
-    if len(texts) == 1:
-        return [route.encode_array(texts[0], PLAIN[False][split])]
-    ids, row_offsets = route.encode_batch(texts, PLAIN[False][split])
-    return [ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(texts))]
-
-
-def _ends_are_not_needed(
-    route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest
-) -> bool:
-    """Whether all rows are single texts, and one is so long that its end is better not encoded."""
-    if request.keeps_end or request.overflow or request.stride or request.strategy == "only_second":
-        return False
-    if not all(isinstance(row, str) for row in rows):
-        return False
-    return any(
-        isinstance(row, str) and room is not None and route.is_over_long(row, room)
-        for row, room in zip(rows, rooms, strict=True)
-    )
+        others = iter(route.encode_lists(whole, split))
+    elif len(whole) == 1:
+        others = iter([route.encode_array(whole[0], PLAIN[False][split])])
+    else:
+        together, row_offsets = route.encode_batch(whole, PLAIN[False][split])
+        others = iter([together[begin:end] for begin, end in pairwise(row_offsets)])
+    return [next(others) if ids is None else ids for ids in found]
 
 
 def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room: int | None) -> Columns | None:

@@ -116,10 +116,9 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> LazyBatchEncoding:
-        copied = type(self).__new__(type(self))
-        memo[id(self)] = copied
+        copied = memo[id(self)] = copy.copy(self)
         attributes = {key: value for key, value in self.__dict__.items() if key != "_source"}
-        copied.__dict__ = {**copy.deepcopy(attributes, memo), "_source": self._source}
+        copied.__dict__ |= copy.deepcopy(attributes, memo)
         return copied
 
 

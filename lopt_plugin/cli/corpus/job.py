@@ -43,15 +43,15 @@ class BadRecordError(CorpusError):
     """A record without ids, in a run that stops at such records."""
 
 
+@dataclass(frozen=True)
 class Job:
     """One corpus, one folder. `encoder` is an accelerated tokenizer's `lopt`."""
 
-    def __init__(self, encoder: Any, origin: Origin, folder: Path, about: dict[str, Any], skip_errors: bool) -> None:
-        self.encoder = encoder
-        self.origin = origin
-        self.folder = folder
-        self.about = about
-        self.skip_errors = skip_errors
+    encoder: Any
+    origin: Origin
+    folder: Path
+    about: dict[str, Any]
+    skip_errors: bool
 
     def run(self, report: Callable[[Progress], None], overwrite: bool = False) -> Progress:
         """Encodes the rest of the corpus. Raises CorpusError. The shards in the manifest are complete at all times.

@@ -26,8 +26,6 @@ from .tables import HostTables
 _FIRST_SHARE = 0.4
 _SPARE = 1.1
 
-NOTHING = Around()
-
 
 @dataclass(frozen=True)
 class Sent:
@@ -80,20 +78,7 @@ class DeviceBatch:
         """Makes the device the current one."""
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
-    def encode(
-        self, texts: list[str], around: Around = NOTHING, *, split_special_tokens: bool = False, on_host: bool = False
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Send, launch and finish one batch; see `finish`."""
-        with self.entered():
-            try:
-                sent = self.send(texts, around, split_special_tokens=split_special_tokens)
-                self.launch(sent, on_host=on_host)
-                return self.finish(sent, on_host=on_host)
-            except BaseException:
-                self.discard()
-                raise
-
-    def send(self, texts: list[str], around: Around = NOTHING, split_special_tokens: bool = False) -> Sent:
+    def send(self, texts: list[str], around: Around, split_special_tokens: bool) -> Sent:
         """Pack a batch and copy it to the device.
 
         Raises NeedsReference for a lone surrogate, before using the device.

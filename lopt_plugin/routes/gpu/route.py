@@ -25,7 +25,7 @@ from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from .crossover import Crossover, crossover_key, measure_crossover
 from .device import GpuUnavailableError, find_device, interpreted
 from .rows import Chunker, Part, compute, in_order
-from .tables import host_tables, unsupported
+from .tables import check_supported, host_tables
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -65,9 +65,7 @@ class GpuRoute:
     ) -> None:
         if min(chunk_bytes, longest_bytes) <= 0 or max(chunk_bytes, longest_bytes) > MOST_CHUNK_BYTES:
             raise ValueError(f"chunk_bytes={chunk_bytes}, longest_bytes={longest_bytes}: 1 to {MOST_CHUNK_BYTES}")
-        reason = unsupported(pipeline)
-        if reason is not None:
-            raise GpuUnavailableError(reason)
+        check_supported(pipeline)
         self.native = native
         self.pattern = pipeline.scanner
         self.chunker = Chunker(pipeline, native.core, chunk_bytes, longest_bytes)

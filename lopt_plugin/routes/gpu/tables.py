@@ -14,6 +14,7 @@ from ...triton_kernels.classify.table import KindTable
 from ...triton_kernels.lookup.table import EntryTable
 from ...triton_kernels.merge.table import PairTable
 from ...unicode_tables.byte_level import alphabet
+from .device import GpuUnavailableError
 
 # Split patterns that have a kernel.
 PATTERNS = ("gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_v3")
@@ -29,29 +30,28 @@ class HostTables:
     pattern: str
 
 
-def unsupported(pipeline: Pipeline) -> str | None:
-    """Why the kernels cannot do this pipeline; None if they can.
+def check_supported(pipeline: Pipeline) -> None:
+    """Raises GpuUnavailableError if the kernels cannot do this pipeline.
 
     Supports only normalizers that leave every part of a text unchanged if they leave the whole text unchanged: then
     checking the whole text suffices, whatever added tokens it has.
     """
     model = pipeline.model
     if not isinstance(model, BytePairModel):
-        return f"there are no kernels for a {type(model).__name__}"
+        raise GpuUnavailableError(f"there are no kernels for a {type(model).__name__}")
     if model.dropped_bytes:
-        return "the vocabulary lacks bytes, which are dropped from pre-tokens"
+        raise GpuUnavailableError("the vocabulary lacks bytes, which are dropped from pre-tokens")
     if model.end_of_word_suffix:
-        return "pre-tokens end in a suffix"
+        raise GpuUnavailableError("pre-tokens end in a suffix")
     if pipeline.scanner not in PATTERNS:
-        return f"there is no kernel for the split pattern {pipeline.scanner}"
+        raise GpuUnavailableError(f"there is no kernel for the split pattern {pipeline.scanner}")
     if pipeline.refinements or pipeline.metaspace is not None or pipeline.add_prefix_space:
-        return "there are no kernels for further split steps, Metaspace and add_prefix_space"
+        raise GpuUnavailableError("there are no kernels for further split steps, Metaspace and add_prefix_space")
     if not isinstance(pipeline.normalizer, tuple):
-        return "there are no kernels for this normalizer"
+        raise GpuUnavailableError("there are no kernels for this normalizer")
     for step in pipeline.normalizer:
         if not isinstance(step, (NormalizationForm, MapCharacters)):
-            return f"there are no kernels for the normalizer {type(step).__name__}"
-    return None
+            raise GpuUnavailableError(f"there are no kernels for the normalizer {type(step).__name__}")
 
 
 def host_tables(pipeline: Pipeline, core: Any) -> HostTables:

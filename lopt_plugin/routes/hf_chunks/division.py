@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from .boundaries import Boundaries
 from .seams import ChunkTokens, Seam, find_seam
@@ -23,13 +24,11 @@ class Lengths:
     tokens: int = 2
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """text[start:end]. It begins where the previous chunk ends, or overlaps it."""
 
     start: int
     end: int
-    tokens: ChunkTokens | None = None
 
 
 def divide(
@@ -62,18 +61,19 @@ def encode(text: str, chunks: list[Chunk], lengths: Lengths, tokenize: Tokenize)
     Also gives the number of chunks at first, and of neighbours that were joined at boundaries, at seams, or merged.
     """
     first, merged = len(chunks), 0
+    done: dict[Chunk, ChunkTokens] = {}
     while True:
-        pending = [number for number, chunk in enumerate(chunks) if chunk.tokens is None]
-        for number, tokens in zip(pending, tokenize([_chunk_text(text, chunks, n) for n in pending]), strict=True):
-            chunks[number] = replace(chunks[number], tokens=tokens)
-        seams = _seams(text, chunks, lengths)
+        pending = [number for number, chunk in enumerate(chunks) if chunk not in done]
+        tokens = tokenize([_chunk_text(text, chunks, number) for number in pending])
+        done.update(zip((chunks[number] for number in pending), tokens, strict=True))
+        seams = _seams(text, chunks, done, lengths)
         if None not in seams:
             break
         merged += seams.count(None)
         chunks = _merged(chunks, seams)
     boundaries = sum(a.end == b.start for a, b in pairwise(chunks))
     counts = {"chunks": first, "boundaries": boundaries, "seams": len(seams) - boundaries, "merged": merged}
-    return _joined_ids(chunks, seams), counts
+    return _joined_ids([done[chunk].ids for chunk in chunks], seams), counts
 
 
 def _chunk_text(text: str, chunks: list[Chunk], number: int) -> ChunkText:
@@ -83,17 +83,15 @@ def _chunk_text(text: str, chunks: list[Chunk], number: int) -> ChunkText:
     return ChunkText(text[chunk.start : chunk.end], chunk.start, head, tail, number == 0)
 
 
-def _seams(text: str, chunks: list[Chunk], lengths: Lengths) -> list[Seam | None]:
+def _seams(text: str, chunks: list[Chunk], done: dict[Chunk, ChunkTokens], lengths: Lengths) -> list[Seam | None]:
     """The seam after each chunk but the last. A left chunk is only right from its own first seam on."""
     seams: list[Seam | None] = []
     right_from = 0
     for left, right in pairwise(chunks):
-        assert left.tokens is not None
-        assert right.tokens is not None
         if left.end == right.start:
-            seam: Seam | None = Seam(right.start, len(left.tokens.ids), 0)
+            seam: Seam | None = Seam(right.start, len(done[left].ids), 0)
         else:
-            seam = find_seam(text, left.tokens, left.end, right.tokens, right.start, right_from, lengths.tokens)
+            seam = find_seam(text, done[left], left.end, done[right], right.start, right_from, lengths.tokens)
         seams.append(seam)
         if seam is not None:
             right_from = seam.place
@@ -101,7 +99,7 @@ def _seams(text: str, chunks: list[Chunk], lengths: Lengths) -> list[Seam | None
 
 
 def _merged(chunks: list[Chunk], seams: Sequence[Seam | None]) -> list[Chunk]:
-    """The chunks, with neighbours that have no seam made one chunk without tokens."""
+    """The chunks, with neighbours that have no seam made one chunk."""
     merged = [chunks[0]]
     for chunk, seam in zip(chunks[1:], seams, strict=True):
         if seam is None:
@@ -111,12 +109,10 @@ def _merged(chunks: list[Chunk], seams: Sequence[Seam | None]) -> list[Chunk]:
     return merged
 
 
-def _joined_ids(chunks: list[Chunk], seams: Sequence[Seam | None]) -> list[int]:
+def _joined_ids(ids_of_chunks: list[list[int]], seams: Sequence[Seam | None]) -> list[int]:
     ids: list[int] = []
     first = 0
-    for chunk, seam in zip(chunks, [*seams, None], strict=True):
-        assert chunk.tokens is not None
-        of_chunk = chunk.tokens.ids
+    for of_chunk, seam in zip(ids_of_chunks, [*seams, None], strict=True):
         stop = len(of_chunk) if seam is None else seam.left
         ids += of_chunk if first == 0 and stop == len(of_chunk) else of_chunk[first:stop]
         first = 0 if seam is None else seam.right
