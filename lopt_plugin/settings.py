@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -118,26 +119,15 @@ def _parse(name: str, value: Any, source: str) -> int | float | str:
         if value not in ROUTES:
             raise ValueError(f"{source} must be one of {ROUTES}, got {value!r}")
         return str(value)
+    least = 1 if name in ("threads", "overlap_chars") else 0
+    kind: type[int] | type[float] = int
+    most, what = math.inf, f"a whole number of at least {least}"
     if name == "verify":
-        return _share(value, source)
-    return _whole_number(value, source, at_least=1 if name in ("threads", "overlap_chars") else 0)
-
-
-def _whole_number(value: Any, source: str, at_least: int) -> int:
+        kind, most, what = float, 1, "a share between 0 and 1"
     try:
-        number = int(value) if isinstance(value, str) else value
-    except ValueError:
-        number = None
-    if isinstance(number, bool) or not isinstance(number, int) or number < at_least:
-        raise ValueError(f"{source} must be a whole number of at least {at_least}, got {value!r}")
-    return number
-
-
-def _share(value: Any, source: str) -> float:
-    try:
-        number = float(value) if not isinstance(value, bool) else -1.0
+        number = kind(value) if kind is float or isinstance(value, str) else value
     except (TypeError, ValueError):
-        number = -1.0
-    if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{source} must be a share between 0 and 1, got {value!r}")
+        number = None
+    if isinstance(value, bool) or not isinstance(number, kind) or not least <= number <= most:
+        raise ValueError(f"{source} must be {what}, got {value!r}")
     return number
