@@ -58,8 +58,7 @@ class WordPieceMethod {
         }
         out.clear();
         out.reserve(static_cast<size_t>(end - begin) + 16);
-        text_->append_images(begin, end, out);
-        if (sources) text_->note_images(begin, end, *sources);
+        text_->append_images(begin, end, out, sources);
         return true;
     }
     // As BytePairMethod's. Runs of characters that are put into order, or removed, do not reach across one that is neither.

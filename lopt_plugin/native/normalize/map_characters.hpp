@@ -38,33 +38,24 @@ class MapCharacters final : public NormalizerStep {
         if (right || next_changes) junction.has_next = false;
         return true;
     }
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    // Whatever a character becomes takes its place.
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* p = changed_.next(begin, end);
         if (p == end) return false;
         out.clear();
         out.reserve(static_cast<size_t>(end - begin) + 64);
         out.append(begin, p);
+        if (sources) sources->keep(begin, p);
         while (p < end) {
             int length;
-            out += *text_of(decode_character(p, length));
+            const std::string& text = *text_of(decode_character(p, length));
             const uint8_t* const unchanged = p + length;
+            if (sources) sources->replace(p, unchanged, characters_in(text), false);
             p = changed_.next(unchanged, end);
-            out.append(unchanged, p);
+            out.append(text).append(unchanged, p);
+            if (sources) sources->keep(unchanged, p);
         }
         return true;
-    }
-    // Whatever a character becomes takes its place.
-    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
-        const uint8_t* kept = begin;
-        int length;
-        for (const uint8_t* p = begin; (p = changed_.next(p, end)) < end; p += length) {
-            const std::string& text = *text_of(decode_character(p, length));
-            const auto* first = reinterpret_cast<const uint8_t*>(text.data());
-            sources.keep(kept, p);
-            kept = p + length;
-            sources.replace(p, kept, count_characters(first, first + text.size()), false);
-        }
-        sources.keep(kept, end);
     }
 
   private:

@@ -79,34 +79,26 @@ class NormalizationForm final : public NormalizerStep {
     bool begins_apart(uint32_t c) const override { return !(classes_.of(c) & bits_.follows); }
     // No character has a longer canonical decomposition.
     size_t most_in_one() const override { return 4; }
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* copied = begin;
-        const uint8_t* p = begin;
         bool changed = false;
-        while (p < end) {
+        for (const uint8_t* p = begin; p < end; p = copied) {
             const Stretch stretch = next_stretch(begin, p, end);
             if (stretch.begin == end) break;
             if (!changed) out.clear();
             changed = true;
+            const std::string made = answers_(stretch.text(), normalize_);
             out.append(copied, stretch.begin);
-            out += answer(stretch);
-            p = copied = stretch.end;
+            out += made;
+            if (sources) {
+                sources->keep(copied, stretch.begin);
+                sources->replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), characters_in(made)));
+            }
+            copied = stretch.end;
         }
         if (changed) out.append(copied, end);
+        if (sources) sources->keep(copied, end);
         return changed;
-    }
-    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
-        const uint8_t* kept = begin;
-        for (const uint8_t* p = begin; p < end; p = kept) {
-            const Stretch stretch = next_stretch(begin, p, end);
-            if (stretch.begin == end) break;
-            sources.keep(kept, stretch.begin);
-            const std::string made = answer(stretch);
-            const auto* first = reinterpret_cast<const uint8_t*>(made.data());
-            sources.replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), count_characters(first, first + made.size())));
-            kept = stretch.end;
-        }
-        sources.keep(kept, end);
     }
 
   private:
@@ -117,7 +109,6 @@ class NormalizationForm final : public NormalizerStep {
         const uint8_t *begin, *end;
         std::string_view text() const { return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)}; }
     };
-    std::string answer(const Stretch& stretch) const { return answers_(stretch.text(), normalize_); }
 
     // The next stretch that may change, or an empty one at `end`. A stretch begins before a character that neither
     // changes nor follows, or with one that changes but does not follow (its decomposition begins with a starter that

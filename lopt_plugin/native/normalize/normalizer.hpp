@@ -31,13 +31,9 @@ class NormalizerStep {
     NormalizerStep& operator=(const NormalizerStep&) = delete;
     virtual ~NormalizerStep() = default;
 
-    // True, with the new text in `out`, when [begin, end) may change; false when it certainly does not.
-    virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const = 0;
-    // Where the characters came from of what `apply` made of [begin, end). Throws OffsetsUnknownError where that is not
-    // known.
-    virtual void note(const uint8_t*, const uint8_t*, Sources&) const {
-        throw OffsetsUnknownError("the normalizer does not say where its characters came from");
-    }
+    // True, with the new text in `out`, when [begin, end) may change; false when it certainly does not. `sources`: null, or
+    // empty, and then what says where the characters of `out` came from. Throws OffsetsUnknownError where that is not known.
+    virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const = 0;
     // Whether a text may change that holds no character of a marked page.
     virtual bool changes_ascii() const = 0;
     // Marks the pages of all characters outside ASCII without which the step changes nothing.
@@ -91,8 +87,13 @@ class Normalizer {
         for (const auto& step : steps_) {
             // Once a step has changed the text, it may hold characters that were not there before.
             if (!marked && !changed && !step->changes_ascii()) continue;
-            if (!step->apply(begin, end, next)) continue;
-            if (sources) follow(*step, begin, end, next, changed, *sources);
+            Sources of_step;
+            if (!step->apply(begin, end, next, sources ? &of_step : nullptr)) continue;
+            if (sources) {
+                if (of_step.size() != characters_in(next)) throw OffsetsUnknownError("a normalized character has no place in the text");
+                if (changed) of_step.follow(*sources);
+                *sources = std::move(of_step);
+            }
             out.swap(next);
             begin = reinterpret_cast<const uint8_t*>(out.data());
             end = begin + out.size();
@@ -102,16 +103,6 @@ class Normalizer {
     }
 
   private:
-    static void follow(const NormalizerStep& step, const uint8_t* begin, const uint8_t* end, const std::string& made, bool changed_before,
-                       Sources& sources) {
-        Sources of_step;
-        step.note(begin, end, of_step);
-        const auto* p = reinterpret_cast<const uint8_t*>(made.data());
-        if (of_step.size() != count_characters(p, p + made.size())) throw OffsetsUnknownError("a normalized character has no place in the text");
-        if (changed_before) of_step.follow(sources);
-        sources = std::move(of_step);
-    }
-
     std::vector<std::unique_ptr<NormalizerStep>> steps_;
     PageMarks page_marks_;
     bool changes_ascii_ = false;
@@ -121,7 +112,8 @@ class Normalizer {
 class ReferenceStep final : public NormalizerStep {
   public:
     explicit ReferenceStep(ReferenceNormalize normalize) : normalize_(std::move(normalize)) {}
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
+        if (sources) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
         out = normalize_({reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)});
         return true;
     }

@@ -14,11 +14,6 @@
 
 namespace lopt {
 
-inline size_t characters_in(const std::string& text) {
-    const auto* p = reinterpret_cast<const uint8_t*>(text.data());
-    return count_characters(p, p + text.size());
-}
-
 class ReplaceText final : public NormalizerStep {
   public:
     // `pattern` is not empty: whole characters, so that its bytes are found at whole characters only.
@@ -46,7 +41,7 @@ class ReplaceText final : public NormalizerStep {
         Junction junction{c, c, 0, false};
         return passes(junction);
     }
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
         size_t at = text.find(pattern_), copied = 0;
         if (at == std::string_view::npos) return false;
@@ -55,20 +50,15 @@ class ReplaceText final : public NormalizerStep {
         for (; at != std::string_view::npos; at = text.find(pattern_, copied)) {
             out.append(text, copied, at - copied);
             out += content_;
+            if (sources) {
+                sources->keep(begin + copied, begin + at);
+                sources->replace(begin + at, begin + at + pattern_.size(), characters_in(content_), true);
+            }
             copied = at + pattern_.size();
         }
         out.append(text, copied);
+        if (sources) sources->keep(begin + copied, end);
         return true;
-    }
-    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
-        const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
-        const size_t count = characters_in(content_);
-        size_t kept = 0;
-        for (size_t at; (at = text.find(pattern_, kept)) != std::string_view::npos; kept = at + pattern_.size()) {
-            sources.keep(begin + kept, begin + at);
-            sources.replace(begin + at, begin + at + pattern_.size(), count, true);
-        }
-        sources.keep(begin + kept, end);
     }
 
   private:
@@ -101,52 +91,40 @@ class ReplaceRuns final : public NormalizerStep {
         return true;
     }
     bool begins_apart(uint32_t c) const override { return each_ || !set_.holds(c); }
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* copied = begin;
         bool changed = false;
-        for_each_match(begin, end, [&](const uint8_t* p, const uint8_t* stop) {
+        for (const uint8_t* p = begin; (p = set_.next(p, end)) < end;) {
+            const uint8_t* const run = p;
+            size_t count = 0;
+            int length;
+            do {
+                if (!set_.holds(decode_character(p, length))) break;
+                p += length;
+                count++;
+            } while (p < end && !each_);
             // Several characters in place of the same ones still come from the last of these.
-            if (stands_for_one_ && std::string_view(reinterpret_cast<const char*>(p), static_cast<size_t>(stop - p)) == content_) return;
+            const bool same = stands_for_one_ && std::string_view(reinterpret_cast<const char*>(run), static_cast<size_t>(p - run)) == content_;
+            if (count < least_ || same) continue;
             if (!changed) {
                 out.clear();
                 out.reserve(static_cast<size_t>(end - begin));
             }
             changed = true;
-            out.append(copied, p);
+            out.append(copied, run);
             out += content_;
-            copied = stop;
-        });
+            if (sources) {
+                sources->keep(copied, run);
+                sources->replace(run, p, characters_in(content_), true);
+            }
+            copied = p;
+        }
         if (changed) out.append(copied, end);
+        if (sources) sources->keep(copied, end);
         return changed;
-    }
-    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
-        const size_t count = characters_in(content_);
-        const uint8_t* kept = begin;
-        for_each_match(begin, end, [&](const uint8_t* p, const uint8_t* stop) {
-            sources.keep(kept, p);
-            sources.replace(p, stop, count, true);
-            kept = stop;
-        });
-        sources.keep(kept, end);
     }
 
   private:
-    template <class Visit>
-    void for_each_match(const uint8_t* begin, const uint8_t* end, Visit&& visit) const {
-        for (const uint8_t* p = begin; (p = set_.next(p, end)) < end;) {
-            size_t count = 0;
-            const uint8_t* stop = p;
-            int length;
-            do {
-                if (!set_.holds(decode_character(stop, length))) break;
-                stop += length;
-                count++;
-            } while (stop < end && !each_);
-            if (count >= least_) visit(p, stop);
-            p = stop;
-        }
-    }
-
     CharacterSet set_;
     size_t least_;
     bool each_;

@@ -17,16 +17,15 @@ class Strip final : public NormalizerStep {
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
     bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !white_space_.holds(junction.right); }
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const auto [from, to] = stripped(begin, end);
         if (from == begin && to == end) return false;
         out.assign(from, to);
+        if (sources) {
+            sources->replace(begin, from, 0, false);
+            sources->keep(from, to);
+        }
         return true;
-    }
-    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
-        const auto [from, to] = stripped(begin, end);
-        sources.replace(begin, from, 0, false);
-        sources.keep(from, to);
     }
 
   private:
@@ -51,21 +50,18 @@ class Prepend final : public NormalizerStep {
 
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
-    // An empty stretch stays empty.
-    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const override {
+    // An empty stretch stays empty. What is prepended takes the place of the first character.
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         if (begin == end) return false;
         out.reserve(text_.size() + static_cast<size_t>(end - begin));
         out.assign(text_);
         out.append(begin, end);
+        if (sources) {
+            const uint8_t* const second = begin + character_bytes(*begin);
+            sources->replace(begin, second, characters_in(text_) + 1, false);
+            sources->keep(second, end);
+        }
         return true;
-    }
-    // What is prepended takes the place of the first character.
-    void note(const uint8_t* begin, const uint8_t* end, Sources& sources) const override {
-        const auto* p = reinterpret_cast<const uint8_t*>(text_.data());
-        int length;
-        decode_character(begin, length);
-        sources.replace(begin, begin + length, count_characters(p, p + text_.size()) + 1, false);
-        sources.keep(begin + length, end);
     }
 
   private:

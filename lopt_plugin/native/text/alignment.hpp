@@ -40,8 +40,7 @@ class Aligner {
     std::vector<Offset> align(std::string_view text, size_t count) const {
         if (!ask_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
         std::vector<Offset> answer = answers_(text, ask_);
-        const auto* p = reinterpret_cast<const uint8_t*>(text.data());
-        const auto length = static_cast<int32_t>(count_characters(p, p + text.size()));
+        const auto length = static_cast<int32_t>(characters_in(text));
         bool known = answer.size() == count;
         for (const Offset& offset : answer) known = known && 0 <= offset.begin && offset.end == offset.begin + 1 && offset.end <= length;
         if (!known) throw OffsetsUnknownError("a normalized character has no place in the text");

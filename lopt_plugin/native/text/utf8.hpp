@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace lopt {
 
 inline bool is_surrogate(uint32_t c) { return (c & ~uint32_t{0x7FF}) == 0xD800; }
 inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
+// Can the byte be in a text?
+inline bool in_utf8(size_t byte) { return byte != 0xC0 && byte != 0xC1 && byte <= 0xF4; }
 // How many bytes a character has that begins with this one.
 inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
 
@@ -88,6 +91,10 @@ inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
     }
     for (; p < end; p++) count += !is_continuation(*p);
     return count;
+}
+inline size_t characters_in(std::string_view text) {
+    const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+    return count_characters(p, p + text.size());
 }
 
 }  // namespace lopt

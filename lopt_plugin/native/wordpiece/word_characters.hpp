@@ -116,37 +116,24 @@ class WordCharacters {
     bool any_divides() const { return any_divides_; }
     bool any_reordered() const { return any_reordered_; }
 
-    // Where the characters came from that `append_images` makes.
-    void note_images(const uint8_t* p, const uint8_t* end, Sources& sources) const {
-        const uint8_t* kept = p;
+    // Appends the images of the characters in [p, end): the normalized text where nothing is reordered. `sources`: null, or
+    // what says where its characters came from.
+    void append_images(const uint8_t* p, const uint8_t* end, std::string& out, Sources* sources) const {
         int length;
         for (; p < end; p += length) {
             const uint16_t bits = classes_.at(p, end, length);
-            if (!(bits & (word_bit::removed | word_bit::spaced | word_bit::changes))) continue;
-            size_t count = bits & word_bit::changes ? image(decode_character(p, length)).characters : 1;
-            if (bits & word_bit::spaced) count += 2;
-            if (bits & word_bit::removed) count = 0;
-            if (count == 1) continue;
-            sources.keep(kept, p);
-            kept = p + length;
-            sources.replace(p, kept, count, false);
-        }
-        sources.keep(kept, end);
-    }
-    // Appends the images of the characters in [p, end): the normalized text where nothing is reordered.
-    void append_images(const uint8_t* p, const uint8_t* end, std::string& out) const {
-        int length;
-        for (; p < end; p += length) {
-            const uint16_t bits = classes_.at(p, end, length);
-            if (bits & word_bit::removed) continue;
-            if (bits & word_bit::spaced) out.push_back(' ');
-            if (bits & word_bit::changes) {
-                const Image& made = image(decode_character(p, length));
-                out.append(reinterpret_cast<const char*>(made.data), made.bytes);
-            } else {
-                out.append(reinterpret_cast<const char*>(p), static_cast<size_t>(length));
+            const size_t before = out.size();
+            if (!(bits & word_bit::removed)) {
+                if (bits & word_bit::spaced) out.push_back(' ');
+                if (bits & word_bit::changes) {
+                    const Image& made = image(decode_character(p, length));
+                    out.append(reinterpret_cast<const char*>(made.data), made.bytes);
+                } else {
+                    out.append(reinterpret_cast<const char*>(p), static_cast<size_t>(length));
+                }
+                if (bits & word_bit::spaced) out.push_back(' ');
             }
-            if (bits & word_bit::spaced) out.push_back(' ');
+            if (sources) sources->replace(p, p + length, characters_in(std::string_view(out).substr(before)), false);
         }
     }
     size_t memory_bytes() const {
