@@ -15,12 +15,13 @@ std::optional<Ids> ids_of_part(const Core& core, const Characters& text, size_t 
 template <class Core>
 void check_word(const Core& core, const Characters& text, size_t step) {
     if constexpr (std::is_same_v<Core, BytePairCore>) {
-        if (text.length == 0 || !core.boundaries().is_word(text, 0, text.length)) return;
+        if (text.length == 0 || !core.boundaries().word_kinds(text, true, ALL_RUNS)) return;
         GrowingWord word(*core.method().word_model());
         for (size_t at = 0; at < text.length; at += step) {
             const size_t end = std::min(at + step, text.length);
-            const WordText part(text, at, end);
-            if (!word.append(part.data(), part.size())) return;
+            std::string part;
+            for (size_t i = at; i < end; i++) append_character(text[i], part);
+            if (!word.append(part)) return;
             if (word.size() <= core.method().word_model()->longest_whole()) continue;
             const auto ids = ids_of_part(core, text, 0, end, false, false);
             CHECK(ids && ids->size() == word.count(word.size()));

@@ -27,34 +27,29 @@ class Boundaries {
         return segmenter_.divides(junction);
     }
 
-    // Is text[begin, end), as a text of its own or after a seam, one word whatever its length, so that its prefixes are to
-    // be had from a GrowingWord over `Method::word_model`? Which kinds of runs (uniform_runs.hpp), of those given, it may be; 0: it
-    // is not. It may begin with a space if `begins`.
-    unsigned word_kinds(const Characters& text, size_t begin, size_t end, bool begins, unsigned kinds) const {
+    // Is the text, by itself or after a seam, one word whatever its length, so that its prefixes are to be had from a
+    // GrowingWord over `Method::word_model`? Which kinds of runs (uniform_runs.hpp), of those given, it may be; 0: it is not.
+    // It may begin with a space if `begins`.
+    unsigned word_kinds(const Characters& text, bool begins, unsigned kinds) const {
         if (segmenter_.adds_prefix_space() || !method_.word_model()) return 0;
-        for (size_t i = begin; i < end && kinds; i++) {
+        for (size_t i = 0; i < text.length && kinds; i++) {
             const uint32_t c = text[i];
             if (may_begin_token(c)) return 0;
-            if (!(c == ' ' && begins && i == begin)) kinds &= method_.run_kinds(c);
+            if (!(c == ' ' && begins && i == 0)) kinds &= method_.run_kinds(c);
         }
         return kinds;
     }
-    bool is_word(const Characters& text, size_t begin, size_t end) const { return word_kinds(text, begin, end, true, ALL_RUNS); }
 
-    // Where the digits of text[begin, end) begin, which is a text of its own or stands after a seam: it has nothing but
-    // spaces before them. There is a boundary after every group of `Method::digits_in_group` of them, then, if a digit
-    // follows. `end` where there are none, or these are not so divided; `stop`: the end of the digits.
-    size_t digits_begin(const Characters& text, size_t begin, size_t end, size_t& stop) const {
-        if (segmenter_.adds_prefix_space() || method_.digits_in_group() == 0) return stop = end;
-        size_t at = begin;
-        while (at < end && (text[at] == ' ' || text[at] == '\n') && !may_begin_token(text[at])) at++;
-        for (stop = at; stop < end && text[stop] >= '0' && text[stop] <= '9' && !may_begin_token(text[stop]);) stop++;
-        return stop > at ? at : stop = end;
-    }
-    // The last of these boundaries in (begin, end); 0: there is none.
+    // The last place in (begin, end) with whole groups of digits before it, of which another one follows: a boundary, if
+    // text[begin, end) is a text of its own or stands after a seam. It has nothing but spaces before its digits. 0: there is
+    // none.
     size_t last_group(const Characters& text, size_t begin, size_t end) const {
-        size_t stop;
-        const size_t first = digits_begin(text, begin, end, stop), group = method_.digits_in_group();
+        const size_t group = method_.digits_in_group();
+        if (segmenter_.adds_prefix_space() || group == 0) return 0;
+        size_t first = begin;
+        while (first < end && (text[first] == ' ' || text[first] == '\n') && !may_begin_token(text[first])) first++;
+        size_t stop = first;
+        while (stop < end && text[stop] >= '0' && text[stop] <= '9' && !may_begin_token(text[stop])) stop++;
         return stop - first > group ? first + (stop - first - 1) / group * group : 0;
     }
 

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/core.hpp"
@@ -115,26 +113,6 @@ size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t 
 // A part without a seam gets a GrowingWord if it has at least so many characters; shorter ones are encoded.
 inline constexpr size_t LONG_WORD = 512;
 
-// Characters in UTF-8, and where each of them ends.
-class WordText {
-  public:
-    WordText(const Characters& text, size_t begin, size_t end) {
-        for (size_t i = begin; i < end; i++) {
-            append_character(text[i], bytes_);
-            if (!text.ascii) ends_.push_back(static_cast<uint32_t>(bytes_.size()));
-        }
-    }
-    const uint8_t* data() const { return bytes_.data(); }
-    size_t size() const { return bytes_.size(); }
-    // Bytes of the first `characters`.
-    size_t end(size_t characters) const { return ends_.empty() || characters == 0 ? characters : ends_[characters - 1]; }
-    size_t memory() const { return bytes_.capacity() + ends_.capacity() * sizeof(uint32_t); }
-
-  private:
-    std::vector<uint8_t> bytes_;
-    std::vector<uint32_t> ends_;  // none where all are ASCII
-};
-
 // The first `most` ids of the text, or all, in `out`. Not much more than these is encoded.
 template <class Core>
 void first_ids(const Core& core, const Characters& text, size_t most, EncodeOptions options, typename Core::Workspace& space, IdBuffer& out) {
@@ -159,7 +137,6 @@ class Intervals {
         size_t count = 0;
         while (!parts.done()) {
             const auto part = parts.next(APART);
-            if (part.end - part.begin >= LONG_WORD && !note_digits(text, part, space)) note_word(text, part.begin, part.end);
             count += encode_part(core, text, part, split_special, space);
             if (part.end == text.length) break;
             seams_.push_back(static_cast<uint32_t>(part.end));
@@ -176,88 +153,16 @@ class Intervals {
         return count_part(text, {begin, *first, false}, space) + counts_[static_cast<size_t>(last - seams_.begin())] -
                counts_[static_cast<size_t>(first - seams_.begin())] + count_part(text, {*last, end, true}, space);
     }
-    size_t bytes() const {
-        size_t total = (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t);
-        for (const Word& word : words_) total += sizeof word + word.text.memory() + word.intervals.bytes();
-        for (const Digits& digits : digits_) total += sizeof digits + digits.counts.capacity() * sizeof(uint32_t);
-        return total;
-    }
+    size_t bytes() const { return (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t); }
 
   private:
-    // A long part of the text without a seam.
-    struct Word {
-        size_t begin, end;
-        WordText text;
-        WordIntervals intervals;
-    };
-
-    void note_word(const Characters& text, size_t begin, size_t end) {
-        if (!core_.boundaries().is_word(text, begin, end)) return;
-        words_.push_back({begin, end, WordText(text, begin, end), WordIntervals(*core_.method().word_model())});
-        if (!words_.back().intervals.build(words_.back().text.data(), words_.back().text.size())) words_.pop_back();
-    }
-    // A long part of the text that is one run of digits, perhaps with spaces before them.
-    struct Digits {
-        size_t begin, first, end;  // the digits begin at `first`
-        // Of each place from `first` on, as far as there is a group before it: how many ids all groups have that stand
-        // before it one after the other. Those that begin elsewhere are counted apart.
-        std::vector<uint32_t> counts;
-    };
-
-    bool note_digits(const Characters& text, const typename Parts<Core>::Part& part, typename Core::Workspace& space) {
-        size_t stop;
-        const size_t first = core_.boundaries().digits_begin(text, part.begin, part.end, stop), group = core_.method().digits_in_group();
-        if (first == part.end || stop != part.end || group != GROUP) return false;
-        std::array<uint32_t, 1000> known;
-        known.fill(NONE);
-        Digits digits{part.begin, first, part.end, {}};
-        digits.counts.assign(part.end - first + 1, 0);
-        for (size_t at = GROUP; at < digits.counts.size(); at++) {
-            const size_t begin = first + at - GROUP;
-            uint32_t& count = known[(text[begin] - '0') * 100 + (text[begin + 1] - '0') * 10 + (text[begin + 2] - '0')];
-            if (count == NONE) count = static_cast<uint32_t>(encode_part(core_, text, {begin, begin + GROUP, true}, split_special_, space));
-            digits.counts[at] = digits.counts[at - GROUP] + count;
-        }
-        digits_.push_back(std::move(digits));
-        return true;
-    }
-    // Of a part of such a run, which begins or ends anywhere in it.
-    size_t count_digits(const Characters& text, const Digits& digits, const typename Parts<Core>::Part& part, typename Core::Workspace& space) const {
-        // Spaces are not counted without the digit after them.
-        const size_t groups_begin = part.begin < digits.first ? digits.first + GROUP : part.begin;
-        if (groups_begin + GROUP > part.end) return encode_part(core_, text, part, split_special_, space);
-        const size_t groups_end = part.end - (part.end - groups_begin) % GROUP;
-        size_t count = digits.counts[groups_end - digits.first] - digits.counts[groups_begin - digits.first];
-        if (part.begin < groups_begin) count += encode_part(core_, text, {part.begin, groups_begin, part.inside}, split_special_, space);
-        if (groups_end < part.end) count += encode_part(core_, text, {groups_end, part.end, true}, split_special_, space);
-        return count;
-    }
-    // Of those that begin in order, the last one that begins at `at` or before; null: none.
-    template <class Part>
-    static const Part* part_at(const std::vector<Part>& parts, size_t at) {
-        const auto after = std::upper_bound(parts.begin(), parts.end(), at, [](size_t place, const Part& part) { return place < part.begin; });
-        return after == parts.begin() ? nullptr : &after[-1];
-    }
-    // Of a part that has no noted seam inside.
     size_t count_part(const Characters& text, const typename Parts<Core>::Part& part, typename Core::Workspace& space) const {
-        if (part.end - part.begin >= LONG_WORD) {
-            if (const Digits* digits = part_at(digits_, part.begin); digits && part.end <= digits->end) return count_digits(text, *digits, part, space);
-            if (const Word* found = part_at(words_, part.begin); found && part.end <= found->end) {
-                const Word& word = *found;
-                const size_t begin = word.text.end(part.begin - word.begin), end = word.text.end(part.end - word.begin);
-                const uint32_t count = end - begin > core_.method().word_model()->longest_whole() ? word.intervals.count(word.text.data(), begin, end) : NONE;
-                if (count != NONE) return count;
-            }
-        }
         return encode_part(core_, text, part, split_special_, space);
     }
 
     const Core& core_;
     bool split_special_;
     std::vector<uint32_t> seams_, counts_;  // in order, and how many ids stand before each
-    std::vector<Word> words_;               // in order
-    std::vector<Digits> digits_;            // likewise
-    static constexpr size_t GROUP = 3;
 };
 
 }  // namespace lopt

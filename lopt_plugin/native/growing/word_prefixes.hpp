@@ -105,12 +105,11 @@ class WordPrefixes {
             if (!model_.drops_byte(static_cast<uint8_t>(byte))) kept.push_back(byte);
         return !(closes && state.in_tail);
     }
-    static bool append(GrowingWord& word, const std::string& bytes) { return word.append(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()); }
 
     void grow(const std::string& bytes, size_t at) {
         const bool was_in_tail = state_.in_tail;
         std::string kept;
-        known_ = read(bytes, state_, kept) && append(word_, kept);
+        known_ = read(bytes, state_, kept) && word_.append(kept);
         if (!state_.in_tail) {
             tail_.reset();
             tail_begin_ = begin_;
@@ -120,7 +119,7 @@ class WordPrefixes {
             tail_.emplace(model_);
             tail_begin_ = at;
         }
-        known_ = known_ && append(*tail_, kept);
+        known_ = known_ && tail_->append(kept);
     }
     // The end after these bytes, which stand for characters from `at` on, if no others follow.
     End end_with(const std::string& bytes, size_t at) {
@@ -135,7 +134,7 @@ class WordPrefixes {
     End end_of(GrowingWord& word, std::string bytes, size_t begin) const {
         if (word.size() + bytes.size() <= model_.longest_whole()) return {begin, NONE};
         if (model_.ends_words()) bytes.push_back(static_cast<char>(END_OF_WORD));
-        return {begin, word.count_with(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size())};
+        return {begin, word.count_with(bytes)};
     }
 
     const Core& core_;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "growing/growing.hpp"
@@ -64,10 +65,11 @@ class PythonWord {
 
   private:
     bool append_characters(const Characters& text) {
-        kinds_ = core_.boundaries().word_kinds(text, 0, text.length, word_.size() == 0, kinds_);
+        kinds_ = core_.boundaries().word_kinds(text, word_.size() == 0, kinds_);
         if (!kinds_) return false;
-        const WordText utf8(text, 0, text.length);
-        return word_.append(utf8.data(), utf8.size());
+        std::string utf8;
+        for (size_t i = 0; i < text.length; i++) append_character(text[i], utf8);
+        return word_.append(utf8);
     }
 
     const Core& core_;
@@ -239,15 +241,11 @@ class PythonGrowing : public PythonCore<Core> {
     }
     static bool holds_surrogate(const Characters& text) {
         if (text.unit_bytes == 1) return false;
-        return text.unit_bytes == 2 ? holds_surrogate(static_cast<const uint16_t*>(text.data), text.length)
-                                    : holds_surrogate(static_cast<const uint32_t*>(text.data), text.length);
-    }
-    template <class Unit>
-    static bool holds_surrogate(const Unit* units, size_t count) {
-        // Without leaving early, and in as many bits as a unit has, so that many are looked at together.
-        Unit any = 0;
-        for (size_t i = 0; i < count; i++) any = static_cast<Unit>(any | (static_cast<Unit>(units[i] & ~Unit{0x7FF}) == Unit{0xD800}));
-        return any != 0;
+        return visit_units(text, [&text](const auto* units) {
+            bool any = false;  // to its end, so that many are looked at together
+            for (size_t i = 0; i < text.length; i++) any |= is_surrogate(units[i]);
+            return any;
+        });
     }
 
     size_t count_all(const Characters& text, size_t threads, bool split_special) const {
