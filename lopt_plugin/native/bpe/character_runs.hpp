@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -113,7 +112,6 @@ class CharacterRuns {
             while (pairs_[i].key != NO_PAIR) i = (i + 1) & (pairs_.size() - 1);
             pairs_[i] = pair;
         }
-        ids_rise_ = rise_with_ranks(pairs);
     }
 
     // Adds the characters from the run's end on, up to `end`, the end of their pre-token, as far as they are of three
@@ -251,16 +249,6 @@ class CharacterRuns {
         const uint32_t left = run.code_points[i], right = run.code_points[i + 1];
         return cuts_.is_open(left, right, last_of_three_bytes(left), first_of_three_bytes(right));
     }
-    // Do the ids of pairs come in the order of their merges?
-    bool rise_with_ranks(const std::vector<Pair>& pairs) const {
-        std::vector<std::pair<uint32_t, uint32_t>> ranks_and_ids;
-        for (const Pair& pair : pairs) {
-            const uint32_t left = characters_[pair.key >> 16], right = characters_[pair.key & 0xFFFF];
-            if (pair.id != HARD && !((left | right) & SEVERAL)) ranks_and_ids.push_back({merges_.rank(left & ID, right & ID), pair.id});
-        }
-        std::sort(ranks_and_ids.begin(), ranks_and_ids.end());
-        return std::is_sorted(ranks_and_ids.begin(), ranks_and_ids.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    }
     // Character i and all those that are joined with it.
     static void set_hard(CharacterRun& run, unsigned i) {
         unsigned first = i, last = i;
@@ -276,7 +264,7 @@ class CharacterRuns {
             const unsigned i = first + k;
             ids[k] = pair_id(run.code_points[i], run.code_points[i + 1]);
             if (ids[k] == HARD) return set_hard(run, i);
-            ranks[k] = ids_rise_ || ids[k] == NONE ? ids[k] : merges_.rank(run.ids[i], run.ids[i + 1]);
+            ranks[k] = ids[k] == NONE ? NONE : merges_.rank(run.ids[i], run.ids[i + 1]);
         }
         for (;;) {
             unsigned best = 0;
@@ -296,7 +284,6 @@ class CharacterRuns {
     Table<Pair> pairs_;
     Table<uint64_t> triples_;
     unsigned shift_ = 0;
-    bool ids_rise_ = false;  // a comparison of ids is one of ranks, then
 };
 
 }  // namespace lopt

@@ -45,8 +45,8 @@ inline void end_words(std::string_view suffix, std::vector<VocabularyItem>& item
         ends_with_byte[static_cast<uint8_t>(bytes[0])] = true;
         with_suffix.push_back({name, suffix});
     }
-    for (size_t byte = 0; byte < 0xF5; byte++)
-        if (byte != 0xC0 && byte != 0xC1 && !ends_with_byte[byte]) throw std::invalid_argument("the vocabulary lacks a byte with the end-of-word suffix");
+    for (size_t byte = 0; byte < 256; byte++)
+        if (in_utf8(byte) && !ends_with_byte[byte]) throw std::invalid_argument("the vocabulary lacks a byte with the end-of-word suffix");
     merges.insert(merges.begin(), with_suffix.begin(), with_suffix.end());
     items.push_back({suffix, most + 1});
 }

@@ -129,7 +129,7 @@ class SentencePieceVocabulary {
             if (byte_fallback && id != NONE && (is_operand[id] || can_be_made[id])) throw std::invalid_argument("a merge names or makes a byte token");
         std::vector<VocabularyItem> kept;
         for (const auto& item : items_) {
-            const bool is_character = length_of(static_cast<uint8_t>(item.name[0])) == item.name.size();
+            const bool is_character = static_cast<size_t>(character_bytes(static_cast<uint8_t>(item.name[0]))) == item.name.size();
             if (is_character) characters_.push_back(item);
             if (is_character || can_be_made[item.id]) kept.push_back(item);
         }
@@ -185,8 +185,6 @@ class SentencePieceVocabulary {
         parts_.push_back(part);
         return next_id_++;
     }
-    static bool in_utf8(size_t byte) { return byte != 0xC0 && byte != 0xC1 && byte <= 0xF4; }
-    static size_t length_of(uint8_t lead) { return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4; }
     static uint32_t code_point_of(std::string_view character) {
         int length;
         return decode_character(reinterpret_cast<const uint8_t*>(character.data()), length);

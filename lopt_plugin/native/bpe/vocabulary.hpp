@@ -135,8 +135,7 @@ class Vocabulary {
             taken[entry.id] = true;
         }
         for (size_t byte = 0; byte < 256; byte++) {
-            const bool in_utf8 = byte != 0xC0 && byte != 0xC1 && byte <= 0xF4;
-            if (!in_utf8 || byte_id_[byte] != NONE) continue;
+            if (!in_utf8(byte) || byte_id_[byte] != NONE) continue;
             if (dropped_bytes.find(static_cast<char>(byte)) == std::string_view::npos)
                 throw std::invalid_argument("the vocabulary lacks a byte");
             drops_bytes_ = true;

@@ -23,7 +23,8 @@ struct WordKey {
     bool operator==(const WordKey&) const = default;
     bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
     bool is_character() const {
-        const unsigned lead = low & 0xFF, bytes = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        const auto lead = static_cast<uint8_t>(low);
+        const int bytes = character_bytes(lead);
         return is_short() && (lead < 0x80 || lead >= 0xC0) && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
     }
     bool is_ascii_character() const { return is_character() && (low & 0xFF) < 0x80; }

@@ -11,7 +11,7 @@
 #include "base/buffer.hpp"
 #include "bpe/trie.hpp"
 #include "text/ascii_masks.hpp"
-#include "text/segment.hpp"
+#include "text/text.hpp"
 #include "text/unicode.hpp"
 #include "text/utf8.hpp"
 

@@ -148,18 +148,14 @@ class Intervals {
     size_t count(const Characters& text, size_t begin, size_t end, typename Core::Workspace& space) const {
         if (begin == end) return 0;
         const auto first = std::upper_bound(seams_.begin(), seams_.end(), begin), after = std::lower_bound(first, seams_.end(), end);
-        if (first == after) return count_part(text, {begin, end, false}, space);
+        if (first == after) return encode_part(core_, text, {begin, end, false}, split_special_, space);
         const auto last = after - 1;
-        return count_part(text, {begin, *first, false}, space) + counts_[static_cast<size_t>(last - seams_.begin())] -
-               counts_[static_cast<size_t>(first - seams_.begin())] + count_part(text, {*last, end, true}, space);
+        const size_t between = counts_[static_cast<size_t>(last - seams_.begin())] - counts_[static_cast<size_t>(first - seams_.begin())];
+        return encode_part(core_, text, {begin, *first, false}, split_special_, space) + between + encode_part(core_, text, {*last, end, true}, split_special_, space);
     }
     size_t bytes() const { return (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t); }
 
   private:
-    size_t count_part(const Characters& text, const typename Parts<Core>::Part& part, typename Core::Workspace& space) const {
-        return encode_part(core_, text, part, split_special_, space);
-    }
-
     const Core& core_;
     bool split_special_;
     std::vector<uint32_t> seams_, counts_;  // in order, and how many ids stand before each

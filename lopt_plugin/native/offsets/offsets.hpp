@@ -14,8 +14,7 @@
 #include "base/hash.hpp"
 #include "offsets/byte_pair_shapes.hpp"
 #include "text/alignment.hpp"
-#include "text/segment.hpp"
-#include "text/span.hpp"
+#include "text/text.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -63,21 +62,28 @@ class OffsetWalk {
     }
 
     // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: one, without gaps);
-    // `shapes` says how many bytes an id stands for. `spaces`: null, or, of such a single one, what tells the white space
+    // `shapes` says how many bytes an id stands for. `white_space`: null, or, of such a single one, what tells the white space
     // that no id stands for. Throws OffsetsUnknownError if their bytes do not end with a span.
     void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin,
                  const ClassTable* white_space = nullptr) {
         if (trim_.white_space && !shapes.knows_white_space()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
         const bool ascii = ascii_ && !origin.alignment;  // what a normalizer made may not be, whatever it was made of
         with_places(segment, origin, [&](const auto& place) {
-            if (white_space) return walk_without_white_space(shapes, *white_space, ascii, {segment.begin, segment.end}, place);
-            if (!spans) return walk(shapes, ascii, {segment.begin, segment.end}, 0, place);
+            const auto skip_nothing = [](const uint8_t*&, const uint8_t*) { return 0; };
+            const auto skip_white_space = [white_space](const uint8_t*& p, const uint8_t* end) {
+                if (*p > ' ' && *p < 0xC2) return 0;  // not white space, or inside a character
+                const uint8_t* const from = p;
+                p = white_space->skip(class_bit::space, p, end);
+                return static_cast<int32_t>(count_characters(from, p));
+            };
+            if (white_space) return walk(shapes, ascii, {segment.begin, segment.end}, 0, place, skip_white_space);
+            if (!spans) return walk(shapes, ascii, {segment.begin, segment.end}, 0, place, skip_nothing);
             int32_t count = 0;
             const uint8_t* at = segment.begin;
             for (const Span& span : *spans) {
                 if (done()) break;
                 count += static_cast<int32_t>(count_characters(at, span.begin));
-                count = walk(shapes, ascii, span, count, place);
+                count = walk(shapes, ascii, span, count, place, skip_nothing);
                 at = span.end;
             }
             return count + static_cast<int32_t>(count_characters(at, segment.end));
@@ -139,36 +145,22 @@ class OffsetWalk {
         }
     }
     // Walks the ids of a span that lies after `count` characters of its stretch; returns how many lie before its end.
-    template <class Place>
-    int32_t walk(const BytePairShapes& shapes, bool ascii, const Span& span, int32_t count, const Place& place) {
-        if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, count, place) : walk<true, false>(shapes, span, count, place);
-        return trim_.white_space ? walk<false, true>(shapes, span, count, place) : walk<false, false>(shapes, span, count, place);
+    // skip(p, end) passes what no id stands for, and says how many characters that has.
+    template <class Place, class Skip>
+    int32_t walk(const BytePairShapes& shapes, bool ascii, const Span& span, int32_t count, const Place& place, const Skip& skip) {
+        if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, count, place, skip) : walk<true, false>(shapes, span, count, place, skip);
+        return trim_.white_space ? walk<false, true>(shapes, span, count, place, skip) : walk<false, false>(shapes, span, count, place, skip);
     }
-    template <class Place>
-    int32_t walk_without_white_space(const BytePairShapes& shapes, const ClassTable& white_space, bool ascii, const Span& span, const Place& place) {
-        const auto skip_white_space = [&white_space](const uint8_t*& p, const uint8_t* end) {
-            if (*p > ' ' && *p < 0xC2) return 0;  // not white space, or inside a character
-            const uint8_t* const from = p;
-            p = white_space.skip(class_bit::space, p, end);
-            return p - from == 1 ? 1 : static_cast<int32_t>(count_characters(from, p));
-        };
-        if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, 0, place, skip_white_space) : walk<true, false>(shapes, span, 0, place, skip_white_space);
-        return trim_.white_space ? walk<false, true>(shapes, span, 0, place, skip_white_space) : walk<false, false>(shapes, span, 0, place, skip_white_space);
-    }
-    static int32_t skip_nothing(const uint8_t*&, const uint8_t*) { return 0; }
-    // Where the text is not ASCII, 8 bytes after it may be read. skip_white_space(p, end) passes what no id stands for.
-    template <bool ASCII, bool TRIM, class Place, class Skip = decltype(&skip_nothing)>
-    int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place, const Skip& skip_white_space = skip_nothing) {
-        constexpr bool SKIP = !std::is_same_v<Skip, decltype(&skip_nothing)>;
+    // Where the text is not ASCII, 8 bytes after it may be read.
+    template <bool ASCII, bool TRIM, class Place, class Skip>
+    int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place, const Skip& skip) {
         const uint8_t* p = span.begin;
         const uint32_t* id = id_;
         Offset* out = out_;
         constexpr ptrdiff_t AHEAD = 16;
         for (; p < span.end && id < last_; id++) {
-            if constexpr (SKIP) {
-                count += skip_white_space(p, span.end);
-                if (p == span.end) break;
-            }
+            count += skip(p, span.end);
+            if (p == span.end) break;
             if (last_ - id > AHEAD) shapes.fetch(id[AHEAD]);
             const BytePairShapes::Shape shape = shapes.shape_of(*id);
             size_t length = shape.bytes;

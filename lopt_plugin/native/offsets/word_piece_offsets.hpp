@@ -10,7 +10,7 @@
 
 #include "base/hash.hpp"
 #include "text/alignment.hpp"
-#include "text/span.hpp"
+#include "text/text.hpp"
 #include "wordpiece/raw_words.hpp"
 #include "wordpiece/word_characters.hpp"
 #include "wordpiece/word_piece.hpp"

@@ -136,14 +136,8 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         const std::string_view utf8 = utf8_of(text);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
         const auto* end = begin + utf8.size();
-        bool marked = false;
-        int length;
-        for (const uint8_t* p = begin; p < end; p += length) {
-            const uint32_t c = decode_character(p, length);
-            marked |= c >= 0x80 && core().method().normalizer().page_marks()[c >> 4];
-        }
         std::string changed;
-        if (begin == end || !core().method().normalizer().apply(begin, end, marked, changed)) return text;
+        if (begin == end || !core().method().normalizer().apply(begin, end, true, changed)) return text;
         return nb::str(changed.data(), changed.size());
     }
     nb::object encode_word(nb::bytes word, bool by_rank) const {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "scan/split_patterns.hpp"
-#include "text/span.hpp"
+#include "text/text.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {

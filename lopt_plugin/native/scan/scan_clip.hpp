@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scan/contraction.hpp"
-#include "text/span.hpp"
+#include "text/text.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -54,6 +54,7 @@ struct ClipScanner {
 
   private:
     static size_t literal_length(const uint8_t* p, const uint8_t* end) {
+        if (*p != '<') return 0;
         const std::string_view text(reinterpret_cast<const char*>(p), static_cast<size_t>(end - p));
         for (const std::string_view literal : {"<|startoftext|>", "<|endoftext|>"})
             if (text.starts_with(literal)) return literal.size();

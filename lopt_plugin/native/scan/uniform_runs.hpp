@@ -15,7 +15,7 @@
 namespace lopt {
 
 // Kinds are bits: a character that may be in runs of several kinds has them all.
-inline constexpr unsigned ALL_RUNS = 31, SPACE_RUNS = 4, NEWLINE_RUNS = 8;
+inline constexpr unsigned ALL_RUNS = 31;
 
 class UniformRuns {
   public:

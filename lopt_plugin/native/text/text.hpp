@@ -1,4 +1,4 @@
-// A part of a buffer of UTF-8.
+// Parts of a buffer of UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,17 @@ namespace lopt {
 // `readable_end`: up to where the buffer may be read, at or after the end of the text.
 struct Text {
     const uint8_t *begin, *end, *readable_end;
+};
+
+// The bytes [begin, end) of a text.
+struct Span {
+    const uint8_t *begin, *end;
+};
+
+// An added token, or a stretch between added tokens (`token` is NONE, bpe/vocabulary.hpp).
+struct Segment {
+    const uint8_t *begin, *end;
+    uint32_t token;
 };
 
 // How many bytes may be read after the end of a buffer of the core's own.

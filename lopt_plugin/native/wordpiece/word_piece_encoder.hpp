@@ -172,25 +172,22 @@ class WordPieceEncoder {
         const uint8_t* p = space.words.begin(miss.word);
         const uint32_t length = space.words.length(miss.word);
         if (length > LONGEST_KEY) return encode_long(p, length, space.normalized, out);
-        uint32_t* const o = out.reserve(SLACK);
-        const size_t cached = cache_.find(miss.key, miss.hash, o);
-        if (cached) return out.set_end(o + cached);
-        const size_t before = out.size();
-        encode_raw_word(p, p + length, space.normalized, out);
-        cache_.insert(miss.key, miss.hash, out.data() + before, out.size() - before);
+        encode_cached(cache_, miss.key, miss.hash, p, length, space.normalized, out);
     }
 
     // A word of more than LONGEST_KEY bytes.
     void encode_long(const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized, IdBuffer& out) const {
         if (length > LongWordKey::LONGEST) return encode_raw_word(p, p + length, normalized, out);
-        const LongWordKey key(p, length);
-        const uint64_t hash = LongWordKey::hash(p, length);
+        encode_cached(long_cache_, LongWordKey(p, length), LongWordKey::hash(p, length), p, length, normalized, out);
+    }
+    template <class Cache, class Key>
+    void encode_cached(Cache& cache, const Key& key, uint64_t hash, const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized,
+                       IdBuffer& out) const {
         uint32_t* const o = out.reserve(SLACK);
-        const size_t cached = long_cache_.find(key, hash, o);
-        if (cached) return out.set_end(o + cached);
+        if (const size_t cached = cache.find(key, hash, o)) return out.set_end(o + cached);
         const size_t before = out.size();
         encode_raw_word(p, p + length, normalized, out);
-        long_cache_.insert(key, hash, out.data() + before, out.size() - before);
+        cache.insert(key, hash, out.data() + before, out.size() - before);
     }
 
     // Normalizes and matches [p, end); `normalized` is working space.
