@@ -114,35 +114,28 @@ class _AnyCore:
     def remember_prefixes(
         self,
         limit_bytes: int,
-        piece_characters: int = 1024,
+        block_characters: int = 2048,
         hash_bits: int = 64,
         least_characters: int = 0,
         secret: int | None = None,
     ) -> None:
-        """Keeps what texts begin with, and its ids, for those that begin alike. To be called before any `encode`.
+        """Turns the prefix cache on: texts are held with their ids for those that begin alike. Call it before any `encode`.
 
-        What follows on a part that is known is kept at once if it is no longer than that part, and else, as all that
-        begins with nothing known, when it comes a second time.
-
-        limit_bytes: most memory for that; what was not used for longest is dropped.
-        piece_characters: a text is known piece by piece, of that length or somewhat more.
-        hash_bits: fewer make pieces collide, for tests.
-        least_characters: texts that are shorter, or shorter than two pieces, are neither kept nor looked up.
+        limit_bytes: most memory for that; the text that was used least recently goes first.
+        block_characters: texts are found by blocks of that length, and divided at seams about that far apart.
+        hash_bits: fewer make blocks collide, for tests.
+        least_characters: texts that are shorter, or shorter than two blocks, are neither held nor looked up.
         secret: what the hashes depend on, 64 bits; None: random.
         """
 
-    def remember_texts(self, limit_bytes: int, least_characters: int) -> None:
-        """Keeps the last long texts and their ids, for when they come again. 0 bytes: none."""
-
     def trust_seams(self) -> None:
-        """Says that texts were seen to keep their ids when taken apart at seams; beginnings are kept from then on."""
+        """Says that texts were seen to keep their ids when divided at seams. Before that, only whole texts are known."""
 
     def prefix_counters(self) -> dict[str, int]:
-        """Counts of what is kept; empty where nothing is to be kept.
+        """Counts of the prefix cache; empty where it is off.
 
         lookups, hits: texts that were long enough, and those of which a part or all was known; bytes_saved: UTF-8 that
-        was not tokenized again; insertions, evictions: of pieces; collisions: of runs of pieces; pieces, bytes,
-        limit_bytes: now.
+        was not tokenized again; evictions: of texts; texts, bytes, limit_bytes: now.
         """
 
     def id_count(self) -> int:

@@ -27,7 +27,7 @@ NO_OFFSETS = "offsets are not native for this tokenizer"
 _FIRST_OF_CHARS = 4
 
 # Below this length, encoding a text takes hardly longer than finding its prefix in the cache.
-_KEPT_FROM_CHARS = 8192
+_HELD_FROM_CHARS = 8192
 # The longest texts that are encoded by a shorter way; the prefix cache does not ask for these.
 SHORT_CHARS = 4096
 
@@ -46,9 +46,7 @@ class NativeRoute:
         if core is None:
             core = build_core(pipeline)
             if settings.prefix_cache_mb:
-                quarter = settings.prefix_cache_mb << 18
-                core.remember_prefixes(3 * quarter, least_characters=_KEPT_FROM_CHARS)
-                core.remember_texts(quarter, _KEPT_FROM_CHARS)
+                core.remember_prefixes(settings.prefix_cache_mb << 20, least_characters=_HELD_FROM_CHARS)
         self.core = core
         # Bound once: looking the method up costs as much as the shortest texts.
         self._encode = self.core.encode

@@ -74,9 +74,6 @@ class FakeCore:
     def remember_prefixes(self, limit_bytes: int, **options: int) -> None:
         pass
 
-    def remember_texts(self, limit_bytes: int, least_characters: int) -> None:
-        pass
-
     def trust_seams(self) -> None:
         pass
 

@@ -1,7 +1,11 @@
 // What all fuzzers ask of a core.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,15 +26,24 @@ using Segments = decltype(Core::Workspace::segments);
 template <class Core>
 std::optional<Ids> ids_of(const Core& core, const Characters& text, const EncodeOptions& options, typename Core::Workspace& space) {
     Ids given;
+    Characters own = text;
+    std::shared_ptr<void> owner;  // of a text that may outlive the call
+    if (options.recall) {
+        const size_t bytes = text.length * static_cast<size_t>(text.unit_bytes);
+        owner.reset(std::malloc(bytes + 1), std::free);
+        own.data = std::memcpy(owner.get(), text.data, bytes);
+    }
     try {
-        core.encode(text, options, space, [&](const uint32_t* ids, size_t count) { given.insert(given.end(), ids, ids + count); });
+        core.encode(own, options, space, [&](const uint32_t* ids, size_t count) { given.insert(given.end(), ids, ids + count); }, owner);
+        if (owner && core.prefix_cache().texts()) core.prefix_cache().texts()->release_removed();
     } catch (const NeedsReference&) {
         return std::nullopt;
     }
     Ids ids;
-    for (const auto& known : space.recalled) ids.insert(ids.end(), known.run->ids(), known.run->ids() + known.count());
+    if (space.known.ids) ids.assign(space.known.held->text.ids.data(), space.known.held->text.ids.data() + space.known.ids);
     ids.insert(ids.end(), space.ids.data(), space.ids.data() + space.ids.size());
-    CHECK(given == Ids(space.ids.data(), space.ids.data() + space.ids.size()));
+    CHECK(given.size() <= ids.size() && std::equal(given.rbegin(), given.rend(), ids.rbegin()));
+    CHECK(options.recall || given.size() == ids.size());
     return ids;
 }
 template <class Core>

@@ -17,8 +17,12 @@ void check(const Tokenizer& tokenizer, const Pair<Core>& cores, Input& in) {
         if (ids && with_naive && text.length <= 600) CHECK(naive_ids(*cores.plain, *tokenizer.naive, space->segments) == *ids);
     CHECK(ids_of(*cores.plain, text, {1, chunk, split_special}) == ids);
     if (with_threads) CHECK(ids_of(*cores.plain, text, {threads, chunk, split_special}) == ids);
-    const size_t times = repeat ? 3 : 1;  // it is kept when it comes again, and then found
-    for (size_t i = 0; i < times; i++) CHECK(ids_of(*cores.recalling, text, {with_threads ? threads : 1, how & 8 ? chunk : 0, split_special, false, true}) == ids);
+    const EncodeOptions recalling{with_threads ? threads : 1, how & 8 ? chunk : 0, split_special, false, true};
+    CHECK(ids_of(*cores.recalling, text, recalling) == ids);
+    if (!repeat) return;
+    CHECK(ids_of(*cores.recalling, text, recalling) == ids);
+    const Characters beginning = text.part(0, text.length - text.length / 5);
+    CHECK(ids_of(*cores.recalling, beginning, recalling) == ids_of(*cores.plain, beginning, {1, 0, split_special}));
 }
 
 }  // namespace

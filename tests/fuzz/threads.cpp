@@ -86,7 +86,7 @@ void try_all(const Pair<Core>& cores, const Characters& text, const Expected& ri
         const Intervals<Core> intervals(core, text, false, *space);
         CHECK(intervals.count(text, text.length / 3, text.length / 2, *space) == right.count);
     }
-    CHECK(recalling.prefixes()->counters().bytes <= recalling.prefixes()->limit());
+    CHECK(recalling.prefix_cache().texts()->counters().bytes <= recalling.prefix_cache().texts()->limit());
 }
 
 template <class Core>

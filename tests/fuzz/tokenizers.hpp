@@ -175,16 +175,16 @@ struct BytePairDescription {
     NaiveModel naive() const { return NaiveModel(names.items(), names.merges(), {ignore_merges, suffix, unknown, scanner == CutScanner::name_before_spaces}); }
 };
 
-// Two cores of one tokenizer, of which the second keeps what texts begin with, in pieces of a few characters.
+// Two cores of one tokenizer, of which the second holds texts for later ones, in blocks of a few characters.
 template <class Core>
 struct Pair {
     std::unique_ptr<Core> plain, recalling;
 
     void remember() const {
-        constexpr size_t LIMIT = size_t{1} << 16, PIECE = 16;
+        constexpr size_t LIMIT = size_t{1} << 16, BLOCK = 16;
         constexpr int HASH_BITS = 3;
-        recalling->prefix_lookup().turn_on(LIMIT, PIECE, HASH_BITS);
-        recalling->prefix_lookup().trust_seams();
+        recalling->prefix_cache().turn_on(LIMIT, BLOCK, HASH_BITS);
+        recalling->prefix_cache().trust_seams();
     }
 };
 

@@ -18,7 +18,7 @@ from test_offset_lists import (
     native as native,  # the fixture
     text_of,
 )
-from test_prefix_store import ids_of, remembering
+from test_prefix_cache import ids_of, remembering
 
 from lopt_plugin.routes.native import NativeRoute
 
@@ -47,7 +47,7 @@ def test_they_are_trusted_where_they_should_be() -> None:
 
 @pytest.mark.usefixtures("untrusted")
 def test_lists_of_ids() -> None:
-    core, tokenizer = remembering("tiny_qwen2", piece=64)
+    core, tokenizer = remembering("tiny_qwen2", block=64)
     rng = random.Random(1)
     text = ""
     lists = []
@@ -76,7 +76,7 @@ def test_lists_of_offsets(native: NativeRoute) -> None:
 
 
 def test_trusted_now_and_then() -> None:
-    core, tokenizer = remembering("tiny_qwen2", piece=64)
+    core, tokenizer = remembering("tiny_qwen2", block=64)
     words = ["".join(random.Random(3).choices("abcdefgh", k=5)) for _ in range(50)]
     text = " ".join(random.Random(3).choices(words, k=6000))
     expected = ids_of(tokenizer, text)
@@ -87,7 +87,7 @@ def test_trusted_now_and_then() -> None:
 
 def test_ids_are_integers_like_others() -> None:
     """They lie in memory of our own and nobody counts references to them: whatever is done to a list, they stay."""
-    core, _ = remembering("tiny_qwen2", piece=64)
+    core, _ = remembering("tiny_qwen2", block=64)
     count = core.id_count()
     assert count > 1000
     ids = core.list_of(np.arange(count, dtype=np.int32))

@@ -126,7 +126,6 @@ def test_memory_under_words_never_seen_before(alphabet: str) -> None:
     grown = own_process.run(
         PRELUDE
         + f"""
-core.remember_texts(0, 0)  # which have a limit of their own
 letters = np.array([*{alphabet}], dtype=np.uint32)
 
 def resident():

@@ -51,6 +51,7 @@ class IdBuffer {
         if (capacity_ * sizeof(uint32_t) > bytes) *this = IdBuffer();
         return capacity_ * sizeof(uint32_t);
     }
+    bool is_much_larger_than_its_ids() const { return capacity_ > 4 * size_ + 4096; }
     const uint32_t* data() const { return data_; }
     size_t size() const { return size_; }
     size_t capacity_bytes() const { return capacity_ * sizeof(uint32_t); }

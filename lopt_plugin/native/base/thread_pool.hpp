@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include <unistd.h>
+#include "base/process.hpp"
 
 namespace lopt {
 
@@ -24,7 +24,7 @@ class ThreadPool {
     ThreadPool& operator=(const ThreadPool&) = delete;
     ~ThreadPool() {
         Crew* crew = crew_.load();
-        if (crew && crew->process == getpid()) delete crew;
+        if (crew && crew->process == process_number()) delete crew;
     }
 
     using Work = std::function<void(size_t)>;
@@ -112,7 +112,7 @@ class ThreadPool {
     }
 
     struct Crew {
-        const pid_t process = getpid();
+        const pid_t process = process_number();
         std::mutex mutex;
         std::condition_variable wake;
         std::deque<std::shared_ptr<Job>> jobs;  // one element for each worker that may still join
@@ -160,12 +160,12 @@ class ThreadPool {
 
     Crew& crew() {
         Crew* current = crew_.load();
-        if (current && current->process == getpid()) return *current;
+        if (current && current->process == process_number()) return *current;
         // First use, or a child process: the parent's crew has no threads here, and its mutex may never be released, so
         // it is left alone.
         auto fresh = std::make_unique<Crew>();
         if (crew_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
-        return current && current->process == getpid() ? *current : crew();
+        return current && current->process == process_number() ? *current : crew();
     }
 
     std::atomic<Crew*> crew_{nullptr};
@@ -182,7 +182,7 @@ class ThreadPool::Background {
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;
     ~Background() {
-        if (process_ != getpid()) {
+        if (process_ != process_number()) {
             // The parent's workers are not here, and may have held the mutex.
             static_cast<void>(new std::shared_ptr<Job>(std::move(job_)));
             return;
@@ -190,11 +190,11 @@ class ThreadPool::Background {
         job_->wait_for(job_->stop());
     }
 
-    bool is_done(size_t i) { return process_ == getpid() && job_->ready(i, false); }
+    bool is_done(size_t i) { return process_ == process_number() && job_->ready(i, false); }
     // Returns true when item i is done; the caller does what has not been begun up to there. False in a forked child, where it
     // may never be done.
     bool finish(size_t i) {
-        if (process_ != getpid()) return false;
+        if (process_ != process_number()) return false;
         while (!job_->ready(i, false)) {
             if (job_->next.load() > i) return job_->ready(i, true);
             job_->do_one();
@@ -203,7 +203,7 @@ class ThreadPool::Background {
     }
 
   private:
-    const pid_t process_ = getpid();
+    const pid_t process_ = process_number();
     const Work work_;
     std::shared_ptr<Job> job_;
 };

@@ -12,7 +12,7 @@
 #include "core/added_tokens.hpp"
 #include "core/boundaries.hpp"
 #include "core/chunks.hpp"
-#include "core/prefix_lookup.hpp"
+#include "core/prefix_cache.hpp"
 #include "core/segmenter.hpp"
 #include "core/workspace.hpp"
 #include "offsets/offsets.hpp"
@@ -58,22 +58,22 @@ class Core {
     // Called with further ids, in order, on the thread that called `encode`.
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
-    // See PrefixLookup.
-    PrefixLookup<Method>& prefix_lookup() { return prefixes_; }
-    PrefixStore* prefixes() const { return prefixes_.store(); }
+    PrefixCache<Method>& prefix_cache() { return prefixes_; }
+    const PrefixCache<Method>& prefix_cache() const { return prefixes_; }
 
     // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`; where `recall` is asked for, those of
-    // `space.recalled` come before. Throws LoneSurrogateError, or what the normalizer throws.
-    void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}) const {
-        space.recalled.clear();
+    // `space.known` come before. Throws LoneSurrogateError, or what the normalizer throws.
+    // `owner`: what the text lies in, if the text may be held for later ones.
+    void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}, const std::shared_ptr<void>& owner = {}) const {
+        space.known = {};
         space.divisions.clear();
-        space.known = 0;
         if (!options.recall || !prefixes_.applies(text)) return encode_all(text, options, space, sink);
-        prefixes_.recall(text, options, space);
+        prefixes_.recall(text, options.split_special, space);
+        if (space.known.characters == text.length) return space.ids.clear();
         EncodeOptions of_rest = options;
-        of_rest.inside |= space.known > 0;
-        encode_all(text.part(space.known, text.length), of_rest, space, sink);
-        prefixes_.remember(text, options, space);
+        of_rest.inside |= space.known.characters > 0;
+        encode_all(text.part(space.known.characters, text.length), of_rest, space, sink);
+        if (owner) prefixes_.hold(text, options.split_special, space, owner);
     }
 
     // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
@@ -155,7 +155,7 @@ class Core {
         visit_units(text, [&](const auto* s) {
             size_t from = 0;
             for (auto& division : space.divisions) {
-                const size_t to = division.character - space.known;
+                const size_t to = division.character - space.known.characters;
                 const size_t bytes = text.ascii ? to - from : utf8_length(s + from, to - from);
                 division.at = at += bytes;
                 longest = std::max(longest, bytes);
@@ -341,7 +341,7 @@ class Core {
     const Encoder& encoder_;
     Segmenter<Method> segmenter_;
     Boundaries<Method> boundaries_;
-    PrefixLookup<Method> prefixes_;
+    PrefixCache<Method> prefixes_;
     std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;
     mutable IdleWorkspaces<Workspace> idle_;

@@ -11,7 +11,7 @@
 #include "base/id_buffer.hpp"
 #include "core/added_tokens.hpp"
 #include "offsets/offsets.hpp"
-#include "prefix/prefix_store.hpp"
+#include "prefix/held_texts.hpp"
 #include "text/text.hpp"
 
 namespace lopt {
@@ -21,7 +21,7 @@ struct EncodeOptions {
     size_t chunk_bytes = 0;      // 0: chosen by the length of the text
     bool split_special = false;  // special added tokens are text like any other
     bool offsets = false;        // `offsets` is going to be called
-    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::recalled
+    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::known
     bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
 };
 
@@ -46,10 +46,9 @@ struct Workspace {
         const uint8_t* at;
     };
     std::vector<Mark> marks;  // where texts in chunks were joined
-    // Of a text that begins like earlier ones: the pieces that are known, whose ids stand before `ids`.
-    std::vector<Recalled> recalled;
+    KnownBeginning known;  // its ids stand before `ids`
+    size_t old = 0;        // see HeldTexts::hold
     std::vector<Division> divisions;
-    size_t known = 0;  // characters of `recalled`
     // For offsets: the text, and where each segment came from if not all lie in it as they are.
     Text text{};
     bool ascii = false;
@@ -60,12 +59,12 @@ struct Workspace {
     size_t rest() {
         constexpr size_t OF_TEXT = size_t{4} << 20, OF_OTHERS = size_t{1} << 20;
         owned.clear();
-        recalled.clear();
+        known = {};
         alignments.clear();
         text = {};
         return sizeof *this + stretch.keep_at_most(OF_OTHERS) + ids.keep_at_most(OF_TEXT) + keep_at_most(OF_TEXT, utf8) +
                keep_at_most(OF_OTHERS, segments) + keep_at_most(OF_OTHERS, raw_segments) + keep_at_most(OF_OTHERS, owned) +
-               keep_at_most(OF_OTHERS, marks) + keep_at_most(OF_OTHERS, recalled) + keep_at_most(OF_OTHERS, divisions) +
+               keep_at_most(OF_OTHERS, marks) + keep_at_most(OF_OTHERS, divisions) +
                keep_at_most(OF_OTHERS, origins);
     }
 };

@@ -1,12 +1,15 @@
 // Hashing and comparing texts at the speed of memory, whatever the width of their units.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "base/hash.hpp"
 #include "base/wider_vectors.hpp"
+#include "text/characters.hpp"
 
 namespace lopt {
 
@@ -37,30 +40,35 @@ uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
 namespace detail {
 
 template <class A, class B>
-[[gnu::always_inline]] inline bool same_units(const A* a, const B* b, size_t n) {
-    static_assert(sizeof(A) >= sizeof(B));
+[[gnu::always_inline]] inline size_t units_in_common(const A* a, const B* b, size_t n) {
+    using Wider = std::conditional_t<(sizeof(A) > sizeof(B)), A, B>;
     constexpr size_t TOGETHER = 128;
-    const auto differences = [&](size_t i, size_t count) {
-        A all = 0;
-        for (size_t j = i; j < i + count; j++) all = static_cast<A>(all | (a[j] ^ b[j]));
-        return all;
-    };
     size_t i = 0;
-    for (; i + TOGETHER <= n; i += TOGETHER)
-        if (differences(i, TOGETHER)) return false;
-    return i == n || !differences(i, n - i);
+    for (; i + TOGETHER <= n; i += TOGETHER) {
+        Wider differences = 0;
+        for (size_t j = i; j < i + TOGETHER; j++) differences = static_cast<Wider>(differences | (a[j] ^ b[j]));
+        if (differences) break;
+    }
+    while (i < n && a[i] == b[i]) i++;
+    return i;
 }
 template <class A, class B>
-LOPT_WIDER_VECTORS bool same_units_wider(const A* a, const B* b, size_t n) {
-    return same_units(a, b, n);
+LOPT_WIDER_VECTORS size_t units_in_common_wider(const A* a, const B* b, size_t n) {
+    return units_in_common(a, b, n);
 }
 
 }  // namespace detail
 
-// Whether two texts are the same, in the time that reading them takes.
-template <class A, class B>
-bool same_units(const A* a, const B* b, size_t n) {
-    return has_wider_vectors() ? detail::same_units_wider(a, b, n) : detail::same_units(a, b, n);
+// How many characters two texts begin with alike, in the time that reading these takes.
+inline size_t characters_in_common(const Characters& a, const Characters& b) {
+    const size_t shorter = std::min(a.length, b.length);
+    if (a.data == b.data) return shorter;
+    if (a.unit_bytes == b.unit_bytes && std::memcmp(a.data, b.data, shorter * static_cast<size_t>(a.unit_bytes)) == 0) return shorter;
+    return visit_units(a, [&](const auto* x) {
+        return visit_units(b, [&](const auto* y) {
+            return has_wider_vectors() ? detail::units_in_common_wider(x, y, shorter) : detail::units_in_common(x, y, shorter);
+        });
+    });
 }
 
 }  // namespace lopt

@@ -13,30 +13,30 @@ namespace lopt {
 
 class PrefetchedTexts {
   public:
-    // Ids of a text; throws what is wrong with it, or NotPythonThread where it takes a thread of Python's.
-    using Encode = std::function<void(const Characters&, IdBuffer&)>;
+    // Ids of a text, by its number; throws what is wrong with it, or NotPythonThread where it takes a thread of Python's.
+    using Encode = std::function<void(size_t, IdBuffer&)>;
 
-    // pool and what `encode` refers to outlive it. texts: of strings, to which `rows` refers.
-    PrefetchedTexts(ThreadPool& pool, size_t workers, uint32_t largest_id, nb::tuple texts, std::vector<Characters> rows, Encode encode)
-        : largest_id_(largest_id), texts_(std::move(texts)), rows_(std::move(rows)), encode_(std::move(encode)), ids_(rows_.size()), whole_(rows_.size(), 0),
-          background_(pool, rows_.size(), workers, [this](size_t i) {
+    // pool and what `encode` refers to outlive it.
+    PrefetchedTexts(ThreadPool& pool, size_t workers, uint32_t largest_id, nb::tuple texts, Encode encode)
+        : largest_id_(largest_id), texts_(std::move(texts)), encode_(std::move(encode)), ids_(texts_.size()), whole_(texts_.size(), 0),
+          background_(pool, texts_.size(), workers, [this](size_t i) {
               // `take` encodes it again, and throws.
               try {
-                  encode_(rows_[i], ids_[i]);
+                  encode_(i, ids_[i]);
                   whole_[i] = 1;
               } catch (...) {
               }
           }) {}
 
-    size_t size() const { return rows_.size(); }
+    size_t size() const { return ids_.size(); }
     nb::object take(size_t i) {
-        if (i >= rows_.size()) throw nb::index_error("take: no such text");
+        if (i >= size()) throw nb::index_error("take: no such text");
         IdBuffer own;
         const IdBuffer* ids = &ids_[i];
         if (!background_.is_done(i) || !whole_[i]) {
             const InterpreterUnlocked unlocked;
             if (!background_.finish(i) || !whole_[i]) {
-                encode_(rows_[i], own);
+                encode_(i, own);
                 ids = &own;
             }
         }
@@ -53,7 +53,6 @@ class PrefetchedTexts {
   private:
     const uint32_t largest_id_;
     nb::tuple texts_;
-    const std::vector<Characters> rows_;
     const Encode encode_;
     // Written by the thread that encodes the text, and read after that.
     std::vector<IdBuffer> ids_;

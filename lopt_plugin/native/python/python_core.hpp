@@ -11,7 +11,6 @@
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
 #include "python/python_arguments.hpp"
-#include "python/recent_texts.hpp"
 
 namespace lopt {
 
@@ -26,41 +25,32 @@ class PythonCore {
         const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
         const uint32_t first = checked_first_id(first_id);
         IdList list(largest_id_, first);
-        if (const IdBuffer* const known = recent_ids(text, split_special)) {
-            list.append(known->data(), known->size());
-            return nb::steal(list.finish());
-        }
         typename Core::Borrowed space(*core_);
+        bool begun = false;
+        const auto append = [&](const uint32_t* ids, size_t count) {
+            if (!std::exchange(begun, true)) append_known(*space, count, list);
+            list.append(ids, count);
+        };
         if (options.threads == 1) {
-            run(text, options, *space);
-            append_recalled(*space, space->ids.size(), list);
-            list.append(space->ids.data(), space->ids.size());
+            run_and_hold(text, options, *space);
         } else {
             // Part of the list is made while other threads still encode.
-            bool begun = false;
-            run(text, options, *space, [&](const uint32_t* ids, size_t count) {
+            run_and_hold(text, options, *space, [&append](const uint32_t* ids, size_t count) {
                 const InterpreterLocked locked;
-                if (!std::exchange(begun, true)) append_recalled(*space, count, list);
-                list.append(ids, count);
+                append(ids, count);
             });
         }
-        keep(text, split_special, *space);
+        if (!begun) append(space->ids.data(), space->ids.size());
         return nb::steal(list.finish());
     }
     nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
-        if (const IdBuffer* const known = recent_ids(text, split_special)) return nb::cast(array_of(known->data(), known->size()));
         typename Core::Borrowed space(*core_);
-        run(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
-        nb::object made = nb::cast(written_array(recalled_ids(*space) + space->ids.size(), [&](int32_t* data) {
-            const auto copy = [&data](const uint32_t* ids, size_t count) {
-                if (count) std::memcpy(data, ids, count * sizeof(int32_t));
-                data += count;
-            };
-            for (const auto& known : space->recalled) copy(known.run->ids(), known.count());
-            copy(space->ids.data(), space->ids.size());
+        run_and_hold(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
+        const KnownBeginning& known = space->known;
+        return nb::cast(written_array(known.ids + space->ids.size(), [&](int32_t* data) {
+            if (known.ids) std::memcpy(data, known.held->text.ids.data(), known.ids * sizeof(int32_t));
+            if (space->ids.size()) std::memcpy(data + known.ids, space->ids.data(), space->ids.size() * sizeof(int32_t));
         }));
-        keep(text, split_special, *space);
-        return made;
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
@@ -87,9 +77,10 @@ class PythonCore {
     }
     PrefetchedTexts* encode_ahead(nb::list texts, size_t workers, bool split_special) const {
         nb::tuple alive(texts);
-        std::vector<Characters> rows = characters_of_all(alive, "encode_ahead: a text is not a str");
-        return new PrefetchedTexts(core_->pool(), workers, largest_id_, std::move(alive), std::move(rows),
-                              [this, split_special](const Characters& row, IdBuffer& ids) { encode_row(row, split_special, ids); });
+        std::vector<Row> rows = rows_of(alive, "encode_ahead: a text is not a str");
+        return new PrefetchedTexts(core_->pool(), workers, largest_id_, std::move(alive), [this, split_special, rows = std::move(rows)](size_t i, IdBuffer& ids) {
+            encode_row(rows[i], split_special, ids);
+        });
     }
     // The integers of ids that came from elsewhere.
     nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
@@ -178,24 +169,20 @@ class PythonCore {
     size_t id_count() const { return size_t{largest_id_} + 1; }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
     // See Core; to be called before anything is encoded.
-    void remember_prefixes(size_t limit_bytes, size_t piece_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
-        core_->prefix_lookup().turn_on(limit_bytes, piece_characters, hash_bits, least_characters, secret);
+    void remember_prefixes(size_t limit_bytes, size_t block_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
+        core_->prefix_cache().turn_on(limit_bytes, block_characters, hash_bits, least_characters, secret);
     }
-    void trust_seams() { core_->prefix_lookup().trust_seams(); }
-    // See RecentTexts.
-    void remember_texts(size_t limit_bytes, size_t least_characters) { recent_texts_.turn_on(limit_bytes, least_characters); }
-    // Counters of the prefix cache and of the recent texts, by name; empty where nothing is kept.
+    void trust_seams() { core_->prefix_cache().trust_seams(); }
+    // Counters of the prefix cache, by name; empty where it is off.
     nb::dict prefix_counters() const {
         nb::dict result;
-        if (!core_->prefixes()) return result;
-        const PrefixStore::Counters counters = all_counters();
+        if (!held_texts()) return result;
+        const HeldTexts::Counters counters = held_texts()->counters();
         result["lookups"] = counters.lookups;
         result["hits"] = counters.hits;
         result["bytes_saved"] = counters.bytes_saved;
-        result["insertions"] = counters.insertions;
         result["evictions"] = counters.evictions;
-        result["collisions"] = counters.collisions;
-        result["pieces"] = counters.pieces;
+        result["texts"] = counters.texts;
         result["bytes"] = counters.bytes;
         result["limit_bytes"] = counters.limit_bytes;
         return result;
@@ -203,8 +190,8 @@ class PythonCore {
     // How much the counters that only grow have grown since this was last asked, by name; empty where no text was looked up.
     nb::dict new_prefix_counts() {
         nb::dict result;
-        if (!core_->prefixes()) return result;
-        const PrefixStore::Counters now = all_counters();
+        if (!held_texts()) return result;
+        const HeldTexts::Counters now = held_texts()->counters();
         if (now.lookups == reported_.lookups) return result;
         result["lookups"] = now.lookups - reported_.lookups;
         result["hits"] = now.hits - reported_.hits;
@@ -243,9 +230,8 @@ class PythonCore {
                  nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
-                 nb::arg("piece_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
+                 nb::arg("block_characters") = 2048, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
                  nb::arg("secret") = nb::none())
-            .def("remember_texts", &PythonCore::remember_texts, nb::arg("limit_bytes"), nb::arg("least_characters"))
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
             .def("id_count", &PythonCore::id_count)
@@ -292,44 +278,43 @@ class PythonCore {
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for less, releasing the lock costs more than it gains
 
-    const IdBuffer* recent_ids(nb::handle text, bool split_special) const {
-        const Characters characters = characters_of(text);
-        return recent_texts_.takes(text.ptr(), characters) ? recent_texts_.find(text.ptr(), characters, split_special) : nullptr;
+    struct Row {
+        Characters characters;
+        std::shared_ptr<void> owner;
+    };
+
+    HeldTexts* held_texts() const { return core_->prefix_cache().texts(); }
+    // Releases the texts that are held no more, which takes the interpreter lock.
+    void release_removed() const {
+        if (held_texts()) held_texts()->release_removed();
     }
-    // Keeps a text that was encoded, and takes its ids from `space`. Of most texts that begin with something known, the prefix
-    // cache knows it all.
-    void keep(nb::handle text, bool split_special, typename Core::Workspace& space) const {
-        const Characters characters = characters_of(text);
-        if (!recent_texts_.takes(text.ptr(), characters) || !space.recalled.empty()) return;
-        recent_texts_.keep(text.ptr(), characters, split_special, space.ids, static_cast<size_t>(space.text.end - space.text.begin));
+    // What keeps the characters of a text alive; null where the text is not to be held. A string of a class of its own is not:
+    // code could run when it goes.
+    std::shared_ptr<void> owner_of(nb::handle text, const Characters& characters) const {
+        if (!PyUnicode_CheckExact(text.ptr()) || !core_->prefix_cache().applies(characters)) return {};
+        return {Py_NewRef(text.ptr()), [](PyObject* string) { Py_DECREF(string); }};
     }
-    PrefixStore::Counters all_counters() const {
-        PrefixStore::Counters all = core_->prefixes()->counters();
-        const RecentTexts::Counters& recent = recent_texts_.counters();
-        all.lookups += recent.hits;
-        all.hits += recent.hits;
-        all.bytes_saved += recent.bytes_saved;
-        all.bytes += recent.bytes;
-        all.limit_bytes += recent_texts_.limit_bytes();
-        return all;
-    }
-    static size_t recalled_ids(const typename Core::Workspace& space) {
-        size_t count = 0;
-        for (const auto& known : space.recalled) count += known.count();
-        return count;
+    std::vector<Row> rows_of(const nb::tuple& texts, const char* message) const {
+        release_removed();
+        std::vector<Row> rows;
+        rows.reserve(texts.size());
+        for (const Characters& characters : characters_of_all(texts, message)) rows.push_back({characters, owner_of(texts[rows.size()], characters)});
+        return rows;
     }
     // Appends the ids of the text's beginning that was known; `more` are to come.
-    static void append_recalled(const typename Core::Workspace& space, size_t more, IdList& list) {
-        if (space.recalled.empty()) return;
-        list.reserve(recalled_ids(space) + more);
-        for (const auto& known : space.recalled) list.append(known.run->ids(), known.count());
+    static void append_known(const typename Core::Workspace& space, size_t more, IdList& list) {
+        if (!space.known.ids) return;
+        list.reserve(space.known.ids + more);
+        list.append(space.known.held->text.ids.data(), space.known.ids);
     }
-    void run(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
-        run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink); });
+    void run_and_hold(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
+        const std::shared_ptr<void> owner = owner_of(text, characters_of(text));
+        run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink, owner); });
+        if (owner) release_removed();
     }
     std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
         const nb::tuple alive(texts);
-        const std::vector<Characters> rows = characters_of_all(alive, "encode_batch: a text is not a str");
+        const std::vector<Row> rows = rows_of(alive, "encode_batch: a text is not a str");
         std::vector<IdBuffer> ids(rows.size());
         const InterpreterUnlocked unlocked;
         // UniformRuns that need the normalizer, and so Python, wait for the calling thread.
@@ -346,17 +331,16 @@ class PythonCore {
         return ids;
     }
     // On any thread, without the interpreter lock; throws NotPythonThread where it takes Python.
-    void encode_row(const Characters& row, bool split_special, IdBuffer& ids) const {
+    void encode_row(const Row& row, bool split_special, IdBuffer& ids) const {
         typename Core::Borrowed space(*core_);
-        core_->encode(row, {1, 0, split_special, false, true}, *space);
-        for (const auto& known : space->recalled) ids.append(known.run->ids(), known.count());
+        core_->encode(row.characters, {1, 0, split_special, false, true}, *space, {}, row.owner);
+        if (space->known.ids) ids.append(space->known.held->text.ids.data(), space->known.ids);
         ids.append(space->ids.data(), space->ids.size());
     }
     std::unique_ptr<Core> core_;
-    PrefixStore::Counters reported_{};
+    HeldTexts::Counters reported_{};
     const uint32_t largest_id_;
     mutable OffsetObjects offset_objects_;
-    mutable RecentTexts recent_texts_;
 };
 
 }  // namespace lopt

@@ -1,0 +1,91 @@
+// The prefix cache as a core uses it: what is known of a text, where the rest is divided, and what is held.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/boundaries.hpp"
+#include "core/workspace.hpp"
+#include "prefix/held_texts.hpp"
+#include "text/characters.hpp"
+
+namespace lopt {
+
+// Method: see core.hpp.
+template <class Method>
+class PrefixCache {
+    using Workspace = lopt::Workspace<typename Method::Encoder::Workspace>;
+
+  public:
+    // The boundaries outlive this.
+    explicit PrefixCache(const Boundaries<Method>& boundaries) : boundaries_(boundaries) {}
+
+    // Turns the cache on, with a limit in bytes; to be called before the first `encode`. Texts are found by blocks of so many
+    // characters, at least two of them, and at least `least_characters`: shorter ones are encoded again as fast. `hash_bits`,
+    // `secret`: see HeldTexts.
+    void turn_on(size_t limit_bytes, size_t block_characters, int hash_bits = 64, size_t least_characters = 0, std::optional<uint64_t> secret = {}) {
+        block_characters_ = std::max<size_t>(block_characters, 1);
+        texts_ = std::make_unique<HeldTexts>(limit_bytes, block_characters_, hash_bits, secret ? *secret : new_secret());
+        least_characters_ = std::max(least_characters, 2 * block_characters_);
+    }
+    HeldTexts* texts() const { return texts_.get(); }
+    // The caller has checked that texts keep their ids when they are divided at seams. Before that only whole texts are found.
+    void trust_seams() { trusts_seams_.store(true, std::memory_order_release); }
+    bool applies(const Characters& text) const { return texts_ && text.length >= least_characters_ && texts_->takes(text); }
+
+    // Finds what is known of the text, and divides the rest.
+    void recall(const Characters& text, bool split_special, Workspace& space) const {
+        const auto [held, common, goes_on] = texts_->find(text, split_special);
+        const bool trusts_seams = trusts_seams_.load(std::memory_order_acquire);
+        if (held && common == text.length && common == held->text.characters.length) {
+            space.known = {held, common, held->text.ids.size(), held->text.utf8_bytes};
+        } else if (held && trusts_seams) {
+            // What follows in the held text may differ.
+            const auto& seams = held->text.seams;
+            const auto last = std::find_if(seams.rbegin(), seams.rend(), [&](const Seam& seam) { return seam.character <= common && divides(text, seam.character); });
+            if (last != seams.rend()) space.known = {held, last->character, last->ids, last->utf8_bytes};
+        }
+        texts_->used(space.known);
+        space.old = goes_on || text.length - space.known.characters <= space.known.characters ? text.length : common;
+        if (!trusts_seams) return;
+        for (size_t at = next_seam(text, space.known.characters); at < space.old; at = next_seam(text, at)) space.divisions.push_back({at, nullptr, 0, 0});
+    }
+    // Holds a text that was encoded in `space`, all of which is then known. See HeldTexts for the owner.
+    void hold(const Characters& text, bool split_special, Workspace& space, const std::shared_ptr<void>& owner) const {
+        const KnownBeginning& known = space.known;
+        std::vector<Seam> seams;
+        if (known.held)
+            for (const Seam& seam : known.held->text.seams)
+                if (seam.character <= known.characters) seams.push_back(seam);
+        for (const auto& division : space.divisions)
+            seams.push_back({division.character, known.utf8_bytes + static_cast<size_t>(division.at - space.text.begin), known.ids + division.ids});
+        const size_t utf8_bytes = known.utf8_bytes + static_cast<size_t>(space.text.end - space.text.begin);
+        const auto held = texts_->hold({owner, text, split_special, std::move(space.ids), std::move(seams), utf8_bytes}, known, space.old);
+        space.ids.clear();
+        space.known = {held, text.length, held->text.ids.size(), utf8_bytes};
+    }
+
+  private:
+    bool divides(const Characters& text, size_t at) const { return at < text.length && boundaries_.is_seam(text, at, text.length); }
+    // The first seam at least a block after `from`, and near one of the multiples of that (few texts have none there, and not
+    // every place is tried); the text's length if there is none.
+    size_t next_seam(const Characters& text, size_t from) const {
+        for (size_t at = from + block_characters_; at < text.length; at += block_characters_) {
+            const size_t stop = std::min(at + (block_characters_ + 3) / 4, text.length);
+            for (size_t i = at; i < stop; i++)
+                if (divides(text, i)) return i;
+        }
+        return text.length;
+    }
+
+    const Boundaries<Method>& boundaries_;
+    std::unique_ptr<HeldTexts> texts_;  // null: the cache is off
+    std::atomic<bool> trusts_seams_{false};
+    size_t block_characters_ = 0, least_characters_ = 0;
+};
+
+}  // namespace lopt

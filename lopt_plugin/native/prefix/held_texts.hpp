@@ -1,0 +1,283 @@
+// The texts that were encoded last, with their ids: what a new text begins with in common with one of them is known.
+//
+// A text is held as it came, and the buffer of its ids is taken over: nothing is copied. At seams, about a block apart, it is
+// noted how many ids stand before them; but only in what comes for the second time, and in what a known beginning goes on with.
+//
+// Texts are found block by block. The hash of a block depends on all blocks before it, so the table from these hashes to texts is
+// a tree of beginnings: a text is compared with that which its first block leads to; where they part, its next block may lead to
+// another one. A hash only proposes a text, which is then compared from its beginning on.
+//
+// A block leads to the text that was used last of those that have it. So all others are still found when the one that was used
+// least recently goes; and a text whose last block leads elsewhere is found no more, and goes at once.
+//
+// Dividing a text costs time, and holding many costs fresh memory. So of the texts that end with much that is new, only a few
+// are held.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/id_buffer.hpp"
+#include "base/process.hpp"
+#include "prefix/content_hash.hpp"
+#include "text/characters.hpp"
+
+namespace lopt {
+
+// A place where a text may be divided, and how much stands before it.
+struct Seam {
+    size_t character, utf8_bytes, ids;
+};
+
+struct EncodedText {
+    std::shared_ptr<void> owner;  // what the characters lie in
+    Characters characters;
+    bool split_special;  // special tokens were text
+    IdBuffer ids;
+    std::vector<Seam> seams;  // in their order
+    size_t utf8_bytes;
+};
+
+class HeldText {
+  public:
+    explicit HeldText(EncodedText encoded) : text(std::move(encoded)) {}
+
+    EncodedText text;
+
+  private:
+    friend class HeldTexts;
+    static constexpr size_t OVERHEAD = 256, OF_BLOCK = 64;  // allocations and entries of the table
+
+    size_t bytes() const {
+        return OVERHEAD + sizeof *this + text.characters.length * static_cast<size_t>(text.characters.unit_bytes) + text.ids.capacity_bytes() +
+               text.seams.capacity() * sizeof(Seam) + blocks_.capacity() * OF_BLOCK;
+    }
+
+    // Written before it is shared, or under the lock.
+    std::vector<uint64_t> blocks_;  // the hash of each whole block
+    bool is_new_ = false;  // it ends with much that is new, and was not used since
+    bool is_listed_ = false;
+    std::list<std::shared_ptr<HeldText>>::iterator place_;
+};
+
+// How a text begins: like a held one, up to a seam of both or to the end of both. `held` is null where nothing is known.
+struct KnownBeginning {
+    std::shared_ptr<const HeldText> held;
+    size_t characters = 0, ids = 0, utf8_bytes = 0;
+};
+
+class HeldTexts {
+  public:
+    // Counts since the store was made. All but the last three only grow.
+    struct Counters {
+        uint64_t lookups = 0, hits = 0;  // texts that were looked up; those of which something was known
+        uint64_t bytes_saved = 0;        // of UTF-8, that were not tokenized again
+        uint64_t evictions = 0;          // of texts
+        uint64_t texts = 0, bytes = 0, limit_bytes = 0;
+    };
+
+    // `hash_bits`: fewer than 64 make collisions, for tests; `secret`: of the hashes, for tests that want always the same.
+    explicit HeldTexts(size_t limit_bytes, size_t block, int hash_bits = 64, uint64_t secret = new_secret())
+        : limit_(limit_bytes), block_(block), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), secret_(secret), notes_(NOTES),
+          shelf_(new Shelf) {}
+    HeldTexts(const HeldTexts&) = delete;
+    HeldTexts& operator=(const HeldTexts&) = delete;
+    // In a forked child the parent's lock may never be released: its texts are left alone.
+    ~HeldTexts() {
+        Shelf* shelf = shelf_.load();
+        if (shelf->process == process_number()) delete shelf;
+    }
+
+    size_t limit() const { return limit_; }
+
+    struct Found {
+        std::shared_ptr<const HeldText> held;  // null: none
+        size_t characters = 0;                 // that it has in common with the text
+        bool goes_on = true;                   // with a block that came before, as far as the notes go back
+    };
+    // Of the held texts that the text's blocks lead to, that which has most in common with it.
+    Found find(const Characters& text, bool split_special) {
+        Found best;
+        uint64_t before = first_hash(split_special);
+        for (size_t tries = 0, block = 0; (block + 1) * block_ <= text.length; tries++) {
+            const uint64_t hash = hash_of(text, block, before);
+            const std::shared_ptr<const HeldText> proposed = tries < MOST_COMPARED ? at_block(hash) : nullptr;
+            const size_t common = proposed && proposed->text.split_special == split_special ? characters_in_common(text, proposed->text.characters) : 0;
+            if (common <= best.characters || common < block_) {
+                best.goes_on = notes_[hash % NOTES].exchange(hash, std::memory_order_relaxed) == hash;
+                break;
+            }
+            best.held = proposed;
+            best.characters = common;
+            if (common == text.length) break;
+            before = hash;
+            for (block++; block < common / block_; block++) before = block < proposed->blocks_.size() ? proposed->blocks_[block] : hash_of(text, block, before);
+        }
+        return best;
+    }
+    // Counts a text that was looked up, and makes what is known of it the last to go.
+    void used(const KnownBeginning& known) {
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        shelf.counters.lookups++;
+        if (!known.held) return;
+        shelf.counters.hits++;
+        shelf.counters.bytes_saved += known.utf8_bytes;
+        shelf.renew(*known.held);
+    }
+    // Whether a text may be held.
+    bool takes(const Characters& text) const {
+        return text.length >= block_ && text.length * static_cast<size_t>(text.unit_bytes) <= limit_ / 4;
+    }
+    // Holds a text that it `takes`. Its owner has another owner as long as this lasts.
+    // Its first ids are those of `known`, and `text.ids` are the others. `old`: the characters before much that is new.
+    std::shared_ptr<const HeldText> hold(EncodedText text, const KnownBeginning& known, size_t old) {
+        IdBuffer others = std::move(text.ids);
+        const auto fresh = std::make_shared<HeldText>(std::move(text));
+        const Characters& characters = fresh->text.characters;
+        fresh->is_new_ = old < characters.length;
+        const size_t blocks = std::min(old / block_ + 1, characters.length / block_);
+        uint64_t hash = first_hash(fresh->text.split_special);
+        for (size_t block = 0; block < blocks; block++) fresh->blocks_.push_back(hash = hash_of(characters, block, hash));
+        IdBuffer& ids = fresh->text.ids;
+        if (known.held) ids = first_ids(known, *fresh);
+        if (known.held || others.is_much_larger_than_its_ids()) ids.append(others.data(), others.size());
+        else ids = std::move(others);
+        const size_t bytes = fresh->bytes();
+        if (bytes > limit_ / 2) return fresh;
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        if (fresh->is_new_)
+            while (!shelf.new_texts.empty() && (shelf.new_texts.size() == MOST_NEW || shelf.new_bytes + bytes > limit_ / 4)) shelf.evict(shelf.new_texts);
+        while (shelf.counters.bytes + bytes > limit_) shelf.evict(shelf.texts.empty() ? shelf.new_texts : shelf.texts);
+        shelf.add(fresh);
+        return fresh;
+    }
+    // Frees what was removed and is used no more. Owners are released here, and only here or with the store.
+    void release_removed() {
+        std::vector<std::shared_ptr<HeldText>> unused;
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        const auto first = std::partition(shelf.removed.begin(), shelf.removed.end(), [](const auto& text) { return text.use_count() > 1; });
+        unused.assign(std::move_iterator(first), std::move_iterator(shelf.removed.end()));
+        shelf.removed.erase(first, shelf.removed.end());
+    }
+    Counters counters() {
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        Counters all = shelf.counters;
+        all.texts = shelf.texts.size() + shelf.new_texts.size();
+        all.limit_bytes = limit_;
+        return all;
+    }
+
+  private:
+    using List = std::list<std::shared_ptr<HeldText>>;  // the one that was used last comes first
+    static constexpr size_t MOST_COMPARED = 8;          // bounds the time of a lookup
+    static constexpr size_t MOST_NEW = 64, NOTES = size_t{1} << 14;
+
+    // All that the lock guards.
+    struct Shelf {
+        const pid_t process = process_number();
+        std::mutex mutex;
+        List texts, new_texts;
+        size_t new_bytes = 0;  // of `counters.bytes`
+        std::unordered_map<uint64_t, HeldText*> table;
+        std::vector<std::shared_ptr<HeldText>> removed;
+        Counters counters;
+
+        void add(const std::shared_ptr<HeldText>& text) {
+            List& list = text->is_new_ ? new_texts : texts;
+            list.push_front(text);
+            text->place_ = list.begin();
+            text->is_listed_ = true;
+            count(*text, text->bytes());
+            lead_to(*text);
+        }
+        // `bytes` wraps around where they become less.
+        void count(const HeldText& text, size_t bytes) {
+            counters.bytes += bytes;
+            if (text.is_new_) new_bytes += bytes;
+        }
+        void renew(const HeldText& used) {
+            if (!used.is_listed_) return;
+            HeldText& text = **used.place_;
+            texts.splice(texts.begin(), text.is_new_ ? new_texts : texts, text.place_);
+            if (std::exchange(text.is_new_, false)) new_bytes -= text.bytes();
+            lead_to(text);
+        }
+        void evict(List& list) {
+            counters.evictions++;
+            remove(*list.back());
+        }
+        // Makes its blocks lead to this text, and removes those that no block leads to any more.
+        void lead_to(HeldText& text) {
+            for (size_t block = 0; block < text.blocks_.size(); block++) {
+                HeldText* const before = std::exchange(table[text.blocks_[block]], &text);
+                if (before && before != &text && before->blocks_.size() == block + 1) remove(*before);
+            }
+        }
+        void remove(HeldText& text) {
+            removed.push_back(*text.place_);
+            for (const uint64_t hash : text.blocks_) {
+                const auto entry = table.find(hash);
+                if (entry != table.end() && entry->second == &text) table.erase(entry);
+            }
+            count(text, -text.bytes());
+            text.is_listed_ = false;
+            (text.is_new_ ? new_texts : texts).erase(text.place_);
+        }
+    };
+
+    uint64_t first_hash(bool split_special) const { return mix(secret_ + split_special); }
+    uint64_t hash_of(const Characters& text, size_t block, uint64_t before) const {
+        const Characters part = text.part(block * block_, (block + 1) * block_);
+        return visit_units(part, [&](const auto* s) { return content_hash(s, part.length, before ^ secret_); }) & hash_mask_;
+    }
+    std::shared_ptr<const HeldText> at_block(uint64_t hash) {
+        Shelf& shelf = own_shelf();
+        const std::lock_guard<std::mutex> lock(shelf.mutex);
+        const auto found = shelf.table.find(hash);
+        return found == shelf.table.end() ? nullptr : *found->second->place_;
+    }
+    // Those of what is known: taken from its text if the new one is found in its place, and nobody else has it.
+    IdBuffer first_ids(const KnownBeginning& known, const HeldText& fresh) {
+        IdBuffer ids;
+        Shelf& shelf = own_shelf();
+        const size_t blocks = known.held->blocks_.size();
+        if (blocks <= fresh.blocks_.size() && fresh.blocks_[blocks - 1] == known.held->blocks_.back()) {
+            const std::lock_guard<std::mutex> lock(shelf.mutex);
+            if (known.held->is_listed_ && known.held.use_count() == 2) {
+                HeldText& before = **known.held->place_;
+                shelf.remove(before);
+                ids = std::move(before.text.ids);
+                ids.set_end(ids.data() + known.ids);
+                return ids;
+            }
+        }
+        ids.append(known.held->text.ids.data(), known.ids);
+        return ids;
+    }
+    Shelf& own_shelf() {
+        Shelf* current = shelf_.load();
+        if (current->process == process_number()) return *current;
+        // A forked child. A lock that was held when it was forked is never released here.
+        auto fresh = std::make_unique<Shelf>();
+        if (shelf_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
+        return *current;
+    }
+
+    const size_t limit_, block_;
+    const uint64_t hash_mask_, secret_;
+    std::vector<std::atomic<uint64_t>> notes_;  // hashes of first blocks
+    std::atomic<Shelf*> shelf_;
+};
+
+}  // namespace lopt
