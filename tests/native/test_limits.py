@@ -262,6 +262,7 @@ def test_memory_under_words_never_seen_before(alphabet: str) -> None:
     grown = _growth_in_bytes(
         f"""
 core, _ = native_cores.core_and_reference("tiny_o200k")
+core.remember_prefixes(0)  # the prefix cache has a limit of its own
 letters = np.array([*{alphabet}], dtype=np.uint32)
 megabyte = 1_000_000 if letters[0] < 128 else 333_333
 
@@ -283,6 +284,7 @@ def test_memory_under_sequences_never_normalized_before() -> None:
     grown = _growth_in_bytes(
         """
 core, _ = native_cores.core_and_reference("tiny_qwen2")
+core.remember_prefixes(0)  # the prefix cache has a limit of its own
 marks = np.array([*range(0x300, 0x330), *range(0x1100, 0x1110), 0x65, 0x61, 32, 32], dtype=np.uint32)
 
 def work(k):

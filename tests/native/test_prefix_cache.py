@@ -239,9 +239,7 @@ def test_what_is_not_held() -> None:
 
 def test_before_seams_are_trusted_only_whole_texts_are_known() -> None:
     tokenizer = corpus.load_tokenizer("tiny_qwen2")
-    pipeline = read_pipeline(tokenizer)
-    assert isinstance(pipeline, Pipeline)
-    core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
+    core = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0)).core
     core.remember_prefixes(1 << 20, 16)
     text = "the quick brown fox jumps over the lazy dog " * 10
     assert saved(core, tokenizer, text) == 0

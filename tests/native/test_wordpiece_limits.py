@@ -109,6 +109,7 @@ import gc, os, random, threading
 import numpy as np
 import word_pieces
 core, _ = word_pieces.core_and_reference("wordpiece_uncased")
+core.remember_prefixes(0)  # the prefix cache has a limit of its own
 """
 
 
