@@ -119,7 +119,7 @@ class _AnyCore:
         least_characters: int = 0,
         secret: int | None = None,
     ) -> None:
-        """Turns the prefix cache on: texts are held with their ids for those that begin alike. Call it before any `encode`.
+        """Turns the prefix cache on: texts are held with their ids for those that begin alike. To be called first.
 
         limit_bytes: most memory for that; the text that was used least recently goes first.
         block_characters: texts are found by blocks of that length, and divided at seams about that far apart.
@@ -129,7 +129,7 @@ class _AnyCore:
         """
 
     def trust_seams(self) -> None:
-        """Says that texts were seen to keep their ids when divided at seams. Before that, only whole texts are known."""
+        """Says that texts keep their ids when they are divided at seams. Before that, only whole texts are known."""
 
     def prefix_counters(self) -> dict[str, int]:
         """Counts of the prefix cache; empty where it is off.

@@ -62,7 +62,7 @@ class HeldText {
 
     // Written before it is shared, or under the lock.
     std::vector<uint64_t> blocks_;  // the hash of each whole block
-    bool is_new_ = false;  // it ends with much that is new, and was not used since
+    bool is_new_ = false;  // it ends with much that is new, and most of it was not used since
     bool is_listed_ = false;
     std::list<std::shared_ptr<HeldText>>::iterator place_;
 };
@@ -130,7 +130,7 @@ class HeldTexts {
         if (!known.held) return;
         shelf.counters.hits++;
         shelf.counters.bytes_saved += known.utf8_bytes;
-        shelf.renew(*known.held);
+        if (known.held->is_listed_) shelf.renew(**known.held->place_, 2 * known.characters >= known.held->text.characters.length);
     }
     // Whether a text may be held.
     bool takes(const Characters& text) const {
@@ -206,11 +206,12 @@ class HeldTexts {
             counters.bytes += bytes;
             if (text.is_new_) new_bytes += bytes;
         }
-        void renew(const HeldText& used) {
-            if (!used.is_listed_) return;
-            HeldText& text = **used.place_;
-            texts.splice(texts.begin(), text.is_new_ ? new_texts : texts, text.place_);
-            if (std::exchange(text.is_new_, false)) new_bytes -= text.bytes();
+        // `mostly`: most of the text was used.
+        void renew(HeldText& text, bool mostly) {
+            List& from = text.is_new_ ? new_texts : texts;
+            if (mostly && std::exchange(text.is_new_, false)) new_bytes -= text.bytes();
+            List& to = text.is_new_ ? new_texts : texts;
+            to.splice(to.begin(), from, text.place_);
             lead_to(text);
         }
         void evict(List& list) {
