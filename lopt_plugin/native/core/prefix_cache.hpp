@@ -39,7 +39,9 @@ class PrefixCache {
 
     // Finds what is known of the text, and divides the rest.
     void recall(const Characters& text, bool split_special, Workspace& space) const {
-        const auto [held, common, goes_on] = texts_->find(text, split_special);
+        const HeldTexts::Found found = texts_->find(text, split_special);
+        const auto& held = found.held;
+        const size_t common = found.characters;
         const bool trusts_seams = trusts_seams_.load(std::memory_order_acquire);
         if (held && common == text.length && common == held->text.characters.length) {
             space.known = {held, common, held->text.ids.size(), held->text.utf8_bytes};
@@ -50,7 +52,7 @@ class PrefixCache {
             if (last != seams.rend()) space.known = {held, last->character, last->ids, last->utf8_bytes};
         }
         texts_->used(space.known);
-        space.old = goes_on || text.length - space.known.characters <= space.known.characters ? text.length : common;
+        space.old = found.goes_on || text.length - space.known.characters <= space.known.characters ? text.length : common;
         if (!trusts_seams) return;
         for (size_t at = next_seam(text, space.known.characters); at < space.old; at = next_seam(text, at)) space.divisions.push_back({at, nullptr, 0, 0});
     }
