@@ -45,7 +45,7 @@ class Comparison:
         self._hf = HfRoute(self._reference)
         self._encoder = Encoder(corpus.load_tokenizer(name), Settings.read({}, threads=1, prefix_cache_mb=0))
         self.reason = self._encoder.explain()["reason"]
-        native = self._encoder.snapshot().native
+        native = self._encoder._runner.state.snapshot().native
         self._core = None if native is None else native.core
         self._gives_offsets = native is not None and native.gives_offsets
         self._remembering = self._new_remembering() if self._core is not None else None
