@@ -114,7 +114,7 @@ class _AnyCore:
     def remember_prefixes(
         self,
         limit_bytes: int,
-        block_characters: int = 2048,
+        block_characters: int = 1024,
         hash_bits: int = 64,
         least_characters: int = 0,
         secret: int | None = None,

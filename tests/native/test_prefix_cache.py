@@ -153,7 +153,7 @@ def test_what_many_texts_begin_with_outlives_each() -> None:
 
 
 def test_what_comes_once_is_not_divided() -> None:
-    """What comes again is divided, and so is what is no longer than the beginning that is known."""
+    """Text is divided at seams when it is seen again, or when it is shorter than the known prefix before it."""
     core, tokenizer = remembering("tiny_qwen2", block=16)
     rng = random.Random(4)
     start, *ends = (" ".join(rng.choices(["other", "words", "abacus"], k=k)) for k in (200, 600, 600, 100))

@@ -52,9 +52,9 @@ class PrefixCache {
             if (last != seams.rend()) space.known = {held, last->character, last->ids, last->utf8_bytes};
         }
         texts_->used(space.known);
-        space.old = found.goes_on || text.length - space.known.characters <= space.known.characters ? text.length : common;
+        space.indexed_end = found.goes_on || text.length - space.known.characters <= space.known.characters ? text.length : common;
         if (!trusts_seams) return;
-        for (size_t at = next_seam(text, space.known.characters); at < space.old; at = next_seam(text, at)) space.divisions.push_back({at, nullptr, 0, 0});
+        for (size_t at = next_seam(text, space.known.characters); at < space.indexed_end; at = next_seam(text, at)) space.divisions.push_back({at, nullptr, 0, 0});
     }
     // Holds a text that was encoded in `space`, all of which is then known. See HeldTexts for the owner.
     void hold(const Characters& text, bool split_special, Workspace& space, const std::shared_ptr<void>& owner) const {
@@ -66,7 +66,7 @@ class PrefixCache {
         for (const auto& division : space.divisions)
             seams.push_back({division.character, known.utf8_bytes + static_cast<size_t>(division.at - space.text.begin), known.ids + division.ids});
         const size_t utf8_bytes = known.utf8_bytes + static_cast<size_t>(space.text.end - space.text.begin);
-        const auto held = texts_->hold({owner, text, split_special, std::move(space.ids), std::move(seams), utf8_bytes}, known, space.old);
+        const auto held = texts_->hold({owner, text, split_special, std::move(space.ids), std::move(seams), utf8_bytes}, known, space.indexed_end);
         space.ids.clear();
         space.known = {held, text.length, held->text.ids.size(), utf8_bytes};
     }

@@ -47,7 +47,7 @@ struct Workspace {
     };
     std::vector<Mark> marks;  // where texts in chunks were joined
     KnownBeginning known;  // its ids stand before `ids`
-    size_t old = 0;        // see HeldTexts::hold
+    size_t indexed_end = 0;  // see HeldTexts::hold
     std::vector<Division> divisions;
     // For offsets: the text, and where each segment came from if not all lie in it as they are.
     Text text{};

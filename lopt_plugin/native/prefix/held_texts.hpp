@@ -3,15 +3,14 @@
 // A text is held as it came, and the buffer of its ids is taken over: nothing is copied. At seams, about a block apart, it is
 // noted how many ids stand before them; but only in what comes for the second time, and in what a known beginning goes on with.
 //
-// Texts are found block by block. The hash of a block depends on all blocks before it, so the table from these hashes to texts is
-// a tree of beginnings: a text is compared with that which its first block leads to; where they part, its next block may lead to
-// another one. A hash only proposes a text, which is then compared from its beginning on.
+// Texts are found block by block. The hash of a block depends on all blocks before it, so the table from hashes to texts is a
+// tree of prefixes. A new text is compared with the text that its first block leads to. Where the two differ, the next block
+// may lead to another text. A hash only proposes a text, which is then compared from its beginning.
 //
-// A block leads to the text that was used last of those that have it. So all others are still found when the one that was used
-// least recently goes; and a text whose last block leads elsewhere is found no more, and goes at once.
+// Of all texts with a block, the table leads to the one that was used last. So evicting the least recently used text hides no
+// other. A text whose last block leads to another text can no longer be found, and is removed at once.
 //
-// Dividing a text costs time, and holding many costs fresh memory. So of the texts that end with much that is new, only a few
-// are held.
+// Dividing a text costs time, and holding many texts costs fresh memory. So few texts are held that end in much new text.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +61,7 @@ class HeldText {
 
     // Written before it is shared, or under the lock.
     std::vector<uint64_t> blocks_;  // the hash of each whole block
-    bool is_new_ = false;  // it ends with much that is new, and most of it was not used since
+    bool is_new_ = false;  // it ends in much new text, and most of it was not used again
     bool is_listed_ = false;
     std::list<std::shared_ptr<HeldText>>::iterator place_;
 };
@@ -136,16 +135,19 @@ class HeldTexts {
     bool takes(const Characters& text) const {
         return text.length >= block_ && text.length * static_cast<size_t>(text.unit_bytes) <= limit_ / 4;
     }
-    // Holds a text that it `takes`. Its owner has another owner as long as this lasts.
-    // Its first ids are those of `known`, and `text.ids` are the others. `old`: the characters before much that is new.
-    std::shared_ptr<const HeldText> hold(EncodedText text, const KnownBeginning& known, size_t old) {
+    // Holds a text that it `takes`; somebody else holds its owner meanwhile. Its first ids are those of `known`, and `text.ids`
+    // are the others. It is found by the blocks that begin before character `indexed_end`.
+    std::shared_ptr<const HeldText> hold(EncodedText text, const KnownBeginning& known, size_t indexed_end) {
         IdBuffer others = std::move(text.ids);
         const auto fresh = std::make_shared<HeldText>(std::move(text));
         const Characters& characters = fresh->text.characters;
-        fresh->is_new_ = old < characters.length;
-        const size_t blocks = std::min(old / block_ + 1, characters.length / block_);
+        fresh->is_new_ = indexed_end < characters.length;
+        const size_t blocks = std::min(indexed_end / block_ + 1, characters.length / block_);
         uint64_t hash = first_hash(fresh->text.split_special);
-        for (size_t block = 0; block < blocks; block++) fresh->blocks_.push_back(hash = hash_of(characters, block, hash));
+        for (size_t block = 0; block < blocks; block++) {
+            const bool is_known = (block + 1) * block_ <= known.characters && block < known.held->blocks_.size();
+            fresh->blocks_.push_back(hash = is_known ? known.held->blocks_[block] : hash_of(characters, block, hash));
+        }
         IdBuffer& ids = fresh->text.ids;
         if (known.held) ids = first_ids(known, *fresh);
         if (known.held || others.is_much_larger_than_its_ids()) ids.append(others.data(), others.size());

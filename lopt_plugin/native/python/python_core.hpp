@@ -230,7 +230,7 @@ class PythonCore {
                  nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
-                 nb::arg("block_characters") = 2048, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
+                 nb::arg("block_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
                  nb::arg("secret") = nb::none())
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
