@@ -82,8 +82,8 @@ def server(name: str, model: Path, folder: Path) -> VllmServer:
     return VllmServer(
         model,
         folder / f"{name}.log",
-        tokenizer_mode="hf" if name == "hf" else "lopt",
-        max_model_len=MAX_MODEL_LEN,
+        "hf" if name == "hf" else "lopt",
+        context_length=MAX_MODEL_LEN,
         arguments=(
             "--scheduler-cls", "vllm_arrivals.Arrivals", "--no-async-scheduling",
             "--middleware", "vllm_arrivals.Nothing",

@@ -59,9 +59,7 @@ def main() -> int:
     try:
         for name, environment in (("with", {}), ("without", {"LOPT_PREFIX_CACHE_MB": "0"})):
             log = FOLDER / f"{name}_prefix_cache.log"
-            with VllmServer(
-                model, log, tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, environment=environment, kv_cache_gib=2
-            ) as server:
+            with VllmServer(model, log, "lopt", context_length=MAX_MODEL_LEN, environment=environment) as server:
                 loop = run(server, model, results, given.compare_every)
             print(
                 f"{name.capitalize()} the prefix cache: {len(loop.answer)} turns, {loop.tokens:,} tokens at the end, "

@@ -109,10 +109,7 @@ def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, t
     start = time.perf_counter()
     # A CPU does not have the memory for the context of a real model.
     context_length = tokens + 16_384 if is_for_cpu() else None
-    arguments = ("--enable-metrics",)
-    with SglangServer(
-        model, log, tokenizer_backend=backend, context_length=context_length, arguments=arguments
-    ) as server:
+    with SglangServer(model, log, backend, context_length=context_length, arguments=SglangServer.for_times) as server:
         print(f"  ready after {time.perf_counter() - start:.0f} s")
         _generate(server, warm_up)
         answer = _generate(server, document)

@@ -8,7 +8,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +16,7 @@ import typer
 from . import model as models
 from .output import CANNOT_LOAD, CommandError, ends_well, print_line
 from .serving import tiny_model
-from .serving.run import ABOUT_TOKENS, Subject, TextSource, run
+from .serving.run import ABOUT_TOKENS, Subject, run
 from .serving.server import EngineServer, ServerError, interrupted_by_signals
 from .serving.sglang_server import SglangServer, is_for_cpu
 from .serving.vllm_server import VllmServer
@@ -26,7 +25,9 @@ from .texts import built_in_prose, first_chars
 ENGINES: dict[str, type[EngineServer]] = {"vllm": VllmServer, "sglang": SglangServer}
 # A CPU needs seconds for SGLang's attention over a few thousand tokens.
 SGLANG_TOKENS_ON_CPU = 8_000
-_MOST_CHARS = 20_000_000
+# The context has room for special tokens, and for the answer.
+MOST_TOKENS = tiny_model.MAX_MODEL_LEN - 16
+_MOST_CHARS = 4_000_000
 
 
 @ends_well(on_error=CANNOT_LOAD)
@@ -43,7 +44,7 @@ def demo(
         int | None,
         typer.Option(
             min=1,
-            max=tiny_model.MAX_MODEL_LEN - 1,
+            max=MOST_TOKENS,
             help="Approximate length of the prompt, which is the start of the text. "
             f"Default: {ABOUT_TOKENS:,}; {SGLANG_TOKENS_ON_CPU:,} for SGLang on a CPU.",
         ),
@@ -69,15 +70,21 @@ def demo(
         what = "a folder with a tokenizer, a tokenizer.json, or a name on the hub"
         raise CommandError(f"MODEL is missing: {what}", hint=hint)
     chosen = _engine(engine)
-    source = _source(text)
+    whole = built_in_prose(_MOST_CHARS) if text is None else first_chars([str(text)], "text", _MOST_CHARS)
+    if not whole.strip():
+        raise CommandError(f"{text} has no text")
     tokenizer = models.load(model)
     if tokens is None:
         tokens = SGLANG_TOKENS_ON_CPU if chosen is SglangServer and is_for_cpu() else ABOUT_TOKENS
+    prompt = models.accelerate(tokenizer, model).lopt.cut(whole, min(tokens, MOST_TOKENS), add_special_tokens=False)
+    if not prompt:
+        raise CommandError("the text has no tokens, or its first character more than --tokens")
+    name = f"{'' if prompt == whole else 'the start of '}{text or 'the sources of Python'}"
     with interrupted_by_signals(), _folder() as folder:
-        subject = _subject(folder / "model", model, tokenizer)
+        place = _write_model(folder / "model", model, tokenizer)
         print_line(f"Model      a tiny one with random weights, and the tokenizer of {model}")
         try:
-            run(chosen, subject, source, tokens, folder, compare)
+            run(chosen, Subject(folder / "model", place, tokenizer, prompt, name), folder, compare)
         except ServerError as error:
             raise CommandError(str(error)) from None
 
@@ -114,26 +121,14 @@ def _installed(module: str) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def _source(file: Path | None) -> TextSource:
-    if file is None:
-        return lambda chars: (built_in_prose(chars), "sources of Python's standard library")
-    whole = first_chars([str(file)], "text", _MOST_CHARS)
-    if not whole.strip():
-        raise CommandError(f"{file} has no text")
-    return lambda chars: (whole[:chars], str(file) if chars >= len(whole) else f"the start of {file}")
-
-
-def _subject(folder: Path, model: str, tokenizer: Any) -> Subject:
-    """The tiny model for MODEL. The server loads MODEL's tokenizer itself if engines can load it."""
-    alone, path = models.tokenizer_json_alone(model), Path(model)
+def _write_model(folder: Path, model: str, tokenizer: Any) -> str | None:
+    """Writes the tiny model; the tokenizer too if engines cannot load MODEL's, else returns the name that they load."""
     try:
         tiny_model.write_model(folder, max(tokenizer.get_vocab().values(), default=0), tokenizer.eos_token_id)
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing; it is needed for the tiny model's weights") from None
-    name: str | None = None
-    if alone is not None:
-        tiny_model.write_tokenizer(folder, alone.read_text(encoding="utf-8"), tokenizer.eos_token)
-    else:
-        # Absolute: the server has another working directory.
-        name = str(path.resolve()) if path.exists() else model
-    return Subject(folder, name, partial(models.load, model), partial(models.accelerate, model=model))
+    alone = models.tokenizer_json_alone(model)
+    if alone is None:
+        return model
+    tiny_model.write_tokenizer(folder, alone.read_text(encoding="utf-8"), tokenizer.eos_token)
+    return None

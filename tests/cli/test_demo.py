@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command import lopt, model_folder
@@ -22,10 +24,15 @@ TEXT = "It is 12,345 o'clock; naïve 東京.\n" * 40
 class NoServer(EngineServer):
     """Stands in for a running server; its log has the plugin's line if it is `active`."""
 
-    def __init__(self, engine: FakeEngine, log: Path, active: bool) -> None:
-        super().__init__([], log, {}, offline=True)
+    options, own_mode = ("--tokenizer-mode", "--tokenizer", "--max-model-len"), "hf"
+
+    def __init__(self, engine: FakeEngine, model: Path, log: Path, mode: str, **options: Any) -> None:
+        super().__init__(model, log, mode, **options)
         self.engine = engine
-        self.active = active
+        self.active = engine.active and mode == "lopt"
+
+    def _start(self, model: str, context_length: int | None) -> tuple[list[str], dict[str, str]]:
+        return [], {}
 
     def __enter__(self) -> NoServer:
         said = f"INFO lopt_plugin {lopt_plugin.__version__}: tokenizer takes the native route" if self.active else ""
@@ -40,7 +47,7 @@ class FakeEngine:
     """Answers with Hugging Face's ids, except for the one at `wrong`; records what it is asked."""
 
     name, module = "vLLM", "vllm"
-    lopt_option, own_option = "vllm serve --tokenizer-mode lopt", "vllm serve --tokenizer-mode hf"
+    options, own_mode, for_times = NoServer.options, NoServer.own_mode, ("--with-times",)
 
     def __init__(self, tokenizer_json: Path) -> None:
         self.oracle = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer_json))
@@ -51,12 +58,15 @@ class FakeEngine:
         self.texts: list[str] = []
         self.started: list[bool] = []
 
-    def for_prompts(self, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> EngineServer:
+    def __call__(self, model: Path, log: Path, mode: str, **options: Any) -> EngineServer:
+        server = NoServer(self, model, log, mode, **options)
+        given = dict(itertools.pairwise(server.command))
         assert (model / "config.json").exists()
-        assert tokenizer is not None or (model / "tokenizer.json").exists()
-        self.tokenizers.append(tokenizer)
-        self.started.append(lopt)
-        return NoServer(self, log, self.active and lopt)
+        assert "--tokenizer" in given or (model / "tokenizer.json").exists()
+        assert server.command[-1] == "--with-times"
+        self.tokenizers.append(given.get("--tokenizer"))
+        self.started.append(given["--tokenizer-mode"] == "lopt")
+        return server
 
     def answer(self, text: str) -> Answer:
         if self.fails:
@@ -128,9 +138,9 @@ def test_the_start_of_a_file(engine: FakeEngine, model: Path, text: Path) -> Non
 def test_a_prompt_is_never_too_long_for_the_model(
     engine: FakeEngine, model: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lopt_plugin.cli.serving.run.MAX_MODEL_LEN", 100)
+    monkeypatch.setattr("lopt_plugin.cli.demo.MOST_TOKENS", 100)
     assert lopt("demo", model, "--text", text).exit_code == 0
-    assert 80 < len(engine.oracle(engine.texts[0])["input_ids"]) < 100
+    assert 80 < len(engine.oracle(engine.texts[0])["input_ids"]) <= 100
 
 
 def test_where_the_server_finds_the_tokenizer(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import lopt_plugin
 
 from ..output import DIFFERENT, CommandError
 from .server import Answer, EngineServer
@@ -14,41 +15,35 @@ from .tiny_model import MAX_MODEL_LEN
 
 ABOUT_TOKENS = 106_000
 REPEATS = 5
-_SAMPLE_CHARS = 100_000
-
-# Gives a text of about that many characters, or a shorter one if there are no more; and what to call it.
-TextSource = Callable[[int], tuple[str, str]]
 
 
 class Subject(NamedTuple):
-    """A model for the engine, and its tokenizer.
+    """What is served, and the prompt that it is sent.
 
-    `tokenizer` is its folder or name on the hub, if it is not in the model's folder. `load` gives a new Hugging Face
-    tokenizer each time, `accelerate` an accelerated copy of it.
+    model      folder of the model
+    tokenizer  folder of the tokenizer, or its name on the hub; None if it is in the model's folder
+    loaded     that tokenizer, as transformers loads it, and new: the first call is timed
+    prompt     a text that fits into the model's context, and what to call it
     """
 
     model: Path
     tokenizer: str | None
-    load: Callable[[], Any]
-    accelerate: Callable[[Any], Any]
+    loaded: Any
+    prompt: str
+    prompt_name: str
 
 
-def run(
-    engine: type[EngineServer], subject: Subject, source: TextSource, tokens: int, folder: Path, compare: bool
-) -> str:
+def run(engine: type[EngineServer], subject: Subject, folder: Path, compare: bool) -> str:
     """Prints its steps and results; returns the plugin's line in the server's log.
 
-    The prompt has about `tokens` tokens, the servers' logs are in `folder`; `compare` runs a server with the engine's
-    own tokenizer too. Raises CommandError if ids differ, the plugin was not active or the text has no tokens,
-    ServerError if a server does not start or does not answer.
+    The servers' logs are in `folder`; `compare` runs a server with the engine's own tokenizer too. Raises CommandError
+    if ids differ or the plugin was not active, ServerError if a server does not start or does not answer.
     """
-    text, name, expected = read_prompt(source, subject.load(), tokens)
-    _print(f"Prompt     {name}: {len(text):,} characters, {len(expected):,} tokens")
-    equal_here = _tokenize_here(subject, text, expected)
+    expected, equal_here = _tokenize_here(subject)
     log = folder / "server_lopt.log"
-    first, plugin_line = _serve(engine, subject, log, text, "lopt")
+    first, plugin_line = _serve(engine, subject, log, "lopt")
     if compare:
-        _serve(engine, subject, folder / "server_hf.log", text, f"{engine.name}'s own")
+        _serve(engine, subject, folder / "server_hf.log", engine.own_mode)
     equal = sum(ours == theirs for ours, theirs in zip(first.prompt_ids, expected, strict=False))
     _print(f"Ids        {equal:,} of {len(expected):,} equal to Hugging Face's")
     if not equal_here or first.prompt_ids != expected:
@@ -58,52 +53,44 @@ def run(
     return plugin_line
 
 
-def read_prompt(source: TextSource, tokenizer: Any, tokens: int) -> tuple[str, str, list[int]]:
-    """A prompt of about `tokens` tokens that fits into the tiny model's context, its name, and its ids."""
-    sample, _ = source(_SAMPLE_CHARS)
-    count = len(tokenizer(sample)["input_ids"])
-    if not sample or not count:
-        raise CommandError("the text has no tokens")
-    chars = max(1, len(sample) * tokens // count)
-    while True:
-        text, name = source(chars)
-        ids: list[int] = tokenizer(text)["input_ids"]
-        if len(ids) < MAX_MODEL_LEN:
-            return text, name, ids
-        chars = len(text) * 9 // 10
-
-
-def _tokenize_here(subject: Subject, text: str, expected: list[int]) -> bool:
-    hugging_face, ours = subject.load(), subject.accelerate(subject.load())
-    hf_seconds, lopt_seconds = _times(hugging_face, text), _times(ours, text)
-    explained = ours.lopt.explain(text)
+def _tokenize_here(subject: Subject) -> tuple[list[int], bool]:
+    """Hugging Face's ids of the prompt, and whether ours are the same."""
+    ours = lopt_plugin.accelerate(subject.loaded)
+    hf_seconds, expected = _timed(subject.loaded, subject.prompt)
+    lopt_seconds, found = _timed(ours, subject.prompt)
+    explained = ours.lopt.explain(subject.prompt)
     route = explained["text"]["route"]
     why = explained["reason"] if route == "hf" else f"up to {explained['threads']} threads"
+    _print(f"Prompt     {subject.prompt_name}: {len(subject.prompt):,} characters, {len(expected):,} tokens")
     _print(f"Tokenizing it (the first call, and the median of {REPEATS})")
     _print(f"  Hugging Face   {_milliseconds(hf_seconds)}")
     _print(f"  lopt           {_milliseconds(lopt_seconds)}   route {route}, {why}")
     ratio = hf_seconds[0] / lopt_seconds[0]
     speed = f"{ratio:.1f} times as fast" if ratio >= 1 else f"{1 / ratio:.1f} times as slow"
     _print(f"  {speed} in the first call")
-    is_equal: bool = ours(text)["input_ids"] == expected
-    if not is_equal:
+    if found != expected:
         _print("  THE IDS DIFFER from Hugging Face's")
-    return is_equal
+    return expected, found == expected
 
 
-def _serve(engine: type[EngineServer], subject: Subject, log: Path, text: str, name: str) -> tuple[Answer, str | None]:
+def _serve(engine: type[EngineServer], subject: Subject, log: Path, mode: str) -> tuple[Answer, str | None]:
     """The answer to the prompt, which is sent twice, and the plugin's line in the log."""
-    from ... import __version__
-
-    lopt = name == "lopt"
-    _print(f"Server     {engine.lopt_option if lopt else engine.own_option}   (log: {log})")
+    _print(f"Server     {engine.module} serve {engine.options[0]} {mode}   (log: {log})")
     start = time.perf_counter()
-    with engine.for_prompts(subject.model, subject.tokenizer, log, lopt) as server:
+    with engine(
+        subject.model,
+        log,
+        mode,
+        context_length=MAX_MODEL_LEN,
+        tokenizer=subject.tokenizer,
+        arguments=engine.for_times,
+    ) as server:
         _print(f"  ready after {time.perf_counter() - start:.0f} s; a CPU needs a minute to read 100,000 tokens")
-        first, again = server.answer(text), server.answer(text)
-        begins = f"lopt_plugin {__version__}:"
+        first, again = server.answer(subject.prompt), server.answer(subject.prompt)
+        begins = f"lopt_plugin {lopt_plugin.__version__}:"
         lines = [line[line.index(begins) :] for line in server.log_lines(begins)]
-    if lopt:
+    name = mode if mode == "lopt" else f"{engine.name}'s own"
+    if mode == "lopt":
         _print(f"  {engine.name + ' logs':14} {lines[0] if lines else 'nothing about lopt_plugin: it was not active'}")
     _print(f"  {name}: {1000 * first.to_engine_s:.0f} ms from the request's arrival to the engine")
     _print(
@@ -113,13 +100,14 @@ def _serve(engine: type[EngineServer], subject: Subject, log: Path, text: str, n
     return first, lines[0] if lines else None
 
 
-def _times(tokenizer: Any, text: str) -> list[float]:
-    seconds = []
+def _timed(tokenizer: Any, text: str) -> tuple[list[float], list[int]]:
+    """Seconds of each call, and the ids of the first."""
+    seconds, ids = [], []
     for _ in range(REPEATS):
         start = time.perf_counter()
-        tokenizer(text)
+        ids.append(tokenizer(text)["input_ids"])
         seconds.append(time.perf_counter() - start)
-    return seconds
+    return seconds, ids[0]
 
 
 def _milliseconds(seconds: list[float]) -> str:

@@ -37,32 +37,49 @@ class Answer(NamedTuple):
 class EngineServer:
     """A server as a context manager, at a free loopback `port`, with its output in the file `log`.
 
-    The model's name in requests is "tiny". `environment` is added to that of this process; a server that is `offline`
-    finds its model and tokenizer on this machine.
+    The model's name in requests is "tiny".
 
-    name, module             the engine's, and what Python imports
-    lopt_option, own_option  its command line with lopt, and with its own tokenizer
+    name, module   the engine's, and what Python imports
+    options        of its command line: tokenizer mode, tokenizer, longest prompt
+    own_mode       the mode of its own tokenizer; ours is "lopt"
+    for_times      the arguments without which an answer has no times
     """
 
     name: ClassVar[str]
     module: ClassVar[str]
-    lopt_option: ClassVar[str]
-    own_option: ClassVar[str]
+    options: ClassVar[tuple[str, str, str]]
+    own_mode: ClassVar[str]
+    for_times: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, command: list[str], log: Path, environment: dict[str, str], offline: bool) -> None:
+    def __init__(
+        self,
+        model: str | Path,
+        log: Path,
+        mode: str,
+        *,
+        context_length: int | None = None,
+        tokenizer: str | None = None,
+        arguments: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """The model and the tokenizer are folders or names on the hub; by default, the tokenizer is the model's own."""
         self.port = free_port()
-        self.command = [*command, "--served-model-name", "tiny", "--host", "127.0.0.1", "--port", str(self.port)]
         self.log = log.resolve()
-        self.environment = os.environ | ({"HF_HUB_OFFLINE": "1"} if offline else {}) | environment
+        # Absolute: the server has another working directory.
+        places = [str(Path(name).resolve() if Path(name).exists() else name) for name in (model, tokenizer or model)]
+        self.command, own_environment = self._start(places[0], context_length)
+        chosen = (mode, None if tokenizer is None else places[1], context_length)
+        options = [*zip(self.options, chosen, strict=True), ("--served-model-name", "tiny"), ("--port", self.port)]
+        for option, value in [*options, ("--host", "127.0.0.1")]:
+            self.command += [] if value is None else [option, str(value)]
+        self.command += arguments
+        offline = {"HF_HUB_OFFLINE": "1"} if all(map(os.path.exists, places)) else {}
+        self.environment = os.environ | offline | own_environment | (environment or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._log_file: IO[bytes] | None = None
 
-    @classmethod
-    def for_prompts(cls, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> EngineServer:
-        """A server, not started, for prompts as long as the tiny model takes; with lopt or the engine's own tokenizer.
-
-        `tokenizer`: folder or name on the hub, if it is not in the model's folder.
-        """
+    def _start(self, model: str, context_length: int | None) -> tuple[list[str], dict[str, str]]:
+        """The command line without the options above, and what is added to the environment."""
         raise NotImplementedError
 
     def answer(self, prompt: str) -> Answer:

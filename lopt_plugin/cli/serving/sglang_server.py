@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from .server import Answer, EngineServer
-from .tiny_model import MAX_MODEL_LEN
 
 # The options that SGLang needs without a GPU. --sleep-on-idle: an idle scheduler must not occupy a core.
 ON_CPU = (
@@ -18,50 +17,19 @@ ENVIRONMENT_ON_CPU = {"SGLANG_USE_CPU_ENGINE": "1", "SGLANG_UVICORN_WORKER_HEALT
 
 
 class SglangServer(EngineServer):
-    """`sglang serve MODEL`. `tokenizer` is a folder or a name on the hub; by default it is the model's own."""
+    """`sglang serve MODEL`."""
 
     name, module = "SGLang", "sglang"
-    lopt_option = "sglang serve --tokenizer-backend lopt"
-    own_option = "sglang serve --tokenizer-backend huggingface"
+    options = ("--tokenizer-backend", "--tokenizer-path", "--context-length")
+    own_mode = "huggingface"
+    for_times = ("--enable-metrics",)
 
-    def __init__(
-        self,
-        model: str | Path,
-        log: Path,
-        *,
-        tokenizer_backend: str,
-        tokenizer: str | None = None,
-        context_length: int | None = None,
-        arguments: tuple[str, ...] = (),
-        environment: dict[str, str] | None = None,
-    ) -> None:
-        command = [
-            str(Path(sys.executable).with_name("sglang")), "serve", "--model-path", str(model),
-            "--tokenizer-backend", tokenizer_backend, *arguments,
-        ]  # fmt: skip
-        if tokenizer is not None:
-            command += ["--tokenizer-path", tokenizer]
-        if context_length is not None:
-            command += ["--context-length", str(context_length)]
-        for_sglang: dict[str, str] = {}
-        if is_for_cpu():
-            command += ON_CPU
-            for_sglang = ENVIRONMENT_ON_CPU
-            if context_length is not None:
-                command += ["--max-total-tokens", str(context_length)]
-        offline = Path(model).exists() and (tokenizer is None or Path(tokenizer).exists())
-        super().__init__(command, log, for_sglang | (environment or {}), offline)
-
-    @classmethod
-    def for_prompts(cls, model: Path, tokenizer: str | None, log: Path, lopt: bool) -> SglangServer:
-        return cls(
-            model,
-            log,
-            tokenizer_backend="lopt" if lopt else "huggingface",
-            tokenizer=tokenizer,
-            context_length=MAX_MODEL_LEN,
-            arguments=("--enable-metrics",),
-        )
+    def _start(self, model: str, context_length: int | None) -> tuple[list[str], dict[str, str]]:
+        command = [str(Path(sys.executable).with_name("sglang")), "serve", "--model-path", model]
+        if not is_for_cpu():
+            return command, {}
+        room = [] if context_length is None else ["--max-total-tokens", str(context_length)]
+        return [*command, *ON_CPU, *room], ENVIRONMENT_ON_CPU
 
     def answer(self, prompt: str) -> Answer:
         sampling = {"max_new_tokens": 1, "temperature": 0}

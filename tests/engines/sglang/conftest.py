@@ -30,7 +30,7 @@ def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
     with SglangServer(
         model,
         tmp_path_factory.mktemp("lopt") / "server.log",
-        tokenizer_backend="lopt",
+        "lopt",
         context_length=CONTEXT_LENGTH,
         arguments=("--enable-tokenizer-batch-encode", "--enable-metrics"),
     ) as running:

@@ -36,7 +36,7 @@ def workers(
     with SglangServer(
         model,
         folder / "server.log",
-        tokenizer_backend="lopt",
+        "lopt",
         context_length=4096,
         arguments=("--tokenizer-worker-num", "2", "--enable-dynamic-batch-tokenizer"),
         environment=environment,

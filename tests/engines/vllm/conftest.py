@@ -45,7 +45,7 @@ def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory)
 
     log = tmp_path_factory.mktemp("lopt") / "server.log"
     arguments = (*ARGUMENTS, "--lora-modules", f"own={adapter}", "--api-server-count", str(API_SERVERS))
-    with VllmServer(model, log, tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, arguments=arguments) as running:
+    with VllmServer(model, log, "lopt", context_length=MAX_MODEL_LEN, arguments=arguments) as running:
         yield running
 
 
@@ -58,6 +58,6 @@ def hf_server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFacto
     environment = {"LOPT_ACCELERATE": "0"}
     arguments = (*ARGUMENTS, "--lora-modules", f"own={adapter}")
     with VllmServer(
-        model, log, tokenizer_mode="hf", max_model_len=MAX_MODEL_LEN, arguments=arguments, environment=environment
+        model, log, "hf", context_length=MAX_MODEL_LEN, arguments=arguments, environment=environment
     ) as running:
         yield running
