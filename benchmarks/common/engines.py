@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lopt_plugin.cli.benchmarking.engine import Engine, Lopt, UnavailableError
-from lopt_plugin.cli.benchmarking.engines import ENGINES, engine_class
+from lopt_plugin.cli.benchmarking.engine import ENGINES, Engine, Lopt, UnavailableError, engine_class
 from lopt_plugin.cli.benchmarking.peers import Gigatoken, byte_level_ranks
 
 __all__ = ["ENGINES", "engine_class"]

@@ -27,8 +27,7 @@ from benchmarks.common.data import tokenizer_json, whole_text
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, parse, plain_parser, run
-from lopt_plugin.cli.benchmarking.engine import Engine
-from lopt_plugin.cli.benchmarking.engines import engine_class
+from lopt_plugin.cli.benchmarking.engine import Engine, engine_class
 
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
 APPENDED = 256

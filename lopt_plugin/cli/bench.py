@@ -12,7 +12,7 @@ import typer
 
 from ..settings import available_cpus
 from . import model as models, options
-from .bench_report import Report
+from .bench_report import draw, remarks, table, views
 from .benchmarking.by_length import Plan, measure, reachable_lengths
 from .benchmarking.machine import machine, machine_line
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, print_line, progress_bar, results
@@ -73,16 +73,16 @@ def bench(
     with progress_bar() as bar:
         task = bar.add_task("measuring", total=plan.steps, completed=-1, rate="")
         points = measure(tokenizer_json, text, plan, timeout, lambda what: bar.update(task, advance=1, rate=what))
-    report = Report(points, plan)
-    results().print("", *report.tables(), sep="\n")
-    for remark in report.remarks(missing):
+    shown = views(points, plan)
+    results().print("", *map(table, shown), sep="\n")
+    for remark in remarks(points, plan, missing):
         print_line(remark)
     if json_file is not None:
         settings = {"model": model, "files": files or "Python's standard library", **vars(plan)}
         content = {"settings": settings, "machine": machine(), "points": [asdict(point) for point in points]}
         json_file.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if plot is not None:
-        report.draw(plot, Path(model).name)
+        draw(shown, plot, Path(model).name)
     if any(point.is_error for point in points):
         raise typer.Exit(DIFFERENT)
 

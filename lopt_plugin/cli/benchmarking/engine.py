@@ -1,9 +1,23 @@
-"""A tokenizer under test, loaded from the text of a tokenizer.json, turns texts into ids. The reference, and ours."""
+"""A tokenizer under test, loaded from the text of a tokenizer.json, turns texts into ids. The reference, and ours.
+
+`ENGINES` has all by name. A module is imported when its engine is used, in the process that measures it.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+
+# The benchmarks add others.
+ENGINES = {
+    "hf": f"{__package__}.engine:Hf",
+    "lopt": f"{__package__}.engine:Lopt",
+    "tiktoken": f"{__package__}.peers:Tiktoken",
+    "fastokens": f"{__package__}.peers:Fastokens",
+    "gigatoken": f"{__package__}.peers:Gigatoken",
+    "gigatoken_batch": f"{__package__}.peers:GigatokenBatch",
+}
 
 
 class UnavailableError(Exception):
@@ -48,6 +62,14 @@ class Engine:
     @property
     def note(self) -> str:
         return ""
+
+
+def engine_class(name: str) -> type[Engine]:
+    """The engine of that name, or the class "module:Class". Raises ValueError."""
+    if name not in ENGINES and ":" not in name:
+        raise ValueError(f"unknown engine {name!r}; known are {', '.join(ENGINES)}, and module:Class")
+    found: type[Engine] = pkgutil.resolve_name(ENGINES.get(name, name))
+    return found
 
 
 class Hf(Engine):

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .engines import ENGINES
+from .engine import ENGINES
 from .worker import Measurement
 
 
@@ -54,11 +54,10 @@ class FreshProcesses:
         job = {"engine_name": name, "tokenizer": str(tokenizer), "passes": [*map(str, passes)], "cpus": [*cpus]}
         # Our own search path: engines may be in modules beside a script.
         python_path = os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
-        path, result = self._new_file(".json"), self._new_file(".pickle")
-        path.write_text(json.dumps(job), encoding="utf-8")
+        result = self._new_file(".pickle")
         try:
             ended = subprocess.run(
-                [sys.executable, "-m", "lopt_plugin.cli.benchmarking.worker", str(path), str(result)],
+                [sys.executable, "-m", "lopt_plugin.cli.benchmarking.worker", json.dumps(job), str(result)],
                 # `-m` searches the working directory first: in the repository, that has sources without a build.
                 cwd=self.folder,
                 env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": python_path, **(environment or {})},

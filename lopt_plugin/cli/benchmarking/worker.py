@@ -1,6 +1,6 @@
 """One engine in a fresh process: loads a tokenizer, encodes prompts, and writes seconds and digests of the ids.
 
-    python -m lopt_plugin.cli.benchmarking.worker ARGUMENTS.json RESULT.pickle
+    python -m lopt_plugin.cli.benchmarking.worker ARGUMENTS RESULT.pickle
 
 `fresh_process` starts it. The worker does not know the reference ids: the process that started it compares digests.
 """
@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .engine import Engine, UnavailableError
-from .engines import engine_class
+from .engine import Engine, UnavailableError, engine_class
 
 
 @dataclass
@@ -122,42 +121,27 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
             seconds.append(time.perf_counter() - start)
             # As little as possible is touched between timed calls, so that the caches stay the engine's: the ids are
             # copied here and hashed below. Results are not kept: engines would never get their memory back.
-            copy = _copy_batch if is_batch else _copy
-            lengths.append(copies.write(copy(ids, engine.kind, every_type=number == last)))
-            counts.append(_count_of(ids, engine.kind, is_batch))
+            written = [*map(copies.write, _pieces(ids, engine.kind, is_batch, every_type=number == last))]
+            lengths.append(sum(written))
+            counts.append(int(ids) if engine.kind == "count" else sum(written[:-1]) // 4)
             del result, ids
         copies.seek(0)
         digests = tuple(hashlib.sha256(copies.read(length)).hexdigest() for length in lengths)
         return tuple(seconds), digests, tuple(counts)
 
 
-def _count_of(ids: Any, kind: str, is_batch: bool) -> int:
+def _pieces(ids: Any, kind: str, is_batch: bool, every_type: bool) -> list[bytes | array[int]]:
+    """What is hashed, as uint32: the ids, in pieces; and, last, the length of each row of a batch."""
     if kind == "count":
-        return int(ids)
-    if is_batch and kind == "list":
-        return sum(map(len, ids))
-    return len(ids[0] if is_batch else ids)
-
-
-def _copy(ids: Any, kind: str, every_type: bool) -> bytes | array[int]:
-    if kind == "count":
-        return b""
+        return []
     if kind == "array":
-        return bytes(ids.astype("uint32").tobytes())
-    if type(ids) is not list or not set(map(type, ids if every_type else ids[:1])) <= {int}:
-        raise TypeError(f"the engine gives {type(ids)}, not a list[int]")
-    return array("I", ids)
-
-
-def _copy_batch(rows: Any, kind: str, every_type: bool) -> bytes | array[int]:
-    """All ids, then the length of each row."""
-    if kind == "array":
-        ids, offsets = rows
-        return bytes(ids.astype("uint32").tobytes() + (offsets[1:] - offsets[:-1]).astype("uint32").tobytes())
-    copied: array[int] = array("I")
+        flat, ends = ids if is_batch else (ids, ids[:0])
+        return [flat.astype("uint32").tobytes(), (ends[1:] - ends[:-1]).astype("uint32").tobytes()]
+    rows = ids if is_batch else [ids]
     for row in rows:
-        copied += array("I", _copy(row, kind, every_type))
-    return copied + array("I", map(len, rows))
+        if type(row) is not list or not set(map(type, row if every_type else row[:1])) <= {int}:
+            raise TypeError(f"the engine gives {type(row)}, not a list[int]")
+    return [*(array("I", row) for row in rows), array("I", map(len, rows) if is_batch else ())]
 
 
 def _one_line(error: BaseException) -> str:
@@ -181,5 +165,5 @@ def memory(field: str) -> int | None:
 
 
 if __name__ == "__main__":
-    measured = run(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    measured = run(**json.loads(sys.argv[1]))
     Path(sys.argv[2]).write_bytes(pickle.dumps(vars(measured)))
