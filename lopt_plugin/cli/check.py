@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +17,7 @@ from .benchmarking.machine import machine
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, megabytes, print_json, progress_bar, results
 from .texts import Sample, built_in_hard_texts, built_in_prose, of_files
 
-_BATCH_TEXTS = 64
-_BATCH_CHARS = 1 << 20
+_BATCH_TEXTS = 16
 _SHORT_CHUNKS = {"chunk_chars": 1000, "parallel_min_chars": 2000, "threads": 4}
 _PROSE_CHARS = 1_000_000
 _CONTEXT_CHARS = 40
@@ -101,25 +100,12 @@ def _compare(comparison: Comparison, samples: Iterator[Sample], total: int | Non
     start = time.perf_counter()
     with progress_bar() as bar:
         task = bar.add_task("comparing", total=total, rate="")
-        for group in _groups(samples):
+        while group := list(islice(samples, _BATCH_TEXTS)):
             comparison.compare(group)
             rate = f"{counts.texts:,} texts, {megabytes(counts.size / (time.perf_counter() - start))}/s"
             bar.update(task, completed=counts.size, rate=rate)
             if limit is not None and counts.size >= limit:
                 return
-
-
-def _groups(samples: Iterator[Sample]) -> Iterator[Sequence[Sample]]:
-    group: list[Sample] = []
-    chars = 0
-    for sample in samples:
-        group.append(sample)
-        chars += len(sample.text)
-        if len(group) >= _BATCH_TEXTS or chars >= _BATCH_CHARS:
-            yield group
-            group, chars = [], 0
-    if group:
-        yield group
 
 
 @dataclass

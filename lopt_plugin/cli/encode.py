@@ -107,13 +107,10 @@ def _run(job: Job, overwrite: bool, shown: bool) -> Progress:
     start = time.perf_counter()
     with progress_bar(shown) as bar:
         task = bar.add_task("encoding", total=total, rate="")
-        said = False
 
         def report(progress: Progress) -> None:
-            nonlocal said
-            if progress.resumed and not said:
+            if progress.resumed and progress.size == progress.resumed:
                 print_line(f"resuming from shard {progress.shards}", errors())
-                said = True
             speed = (progress.size - progress.resumed) / (time.perf_counter() - start)
             rate = f"{megabytes(progress.size)}, {megabytes(speed)}/s, {progress.tokens:,} tokens"
             bar.update(task, completed=progress.stored, rate=rate)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import lzma
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .inputs import CorpusError, Input, Source, opened
@@ -41,6 +42,23 @@ class Batch:
     size: int = 0
     position: int = 0
 
+    def add(self, record: int, read: Callable[[], str]) -> None:
+        """Adds the text that `read` gives, or the ValueError that it raises as a problem."""
+        try:
+            self.texts.append(read())
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8: byte 0x{error.object[error.start]:02x} at {error.start}"
+        except json.JSONDecodeError as error:
+            reason = f"not JSON: {error.msg} at column {error.colno}"
+        except RecursionError:
+            reason = "JSON that is nested too deeply"
+        except ValueError as error:
+            reason = str(error)
+        else:
+            self.records.append(record)
+            return
+        self.problems.append(Problem(record, reason))
+
 
 def read_batches(
     given: Input, column: str, sample_by: str, skip: int, batch_bytes: int
@@ -68,11 +86,10 @@ def _whole(given: Input, source: Source, skip: int) -> Generator[Batch, None, No
     data = source.stream.read(LONGEST_TEXT + 1)
     if len(data) > LONGEST_TEXT:
         raise CorpusError(f"{given.name}: more than 1 GiB, too long for one document; use --sample-by line")
-    if skip:
-        return
-    batch = Batch(end=1, size=len(data), position=source.position)
-    _add_decoded(batch, 1, data)
-    yield batch
+    if not skip:
+        batch = Batch(end=1, size=len(data), position=source.position)
+        batch.add(1, data.decode)
+        yield batch
 
 
 def _lines(source: Source, column: str | None, skip: int, batch_bytes: int) -> Generator[Batch, None, None]:
@@ -81,56 +98,29 @@ def _lines(source: Source, column: str | None, skip: int, batch_bytes: int) -> G
         number += 1
     while lines := source.stream.readlines(batch_bytes):
         batch = Batch(end=number + len(lines), size=sum(map(len, lines)), position=source.position)
-        if column is None:
-            for record, line in enumerate(lines, number + 1):
-                _add_decoded(batch, record, line.rstrip(b"\r\n"))
-        else:
-            if number == 0:
-                lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
-            _add_json(batch, lines, column, number + 1)
+        if number == 0 and column is not None:
+            lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
+        for record, line in enumerate(lines, number + 1):
+            if column is None:
+                batch.add(record, line.rstrip(b"\r\n").decode)
+            elif line.strip():
+                batch.add(record, partial(_text_of, line, column))
         yield batch
         number = batch.end
 
 
-def _add_decoded(batch: Batch, record: int, data: bytes) -> None:
-    try:
-        batch.texts.append(data.decode("utf-8"))
-        batch.records.append(record)
-    except UnicodeDecodeError as error:
-        batch.problems.append(Problem(record, _not_utf8(error)))
-
-
-def _not_utf8(error: UnicodeDecodeError) -> str:
-    return f"not UTF-8: byte 0x{error.object[error.start]:02x} at {error.start}"
-
-
-def _add_json(batch: Batch, lines: Sequence[bytes], column: str, first: int) -> None:
-    for record, line in enumerate(lines, first):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            batch.problems.append(Problem(record, _not_utf8(error)))
-        except json.JSONDecodeError as error:
-            batch.problems.append(Problem(record, f"not JSON: {error.msg} at column {error.colno}"))
-        except RecursionError:
-            batch.problems.append(Problem(record, "JSON that is nested too deeply"))
-        else:
-            _add_value(batch, record, value, column)
-
-
-def _add_value(batch: Batch, record: int, value: Any, column: str) -> None:
+def _text_of(line: bytes, column: str) -> str:
+    """The text of a line of JSON. Raises ValueError or RecursionError."""
+    value = json.loads(line.decode())
     if not isinstance(value, dict):
-        batch.problems.append(Problem(record, f"not a JSON object but {_kind(value)}"))
-    elif column not in value:
+        raise ValueError(f"not a JSON object but {_kind(value)}")
+    if column not in value:
         known = ", ".join(map(repr, list(value)[:8])) or "none"
-        batch.problems.append(Problem(record, f"no field {column!r}; there are {known}"))
-    elif not isinstance(value[column], str):
-        batch.problems.append(Problem(record, f"field {column!r} is {_kind(value[column])}, not a string"))
-    else:
-        batch.texts.append(value[column])
-        batch.records.append(record)
+        raise ValueError(f"no field {column!r}; there are {known}")
+    text = value[column]
+    if not isinstance(text, str):
+        raise ValueError(f"field {column!r} is {_kind(text)}, not a string")
+    return text
 
 
 def _kind(value: Any) -> str:
