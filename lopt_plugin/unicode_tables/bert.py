@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import normalizers
 
-from .table import CODE_POINTS, STRIP_SPACE, WORD, PagedTable
+from .table import STRIP_SPACE, WORD, PagedTable
 
 # The bits WORD and STRIP_SPACE of `table` keep their places: added tokens use them.
 RAW_SPACE = 1 << 0  # becomes white space: divides raw words and is part of none
@@ -72,19 +72,6 @@ class WordCharacters(PagedTable):
             self.changed.astype("<u4").tobytes(),
             self.image_ends.astype("<u4").tobytes(),
             self.images.tobytes(),
-        )
-
-    def is_consistent(self) -> bool:
-        changed, ends, images = self.changed, self.image_ends, self.images
-        return bool(
-            super().is_consistent()
-            and changed.dtype == ends.dtype == np.uint32
-            and changed.ndim == 1
-            and changed.shape == ends.shape
-            and images.dtype == np.uint8
-            and images.ndim == 1
-            and (not len(changed) or (changed.max() < CODE_POINTS and ends[-1] == len(images)))
-            and (np.diff(ends.astype(np.int64)) > 0).all()
         )
 
 

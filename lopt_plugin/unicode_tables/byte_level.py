@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from tokenizers import pre_tokenizers
+from .load import character_classes
+from .table import HF_NUMERIC, HF_PUNCTUATION
 
 NUMERIC = 1 << 0
 PUNCTUATION = 1 << 1
@@ -26,16 +27,8 @@ def alphabet() -> str:
 def byte_classes() -> bytes:
     """For each byte, the classes of its stand-in character: NUMERIC (Digits) and PUNCTUATION; 256 bytes.
 
-    Steps after ByteLevel see these characters, not the text's. Each is given to the pre-tokenizers between two "a",
-    which are in neither class: it is split off exactly if it is in the class.
+    Steps after ByteLevel see these characters, not the text's.
     """
-    digits = pre_tokenizers.Digits(individual_digits=True)
-    punctuation = pre_tokenizers.Punctuation(behavior="isolated")
-    return bytes(
-        NUMERIC * _is_split_off(digits, character) + PUNCTUATION * _is_split_off(punctuation, character)
-        for character in alphabet()
-    )
-
-
-def _is_split_off(pre_tokenizer: pre_tokenizers.PreTokenizer, character: str) -> bool:
-    return len(pre_tokenizer.pre_tokenize_str(f"a{character}a")) > 1
+    bits = character_classes().bits()
+    classes = (int(bits[ord(character)]) for character in alphabet())
+    return bytes(NUMERIC * bool(of & HF_NUMERIC) + PUNCTUATION * bool(of & HF_PUNCTUATION) for of in classes)

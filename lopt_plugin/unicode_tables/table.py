@@ -61,10 +61,6 @@ class PagedTable:
         """Class bits of every code point, uint16 [0x110000]."""
         return self.cells.reshape(-1, PAGE_SIZE)[self.pages].reshape(-1)
 
-    def equals(self: _Table, other: _Table) -> bool:
-        same = self.tokenizers_version == other.tokenizers_version
-        return same and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _arrays(type(self)))
-
     def write(self, path: Path) -> None:
         """Writes a compressed .npz atomically. Raises OSError if the folder cannot be written."""
         arrays = {name: getattr(self, name) for name in _arrays(type(self))}
@@ -80,18 +76,10 @@ class PagedTable:
                 if int(file["format"]) != cls.FORMAT or str(file["tokenizers_version"]) != tokenizers_version:
                     return None
                 table = cls(tokenizers_version, *(file[name] for name in _arrays(cls)))
+                blocks = int(table.pages.max()) + 1
         except (OSError, EOFError, KeyError, ValueError, TypeError, zipfile.BadZipFile, zlib.error):
             return None
-        return table if table.is_consistent() else None
-
-    def is_consistent(self) -> bool:
-        """Whether types and lengths of the arrays fit together."""
-        pages, cells = self.pages, self.cells
-        return bool(
-            pages.dtype == cells.dtype == np.uint16
-            and pages.shape == (PAGES,)
-            and cells.shape == ((int(pages.max()) + 1) * PAGE_SIZE,)
-        )
+        return table if len(table.cells) == blocks * PAGE_SIZE else None
 
 
 def _arrays(table: type[PagedTable]) -> tuple[str, ...]:
@@ -115,16 +103,6 @@ class CharacterClasses(PagedTable):
     FORMAT = 1
 
     compose_pairs: npt.NDArray[np.uint32]
-
-    @classmethod
-    def from_bits(
-        cls, bits: npt.NDArray[np.uint16], compose_pairs: npt.NDArray[np.uint32], tokenizers_version: str
-    ) -> CharacterClasses:
-        return cls(tokenizers_version, *fold(bits), compose_pairs)
-
-    def is_consistent(self) -> bool:
-        pairs = self.compose_pairs
-        return super().is_consistent() and pairs.dtype == np.uint32 and pairs.ndim == 2 and pairs.shape[1] == 2
 
 
 def file_name(tokenizers_version: str, kind: str = "table") -> str:

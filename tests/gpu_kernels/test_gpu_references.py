@@ -105,7 +105,7 @@ def test_other_sets_than_the_kinds_are_refused(code_point: int, bits: int) -> No
     changed = classes.bits().copy()
     changed[code_point] = bits
     with pytest.raises(ValueError, match=r"kind|newlines"):
-        kind_table(table.CharacterClasses.from_bits(changed, classes.compose_pairs, classes.tokenizers_version))
+        kind_table(table.CharacterClasses("x", *table.fold(changed), classes.compose_pairs))
 
 
 def test_classes_of_every_code_point() -> None:

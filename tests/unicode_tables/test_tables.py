@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tables
 import tier
 import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
@@ -56,9 +57,9 @@ def test_shipped_table_is_a_fresh_derivation(fresh: CharacterClasses) -> None:
     found = shipped(tokenizers.__version__)
     if found is None:
         pytest.skip(f"no table is shipped for tokenizers {tokenizers.__version__}")
-    assert found.equals(fresh)
+    assert tables.equal(found, fresh)
     assert load.character_classes() is load.character_classes()
-    assert load.character_classes().equals(fresh)
+    assert tables.equal(load.character_classes(), fresh)
 
 
 @pytest.mark.parametrize("version", shipped_versions())
@@ -68,7 +69,7 @@ def test_every_shipped_table_can_be_read(version: str) -> None:
 
 def test_folding_keeps_every_bit() -> None:
     some = np.random.default_rng(0).integers(0, 1 << 16, 0x110000).astype(np.uint16)
-    assert np.array_equal(CharacterClasses.from_bits(some, np.empty((0, 2), np.uint32), "x").bits(), some)
+    assert np.array_equal(CharacterClasses("x", *table.fold(some), np.empty((0, 2), np.uint32)).bits(), some)
 
 
 def test_surrogates_have_no_bits(bits: np.ndarray) -> None:
@@ -184,10 +185,14 @@ def test_byte_level_alphabet_is_that_of_the_reference() -> None:
     assert len(set(data)) == 256 - 13, "all bytes that UTF-8 can contain"
 
 
-def test_byte_classes_are_the_classes_of_the_stand_ins(bits: np.ndarray) -> None:
+def test_byte_classes_are_the_classes_of_the_stand_ins() -> None:
+    steps = {
+        byte_level.NUMERIC: pre_tokenizers.Digits(individual_digits=True),
+        byte_level.PUNCTUATION: pre_tokenizers.Punctuation(behavior="isolated"),
+    }
+    # "a" is in neither class: what is between two of them is split off exactly if it is in the class.
     expected = bytes(
-        byte_level.NUMERIC * bool(bits[ord(c)] & table.HF_NUMERIC)
-        + byte_level.PUNCTUATION * bool(bits[ord(c)] & table.HF_PUNCTUATION)
+        sum(kind for kind, step in steps.items() if len(step.pre_tokenize_str(f"a{c}a")) > 1)
         for c in byte_level.alphabet()
     )
     assert byte_level.byte_classes() == expected
@@ -216,7 +221,7 @@ class TestLoadOfAnUnknownVersion:
             first = self.load()
             second = self.load()
         assert self.derivations == 1
-        assert second.equals(first)
+        assert tables.equal(second, first)
         assert [r.levelname for r in caplog.records] == ["INFO"]
         assert "0.0.0" in caplog.text
         assert [p.name for p in self.cache_file.parent.iterdir()] == [self.cache_file.name]
@@ -225,7 +230,7 @@ class TestLoadOfAnUnknownVersion:
         monkeypatch.setattr("lopt_plugin.unicode_tables.derive.normalizers.derive", classes.derive)
         load_table = load.normalizer_classes.__wrapped__
         first = load_table()
-        assert load_table().equals(first)
+        assert tables.equal(load_table(), first)
         assert self.derivations == 1
         assert [p.name for p in self.cache_file.parent.iterdir()] == [
             f"normalizers_0.0.0_{CharacterClasses.FORMAT}.npz"
@@ -235,7 +240,7 @@ class TestLoadOfAnUnknownVersion:
         file = tmp_path / "file"
         file.touch()
         monkeypatch.setenv("XDG_CACHE_HOME", str(file))
-        assert self.load().equals(self.load())
+        assert tables.equal(self.load(), self.load())
         assert self.derivations == 2
 
     def test_without_a_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +266,7 @@ class TestLoadOfAnUnknownVersion:
             flipped = bytes(b ^ 0xFF for b in data[middle : middle + 16])
             broken = {"empty": b"", "text": b"no table", "cut": data[:middle]}
             self.cache_file.write_bytes(broken.get(damage, data[:middle] + flipped + data[middle + 16 :]))
-        assert self.load().equals(good)
+        assert tables.equal(self.load(), good)
         assert self.derivations == 2
-        assert self.load().equals(good)
+        assert tables.equal(self.load(), good)
         assert self.derivations == 2

@@ -10,7 +10,7 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from .. import table
-from ..table import CharacterClasses
+from ..table import CharacterClasses, fold
 from . import normalization, oracle
 
 # Sets of the reference's regex engine, as the split patterns use them.
@@ -44,4 +44,4 @@ def derive() -> CharacterClasses:
     masks[table.NFC_FOLLOWS] = normalization.composed_follows(decompositions, decompositions)
     masks[table.DECOMPOSES] = decompositions.changes("decomposed")
     pairs = normalization.compose_pairs(decompositions)
-    return CharacterClasses.from_bits(oracle.combined(masks), pairs, tokenizers.__version__)
+    return CharacterClasses(tokenizers.__version__, *fold(oracle.combined(masks)), pairs)

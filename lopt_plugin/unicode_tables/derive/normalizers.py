@@ -6,7 +6,7 @@ import numpy as np
 import tokenizers
 from tokenizers import normalizers
 
-from ..table import CharacterClasses
+from ..table import CharacterClasses, fold
 from . import normalization, oracle
 
 # Bits for the normalization forms; native/normalization_form.hpp has the same ones and explains them.
@@ -44,7 +44,7 @@ def derive() -> CharacterClasses:
     for kind, bit in CHANGES.items():
         characters = decompositions.characters
         masks[bit] = normalization.differ(oracle.normalize_each(kind, characters, SEPARATOR), characters)
-    return CharacterClasses.from_bits(oracle.combined(masks), np.empty((0, 2), np.uint32), tokenizers.__version__)
+    return CharacterClasses(tokenizers.__version__, *fold(oracle.combined(masks)), np.empty((0, 2), np.uint32))
 
 
 def _stripped() -> oracle.Mask:
