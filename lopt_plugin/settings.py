@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 import os
@@ -71,7 +72,7 @@ class Settings:
         unknown = sorted(set(given) - SETTING_NAMES)
         if unknown:
             raise TypeError(f"unknown settings {unknown}; known are {sorted(SETTING_NAMES)}")
-        _name_unknown(environment)
+        _log_unknown(frozenset(name for name in environment if name.startswith("LOPT_")))
         values: dict[str, Any] = {"threads": available_cpus()}
         for name in SETTING_NAMES:
             variable = f"LOPT_{name.upper()}"
@@ -90,21 +91,16 @@ _OTHER_VARIABLES = (
     *("LOPT_ACCELERATE", "LOPT_RENDERER", "LOPT_PURE", "LOPT_SANITIZE", "LOPT_TIER"),
     *("LOPT_REQUIRE_", "LOPT_REFERENCE_", "LOPT_LARGE_", "LOPT_BENCHMARK_"),
 )
-_named: set[str] = set()
 
 
-def _name_unknown(environment: Mapping[str, str]) -> None:
-    """Logs, once, which variables of the environment look like settings and are none."""
+@functools.cache
+def _log_unknown(variables: frozenset[str]) -> None:
+    """Logs, once, which of these look like settings and are none."""
     known = {f"LOPT_{name.upper()}" for name in SETTING_NAMES}
-    unknown = {name for name in environment if name.startswith("LOPT_") and not name.startswith(_OTHER_VARIABLES)}
-    unknown -= known | _named
+    unknown = sorted(name for name in variables - known if not name.startswith(_OTHER_VARIABLES))
     if unknown:
-        _named.update(unknown)
-        logger.warning(
-            "lopt_plugin: unknown environment variables: %s; the settings are %s",
-            ", ".join(sorted(unknown)),
-            ", ".join(sorted(known)),
-        )
+        names = ", ".join(unknown), ", ".join(sorted(known))
+        logger.warning("lopt_plugin: unknown environment variables: %s; the settings are %s", *names)
 
 
 def available_cpus() -> int:

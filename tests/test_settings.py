@@ -10,8 +10,8 @@ from lopt_plugin import settings
 from lopt_plugin.settings import Settings
 
 
-def test_unknown_variables_are_named_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "_named", set(), raising=False)
+def test_unknown_variables_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    settings._log_unknown.cache_clear()
     environment = {
         **dict.fromkeys(("LOPT_THREAD", "LOPT_PROCESSES"), "2"),
         **dict.fromkeys(("LOPT_THREADS", "LOPT_RENDERER", "LOPT_ACCELERATE", "LOPT_TIER", "LOPT_REQUIRE_VLLM"), "1"),

@@ -110,14 +110,10 @@ def _check_outputs(plot: Path | None, json_file: Path | None) -> None:
 
 
 def _tokenizer_json(model: str, revision: str | None, trust_remote_code: bool) -> str:
-    from tokenizers import Tokenizer
-
     tokenizer: Any = models.load(model, revision, trust_remote_code)
     try:
-        backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        content = json.loads(tokenizer.backend_tokenizer.to_str())
     except AttributeError:
         raise CommandError(f"{model!r} is not a fast tokenizer") from None
     # Whole prompts are measured, whatever truncation and padding the file sets.
-    backend.no_truncation()
-    backend.no_padding()
-    return str(backend.to_str())
+    return json.dumps({**content, "truncation": None, "padding": None})

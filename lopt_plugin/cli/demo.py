@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -81,10 +82,15 @@ def demo(
         raise CommandError("the text has no tokens, or its first character more than --tokens")
     name = f"{'' if prompt == whole else 'the start of '}{text or 'the sources of Python'}"
     with interrupted_by_signals(), _folder() as folder:
-        place = _write_model(folder / "model", model, tokenizer)
+        alone = models.tokenizer_json_alone(model)
+        content = tokenizer.backend_tokenizer.to_str() if alone is None else alone.read_text(encoding="utf-8")
         print_line(f"Model      a tiny one with random weights, and the tokenizer of {model}")
         try:
-            run(chosen, Subject(folder / "model", place, tokenizer, prompt, name), folder, compare)
+            built = tiny_model.build(folder / "model", json.loads(content))
+            # The server loads MODEL's tokenizer itself if engines can load it.
+            run(chosen, Subject(built, model if alone is None else None, tokenizer, prompt, name), folder, compare)
+        except ModuleNotFoundError as error:
+            raise CommandError(f"{error.name} is missing; it is needed for the tiny model's weights") from None
         except ServerError as error:
             raise CommandError(str(error)) from None
 
@@ -119,16 +125,3 @@ def _installed(module: str) -> bool:
     spec = importlib.util.find_spec(module)
     # A folder of that name in the working directory has no origin.
     return spec is not None and spec.origin is not None
-
-
-def _write_model(folder: Path, model: str, tokenizer: Any) -> str | None:
-    """Writes the tiny model; the tokenizer too if engines cannot load MODEL's, else returns the name that they load."""
-    try:
-        tiny_model.write_model(folder, max(tokenizer.get_vocab().values(), default=0), tokenizer.eos_token_id)
-    except ModuleNotFoundError as error:
-        raise CommandError(f"{error.name} is missing; it is needed for the tiny model's weights") from None
-    alone = models.tokenizer_json_alone(model)
-    if alone is None:
-        return model
-    tiny_model.write_tokenizer(folder, alone.read_text(encoding="utf-8"), tokenizer.eos_token)
-    return None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import sysconfig
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from .corpus.records import read_batches
 BATCH_BYTES = 1 << 20
 _HARD_TEXTS = 1500
 _LONG_HARD_TEXTS = 2
-_LONG_HARD_CHARS = 300_000
+_LONG_HARD_PARTS = 4000
 
 
 class Sample(NamedTuple):
@@ -33,14 +34,17 @@ def of_files(names: Sequence[str], column: str) -> tuple[list[Input], Iterator[S
 
 def first_chars(names: Sequence[str], column: str, chars: int) -> str:
     """The texts of the files, joined by newlines, up to about `chars` characters. Raises CorpusError."""
-    texts: list[str] = []
-    left = chars
-    for sample in of_files(names, column)[1]:
-        texts.append(sample.text[:left])
-        left -= len(texts[-1])
-        if left <= 0:
+    return _start((sample.text for sample in of_files(names, column)[1]), chars)
+
+
+def _start(texts: Iterable[str], chars: int) -> str:
+    found: list[str] = []
+    for text in texts:
+        found.append(text[:chars])
+        chars -= len(found[-1])
+        if chars <= 0:
             break
-    return "\n".join(texts)
+    return "\n".join(found)
 
 
 def _of_file(given: Input, column: str) -> Iterator[Sample]:
@@ -66,14 +70,10 @@ def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:
         first = rng.randint(0, len(text))
         return text[first : rng.randint(first, len(text))]
 
-    for number in range(_HARD_TEXTS):
-        yield Sample("".join(part() for _ in range(rng.randint(1, 1 + number % 40))), f"hard text {number}")
+    short = ["".join(part() for _ in range(rng.randint(1, 1 + number % 40))) for number in range(_HARD_TEXTS)]
+    yield from (Sample(text, f"hard text {number}") for number, text in enumerate(short))
     for number in range(_LONG_HARD_TEXTS):
-        parts, length = [], 0
-        while length < _LONG_HARD_CHARS:
-            parts.append(part())
-            length += len(parts[-1])
-        yield Sample("".join(parts), f"long hard text {number}")
+        yield Sample("".join(rng.choices(short, k=_LONG_HARD_PARTS)), f"long hard text {number}")
 
 
 def built_in_prose(chars: int) -> str:
@@ -81,13 +81,10 @@ def built_in_prose(chars: int) -> str:
     files = sorted(Path(sysconfig.get_path("stdlib")).glob("**/*.py"))
     files = [path for path in files if "site-packages" not in path.parts and "test" not in path.parts]
     random.Random(7).shuffle(files)
-    found: list[str] = []
-    for path in files:
-        try:
-            found.append(path.read_text(encoding="utf-8")[:chars])
-        except (OSError, UnicodeDecodeError):
-            continue
-        chars -= len(found[-1])
-        if chars <= 0:
-            break
-    return "\n".join(found)
+
+    def sources() -> Iterator[str]:
+        for path in files:
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                yield path.read_text(encoding="utf-8")
+
+    return _start(sources(), chars)

@@ -47,9 +47,6 @@ class TouchedName(NamedTuple):
                 raise TypeError(f"{self.name} has the parameters {actual}, not {known}")
         return found
 
-    def __str__(self) -> str:
-        return self.name
-
 
 def differences(ledger: Iterable[TouchedName], engine_version: str) -> list[str]:
     """What is not as the ledger says in the engine's modules that this process has imported."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from ..encoder.metrics import Observer
 
@@ -50,26 +49,21 @@ class PrometheusObserver:
         self._prefixes = {
             counted: Counter(f"lopt_prefix_cache_{name}", text) for counted, (name, text) in PREFIX_COUNTERS.items()
         }
-        self._by_route: dict[str, Any] = {}
-        self._by_reason: dict[str, Any] = {}
+        self._of_route = functools.cache(self._seconds.labels)
+        self._reasons: set[str] = set()
         self._broken = False
 
     def encoded(self, route: str, seconds: float) -> None:
         try:
-            series = self._by_route.get(route)
-            if series is None:
-                series = self._by_route[route] = self._seconds.labels(route)
-            series.observe(seconds)
+            self._of_route(route).observe(seconds)
         except Exception:
             self._log_once()
 
     def fell_back(self, reason: str) -> None:
         try:
-            series = self._by_reason.get(reason)
-            if series is None:
-                reason = reason if len(self._by_reason) < MOST_REASONS else OTHER_REASONS
-                series = self._by_reason[reason] = self._fallbacks.labels(reason)
-            series.inc()
+            if len(self._reasons) < MOST_REASONS:
+                self._reasons.add(reason)
+            self._fallbacks.labels(reason if reason in self._reasons else OTHER_REASONS).inc()
         except Exception:
             self._log_once()
 

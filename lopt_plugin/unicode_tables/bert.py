@@ -64,15 +64,10 @@ class WordCharacters(PagedTable):
     image_ends: npt.NDArray[np.uint32]
     images: npt.NDArray[np.uint8]
 
-    def as_bytes(self) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-        """The arrays for the native core, little endian."""
-        return (
-            self.pages.astype("<u2").tobytes(),
-            self.cells.astype("<u2").tobytes(),
-            self.changed.astype("<u4").tobytes(),
-            self.image_ends.astype("<u4").tobytes(),
-            self.images.tobytes(),
-        )
+    def as_bytes(self) -> tuple[bytes, ...]:
+        """The five arrays for the native core, little endian."""
+        arrays = (self.pages, self.cells, self.changed, self.image_ends, self.images)
+        return tuple(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)
 
 
 def file_name(options: BertOptions | None, pre_tokenizer: str, version: str) -> str:

@@ -46,11 +46,9 @@ def word_characters(options: BertOptions | None, pre_tokenizer: str = "bert") ->
 
 def _load(kind: type[_Table], name: str, derive: Callable[[], _Table]) -> _Table:
     folder = cache_folder()
-    found = kind.read(Path(__file__).with_name(name), tokenizers.__version__)
-    if found is None and folder is not None:
-        found = kind.read(folder / name, tokenizers.__version__)
-    if found is not None:
-        return found
+    for place in (Path(__file__).parent, folder):
+        if place is not None and (found := kind.read(place / name, tokenizers.__version__)) is not None:
+            return found
     started = time.perf_counter()
     derived = derive()
     _logger.info("lopt_plugin: derived %s in %.1f s", name, time.perf_counter() - started)

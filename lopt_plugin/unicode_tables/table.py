@@ -53,10 +53,6 @@ class PagedTable:
     pages: npt.NDArray[np.uint16]
     cells: npt.NDArray[np.uint16]
 
-    def __post_init__(self) -> None:
-        for name in _arrays(type(self)):
-            getattr(self, name).setflags(write=False)
-
     def bits(self) -> npt.NDArray[np.uint16]:
         """Class bits of every code point, uint16 [0x110000]."""
         return self.cells.reshape(-1, PAGE_SIZE)[self.pages].reshape(-1)

@@ -27,7 +27,7 @@ def model(tmp_path: Path) -> Path:
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "_HARD_TEXTS", 60)
-    monkeypatch.setattr(texts, "_LONG_HARD_CHARS", 20_000)
+    monkeypatch.setattr(texts, "_LONG_HARD_PARTS", 300)
     monkeypatch.setattr("lopt_plugin.cli.check._PROSE_CHARS", 20_000)
 
 

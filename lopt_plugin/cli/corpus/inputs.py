@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,11 +44,9 @@ def find_inputs(names: Sequence[str], file_format: str | None) -> list[Input]:
     found = [one for name in names for one in _expand(name, file_format)]
     if not found:
         raise CorpusError("no input files")
-    seen: set[str] = set()
-    for one in found:
-        if one.name in seen:
-            raise CorpusError(f"{one.name}: given twice")
-        seen.add(one.name)
+    ((most_common, times),) = Counter(one.name for one in found).most_common(1)
+    if times > 1:
+        raise CorpusError(f"{most_common}: given twice")
     return found
 
 
@@ -60,10 +59,8 @@ def _expand(name: str, file_format: str | None) -> list[Input]:
         system, path = fsspec.core.url_to_fs(name)
         if system.isdir(path):
             paths = sorted(p for p in system.find(path) if not PurePosixPath(p).name.startswith("."))
-        elif system.exists(path):
-            paths = [path]
         else:
-            paths = sorted(system.glob(path)) if any(mark in path for mark in "*?[") else []
+            paths = [path] if system.exists(path) else sorted(system.glob(path))
         if not paths:
             raise CorpusError(f"{name}: no such file")
         return [_describe(system, one, name, file_format) for one in paths]

@@ -18,31 +18,14 @@ CHAT_TEMPLATE = (
 
 def build(out: Path, tokenizer_json: dict[str, Any]) -> Path:
     """Writes the model, this tokenizer and a chat template to the folder `out`; returns the folder."""
-    added = {token["content"]: token["id"] for token in tokenizer_json["added_tokens"]}
-    ids = [*tokenizer_json["model"]["vocab"].values(), *added.values()]
-    end = next((t for t in ("<|im_end|>", "<|endoftext|>", "</s>") if t in added), next(iter(added), None))
-    write_model(out, max(ids), None if end is None else added[end])
-    write_tokenizer(out, json.dumps(tokenizer_json, ensure_ascii=False), end)
-    return out
-
-
-def write_tokenizer(out: Path, tokenizer_json: str, end: str | None) -> None:
-    """Writes tokenizer.json and a tokenizer_config.json with a chat template to the folder `out`."""
-    (out / "tokenizer.json").write_text(tokenizer_json, encoding="utf-8")
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": MAX_MODEL_LEN,
-        "eos_token": end,
-        "pad_token": end,
-        "chat_template": CHAT_TEMPLATE,
-    }
-    (out / "tokenizer_config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
-
-
-def write_model(out: Path, largest_id: int, end_id: int | None) -> None:
-    """Creates the folder `out`, with config.json, generation_config.json and model.safetensors."""
+    from tokenizers import Tokenizer
     from transformers import GenerationConfig, Qwen3Config
 
+    text = json.dumps(tokenizer_json)
+    largest_id = max(Tokenizer.from_str(text).get_vocab().values(), default=0)
+    added = {token["content"]: token["id"] for token in tokenizer_json.get("added_tokens", [])}
+    end = next((t for t in ("<|im_end|>", "<|endoftext|>", "</s>") if t in added), next(iter(added), None))
+    end_id = None if end is None else added[end]
     config = Qwen3Config(
         architectures=["Qwen3ForCausalLM"],
         vocab_size=-(-(largest_id + 1) // 64) * 64,
@@ -59,6 +42,16 @@ def write_model(out: Path, largest_id: int, end_id: int | None) -> None:
     config.save_pretrained(out)
     _write_weights(out, config)
     GenerationConfig(eos_token_id=end_id, pad_token_id=end_id).save_pretrained(out)
+    (out / "tokenizer.json").write_text(text, encoding="utf-8")
+    tokenizer_config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": MAX_MODEL_LEN,
+        "eos_token": end,
+        "pad_token": end,
+        "chat_template": CHAT_TEMPLATE,
+    }
+    (out / "tokenizer_config.json").write_text(json.dumps(tokenizer_config, indent=1), encoding="utf-8")
+    return out
 
 
 def _write_weights(out: Path, config: Any) -> None:

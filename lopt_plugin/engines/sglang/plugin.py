@@ -127,7 +127,7 @@ def _hook_requests() -> None:
             _hook({create: create_tokenized_with_array, tokenize: tokenize_texts_to_arrays})
             try:
                 if not inspect.isasyncgenfunction(ledger.HANDLE_BATCH.resolve_as_known()):
-                    raise TypeError(f"{ledger.HANDLE_BATCH} is not an asynchronous generator")
+                    raise TypeError(f"{ledger.HANDLE_BATCH.name} is not an asynchronous generator")
                 _hook({ledger.HANDLE_BATCH: handle_batch_with_prefetch})
             except Exception as error:
                 logger.warning("lopt_plugin: tokenizing the prompts of a list one by one: %s", error)

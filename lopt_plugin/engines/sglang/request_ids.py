@@ -54,10 +54,9 @@ def answer_with_arrays(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
     if not _wants_arrays.get() or type(texts) is not list or not texts or any(type(text) is not str for text in texts):
         return None
     if len(texts) == 1:
-        ready = prefetched_ids(texts[0], tokenizer)
-        if ready is not None:
-            return {"input_ids": [array_of(ready)]}
-        alone = tokenizer._lopt_array(texts[0])
+        alone = prefetched_ids(texts[0], tokenizer)
+        if alone is None:
+            alone = tokenizer._lopt_array(texts[0])
         return None if alone is None else {"input_ids": [_array_of(alone)]}
     batch = tokenizer._lopt_batch(texts)
     if batch is None:

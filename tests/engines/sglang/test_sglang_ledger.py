@@ -15,7 +15,7 @@ skip_without("sglang", "LOPT_REQUIRE_SGLANG")
 
 
 @pytest.mark.every_parameter
-@pytest.mark.parametrize("touched", LEDGER, ids=str)
+@pytest.mark.parametrize("touched", LEDGER, ids=[touched.name for touched in LEDGER])
 def test_every_name_exists(touched: TouchedName) -> None:
     os.environ["SGLANG_USE_CPU_ENGINE"] = "1"
     import sglang

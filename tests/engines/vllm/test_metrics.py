@@ -74,8 +74,8 @@ def test_a_broken_metric_is_logged_once(monkeypatch: pytest.MonkeyPatch, caplog:
         raise OSError("no space left on device")
 
     observer = object.__new__(PrometheusObserver)
-    broken = type("Series", (), {"observe": full, "inc": full})()
-    observer.__dict__ |= {"_by_route": {"native": broken}, "_by_reason": {}, "_prefixes": {"hits": broken}}
+    broken = type("Series", (), {"labels": full, "inc": full})()
+    observer.__dict__ |= {"_of_route": full, "_reasons": set(), "_fallbacks": broken, "_prefixes": {"hits": broken}}
     observer._broken = False
     with caplog.at_level("ERROR"):
         for _ in range(3):

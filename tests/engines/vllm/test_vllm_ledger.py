@@ -16,7 +16,7 @@ skip_without("vllm", "LOPT_REQUIRE_VLLM")
 
 
 @pytest.mark.every_parameter
-@pytest.mark.parametrize("touched", LEDGER, ids=str)
+@pytest.mark.parametrize("touched", LEDGER, ids=[touched.name for touched in LEDGER])
 def test_every_name_exists(touched: TouchedName) -> None:
     import vllm
 
