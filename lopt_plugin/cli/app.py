@@ -8,11 +8,8 @@ import typer
 
 from . import bench, check, demo, encode
 
-DESCRIPTION = "Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner."
-
 app = typer.Typer(
     name="lopt",
-    help=DESCRIPTION,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -31,7 +28,7 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback(help=DESCRIPTION)
+@app.callback(help="Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.")
 def common(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")

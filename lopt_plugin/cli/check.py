@@ -9,8 +9,8 @@ from itertools import chain, islice, zip_longest
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from . import model as models, options
 from .benchmarking.machine import machine
@@ -69,9 +69,7 @@ def check(
         samples = chain(built_in_hard_texts([str(token) for token in original.added_tokens_decoder.values()]), [prose])
     elif inputs and all(one.compression is None and one.size is not None for one in inputs):
         total = sum(one.size or 0 for one in inputs)
-    start = time.perf_counter()
-    _compare(comparison, _pieces(samples, piece_chars), total, limit)
-    seconds = time.perf_counter() - start
+    seconds = _compare(comparison, _pieces(samples, piece_chars), total, limit)
     counts = comparison.counts
     if not counts.size:
         raise CommandError("the files have no text")
@@ -92,7 +90,8 @@ def _pieces(samples: Iterable[Sample], chars: int) -> Iterator[Sample]:
             yield Sample(sample.text[first : first + chars], f"{sample.origin}, from character {first:,}")
 
 
-def _compare(comparison: Comparison, samples: Iterator[Sample], total: int | None, limit_mb: float | None) -> None:
+def _compare(comparison: Comparison, samples: Iterator[Sample], total: int | None, limit_mb: float | None) -> float:
+    """Seconds."""
     counts = comparison.counts
     limit = None if limit_mb is None else int(limit_mb * 1e6)
     if limit is not None:
@@ -105,7 +104,8 @@ def _compare(comparison: Comparison, samples: Iterator[Sample], total: int | Non
             rate = f"{counts.texts:,} texts, {megabytes(counts.size / (time.perf_counter() - start))}/s"
             bar.update(task, completed=counts.size, rate=rate)
             if limit is not None and counts.size >= limit:
-                return
+                break
+    return time.perf_counter() - start
 
 
 @dataclass
@@ -196,46 +196,40 @@ class Comparison:
 
 
 def _print_route(report: dict[str, Any]) -> None:
-    table = _two_columns()
-    colour = "yellow" if report["route"] == "hf" else "green"
-    table.add_row("route", f"[{colour}]{report['route']}[/]")
-    table.add_row("reason", escape(str(report["reason"])))
-    for name, value in (report["pipeline"] or {}).items():
-        table.add_row(name.replace("_", " "), escape(str(value)))
-    checked = report["self_check"]
+    rows = {"route": report["route"], "reason": report["reason"]}
+    rows |= {name.replace("_", " "): value for name, value in (report["pipeline"] or {}).items()}
+    checked, found = report["self_check"], report["machine"]
     if checked is not None:
-        passed = "passed" if checked["mismatch"] is None else f"[red]different ids in {escape(checked['mismatch'])}[/]"
-        table.add_row("self-check", f"{checked['texts']} texts, {1e3 * checked['seconds']:.0f} ms, {passed}")
-    found = report["machine"]
+        passed = "passed" if checked["mismatch"] is None else f"different ids in {checked['mismatch']}"
+        rows["self-check"] = f"{checked['texts']} texts, {1e3 * checked['seconds']:.0f} ms, {passed}"
     threads = f"up to {report['threads']} for a text of {report['parallel_min_chars']:,} characters or more"
-    table.add_row("threads", f"{threads}; {found['processor']}, {found['cpus']} CPUs")
-    table.add_row("GPU", escape(", ".join(found["gpus"])) or "none")
+    rows["threads"] = f"{threads}; {found['processor']}, {found['cpus']} CPUs"
+    rows["GPU"] = ", ".join(found["gpus"]) or "none"
     versions = {name.replace("-", "_"): version for name, version in found["versions"].items()} | report["versions"]
-    table.add_row("versions", escape(", ".join(f"{name} {version}" for name, version in versions.items() if version)))
-    results().print(table)
-
-
-def _two_columns() -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
-    return table
+    rows["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    _print_rows(rows)
 
 
 def _print_result(counts: Counts, seconds: float, kind: str) -> None:
     console = results()
     what = f"{counts.texts:,} {kind}, {megabytes(counts.size)}, {counts.tokens:,} tokens"
     what += f", {counts.offsets:,} offsets" if counts.offsets else ""
-    if not counts.different:
+    if counts.first is None:
         console.print(f"[bold green]equal[/]      {what}: {counts.comparisons:,} comparisons in {seconds:.1f} s")
         return
     console.print(f"[bold red]DIFFERENT[/]  {counts.different:,} of {counts.comparisons:,} comparisons; {what}")
-    assert counts.first is not None
-    first: dict[str, Any] = counts.first
-    place = "{origin}, token {index:,}, by {call} {detail}".format(**first).strip()
-    table = _two_columns()
-    table.add_row("first", escape(place))
-    table.add_row("text", escape(first["text"]))
-    table.add_row("HF", escape(f"{first['expected_ids']} {first['expected_tokens']}"))
-    table.add_row("lopt", escape(f"{first['found_ids']} {first['found_tokens']}"))
-    console.print(table)
+    first = counts.first
+    rows = {"first": "{origin}, token {index:,}, by {call} {detail}".format(**first).strip(), "text": first["text"]}
+    rows |= {
+        who: f"{first[f'{of}_ids']} {first[f'{of}_tokens']}" for who, of in (("HF", "expected"), ("lopt", "found"))
+    }
+    _print_rows(rows)
+
+
+def _print_rows(rows: dict[str, Any]) -> None:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, Text(str(value)))
+    results().print(table)

@@ -40,8 +40,8 @@ def derive() -> CharacterClasses:
     masks[table.HF_NUMERIC] = oracle.removed_and_isolated(pre_tokenizers.Digits(individual_digits=True))[1]
     masks[table.WORD], masks[table.STRIP_SPACE] = oracle.word_and_strip_space()
     decompositions = normalization.Decompositions()
-    masks[table.NFC_CHANGES] = decompositions.changes("composed")
-    masks[table.NFC_FOLLOWS] = normalization.composed_follows(decompositions, decompositions)
-    masks[table.DECOMPOSES] = decompositions.changes("decomposed")
+    masks[table.NFC_CHANGES] = normalization.differ(decompositions.composed, decompositions.characters)
+    masks[table.NFC_FOLLOWS] = normalization.follows(decompositions, decompositions)
+    masks[table.DECOMPOSES] = normalization.differ(decompositions.decomposed, decompositions.characters)
     pairs = normalization.compose_pairs(decompositions)
     return CharacterClasses(tokenizers.__version__, *fold(oracle.combined(masks)), pairs)

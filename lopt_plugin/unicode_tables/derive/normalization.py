@@ -24,30 +24,18 @@ class Decompositions:
         self.decomposed = normalize_each(decomposed, self.characters)
         self.composed = normalize_each(composed, self.characters)
 
-    def changes(self, form: str) -> Mask:
-        """Characters that "decomposed" or "composed" has as something else."""
-        return differ(getattr(self, form), self.characters)
 
+def follows(decompositions: Decompositions, canonical: Decompositions | None = None) -> Mask:
+    """Characters that NFD or NFKD may reorder with what comes before them; with `canonical`, NFC or NFKC also compose.
 
-def composed_follows(decompositions: Decompositions, canonical: Decompositions) -> Mask:
-    """Characters that may, under NFC or NFKC, reorder or compose with what comes before them.
-
-    Both decompose, reorder, compose. Of a character c only the first of its decomposition, d, meets what comes before
-    c. It reorders only if its combining class is not 0. It composes with an earlier character only as the second part
-    of a pair, and then is second or later in the canonical decomposition of what the pair makes: NFKC composes the
-    pairs of NFC.
+    All decompose, and reorder; NFC and NFKC compose. Of a character c only the first of its decomposition, d, meets
+    what comes before c. It reorders only if its combining class is not 0. It composes with an earlier character only as
+    the second part of a pair, and then is second or later in the canonical decomposition of what the pair makes: NFKC
+    composes the pairs of NFC.
     """
-    later = {c for text in set(canonical.decomposed) if len(text) > 1 for c in text[1:]}
-    first = {text[0] for text in decompositions.decomposed}
-    return _begin_with(decompositions, later | with_combining_class(sorted(first)))
-
-
-def begins_with_combining_class(decompositions: Decompositions) -> Mask:
-    """Characters that may, under NFD or NFKD, reorder with what comes before them."""
-    return _begin_with(decompositions, with_combining_class(sorted({text[0] for text in decompositions.decomposed})))
-
-
-def _begin_with(decompositions: Decompositions, wanted: set[str]) -> Mask:
+    wanted = with_combining_class(sorted({text[0] for text in decompositions.decomposed}))
+    if canonical is not None:
+        wanted |= {c for text in set(canonical.decomposed) if len(text) > 1 for c in text[1:]}
     begins = (text[0] in wanted for text in decompositions.decomposed)
     return np.fromiter(begins, dtype=np.bool_, count=len(SCALAR_VALUES))
 

@@ -32,17 +32,17 @@ def derive() -> CharacterClasses:
     """The table, in about five seconds."""
     decompositions = normalization.Decompositions()
     compatible = normalization.Decompositions("NFKD", "NFKC")
+    characters = decompositions.characters
     masks = {
-        NFD_CHANGES: decompositions.changes("decomposed"),
-        NFD_FOLLOWS: normalization.begins_with_combining_class(decompositions),
-        NFKC_CHANGES: compatible.changes("composed"),
-        NFKC_FOLLOWS: normalization.composed_follows(compatible, decompositions),
-        NFKD_CHANGES: compatible.changes("decomposed"),
-        NFKD_FOLLOWS: normalization.begins_with_combining_class(compatible),
+        NFD_CHANGES: normalization.differ(decompositions.decomposed, characters),
+        NFD_FOLLOWS: normalization.follows(decompositions),
+        NFKC_CHANGES: normalization.differ(compatible.composed, characters),
+        NFKC_FOLLOWS: normalization.follows(compatible, decompositions),
+        NFKD_CHANGES: normalization.differ(compatible.decomposed, characters),
+        NFKD_FOLLOWS: normalization.follows(compatible),
         WHITE_SPACE: _stripped(),
     }
     for kind, bit in CHANGES.items():
-        characters = decompositions.characters
         masks[bit] = normalization.differ(oracle.normalize_each(kind, characters, SEPARATOR), characters)
     return CharacterClasses(tokenizers.__version__, *fold(oracle.combined(masks)), np.empty((0, 2), np.uint32))
 
