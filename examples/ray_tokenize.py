@@ -52,10 +52,7 @@ def read_documents(rows: pa.Table, column: str, sample_by: str, skip_errors: boo
     for row in rows.column("input").to_pylist():
         given = Input(**json.loads(row))
         for batch in read_batches(given, column, sample_by, 0, BATCH_BYTES):
-            texts: list[tuple[int, str | None, str | None]] = [
-                (record, text, None) if _is_encodable(text) else (record, None, "a lone surrogate")
-                for record, text in zip(batch.records, batch.texts, strict=True)
-            ]
+            texts = [(record, text, None) for record, text in zip(batch.records, batch.texts, strict=True)]
             found = sorted([*texts, *((one.record, None, one.reason) for one in batch.problems)])
             for record, _, problem in found:
                 if problem is not None and not skip_errors:
@@ -152,14 +149,6 @@ def main() -> int:
         print(f"error: {str(error.cause).splitlines()[0]}", file=sys.stderr)
         return 1
     return 0
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _arguments() -> argparse.Namespace:

@@ -14,8 +14,9 @@ from rich.text import Text
 
 from . import model as models, options
 from .benchmarking.machine import machine
+from .corpus.inputs import find_inputs
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, megabytes, print_json, progress_bar, results
-from .texts import Sample, built_in_hard_texts, built_in_prose, of_files
+from .texts import Sample, built_in_hard_texts, built_in_prose, of_inputs
 
 _BATCH_TEXTS = 16
 _SHORT_CHUNKS = {"chunk_chars": 1000, "parallel_min_chars": 2000, "threads": 4}
@@ -53,7 +54,7 @@ def check(
 
     Exit status: 0 all equal, 1 something differs, 2 the model cannot be loaded or wrong usage.
     """
-    inputs, samples = of_files(files, field) if files else (None, None)
+    inputs = find_inputs(files, None) if files else []
     original = models.load(model, revision, trust_remote_code)
     accelerated = models.accelerate(original, model, threads=threads)
     explained = accelerated.lopt.explain()
@@ -63,13 +64,13 @@ def check(
     # The route `hf` does not use chunks.
     chunked = None if explained["route"] == "hf" else models.accelerate(original, model, **_SHORT_CHUNKS)
     comparison = Comparison(original, accelerated, chunked, offsets)
-    total = None
-    if samples is None:
+    texts: Iterable[Sample] = of_inputs(inputs, field)
+    if not inputs:
         prose = Sample(built_in_prose(_PROSE_CHARS), "sources of Python's standard library")
-        samples = chain(built_in_hard_texts([str(token) for token in original.added_tokens_decoder.values()]), [prose])
-    elif inputs and all(one.compression is None and one.size is not None for one in inputs):
-        total = sum(one.size or 0 for one in inputs)
-    seconds = _compare(comparison, _pieces(samples, piece_chars), total, limit)
+        texts = chain(built_in_hard_texts([str(token) for token in original.added_tokens_decoder.values()]), [prose])
+    sizes = [None if one.compression else one.size for one in inputs]
+    total = sum(size or 0 for size in sizes) if inputs and None not in sizes else None
+    seconds = _compare(comparison, _pieces(texts, piece_chars), total, limit)
     counts = comparison.counts
     if not counts.size:
         raise CommandError("the files have no text")
@@ -83,11 +84,9 @@ def check(
 
 def _pieces(samples: Iterable[Sample], chars: int) -> Iterator[Sample]:
     for sample in samples:
-        if len(sample.text) <= chars:
-            yield sample
-            continue
-        for first in range(0, len(sample.text), chars):
-            yield Sample(sample.text[first : first + chars], f"{sample.origin}, from character {first:,}")
+        for first in range(0, max(1, len(sample.text)), chars):
+            origin = f"{sample.origin}, from character {first:,}" if first else sample.origin
+            yield Sample(sample.text[first : first + chars], origin)
 
 
 def _compare(comparison: Comparison, samples: Iterator[Sample], total: int | None, limit_mb: float | None) -> float:

@@ -99,15 +99,13 @@ def demo(
 def _folder() -> Iterator[Path]:
     """A folder for this run only. If the run fails, the servers' logs stay."""
     folder = Path(tempfile.mkdtemp(prefix="lopt_demo_"))
-    rest = folder
     try:
         yield folder
-    except CommandError:
-        if any(folder.glob("*.log")):
-            rest = folder / "model"
-        raise
+        shutil.rmtree(folder, ignore_errors=True)
     finally:
-        shutil.rmtree(rest, ignore_errors=True)
+        shutil.rmtree(folder / "model", ignore_errors=True)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _engine(name: str | None) -> type[EngineServer]:

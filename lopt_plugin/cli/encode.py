@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import model as models, options
-from .corpus.inputs import CorpusError, find_inputs
+from .corpus.inputs import CorpusError, find_inputs, load_pyarrow
 from .corpus.job import MOST_SHARD_TOKENS, BadRecordError, Job, Progress
 from .corpus.manifest import Origin
-from .corpus.shards import check_shard_format
 from .output import INTERRUPTED, CommandError, ends_well, errors, megabytes, print_json, print_line, progress_bar
 
 
@@ -67,7 +66,8 @@ def encode(
     130 interrupted.
     """
     try:
-        check_shard_format(shard_format)
+        if shard_format != "npy":
+            load_pyarrow(f"--shard-format {shard_format}")
         found = find_inputs(inputs, file_format)
     except CorpusError as error:
         raise CommandError(str(error)) from None
@@ -144,5 +144,3 @@ def _report(progress: Progress, seconds: float, origin: Origin, out: Path, as_js
     )
     if progress.skipped:
         print_line(f"{progress.skipped:,} records were skipped; {out}/skipped-*.jsonl lists them")
-        for line in progress.first_skipped:
-            print_line(f"  {line}")

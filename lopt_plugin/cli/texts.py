@@ -15,7 +15,6 @@ from .corpus.records import read_batches
 
 BATCH_BYTES = 1 << 20
 _HARD_TEXTS = 1500
-_LONG_HARD_TEXTS = 2
 _LONG_HARD_PARTS = 4000
 
 
@@ -26,15 +25,19 @@ class Sample(NamedTuple):
     origin: str
 
 
-def of_files(names: Sequence[str], column: str) -> tuple[list[Input], Iterator[Sample]]:
-    """Each text file as one text, each line of JSON, each row of Parquet. Raises CorpusError, also while iterating."""
-    inputs = find_inputs(names, None)
-    return inputs, (sample for one in inputs for sample in _of_file(one, column))
+def of_inputs(inputs: Sequence[Input], column: str) -> Iterator[Sample]:
+    """Each text file as one text, each line of JSON, each row of Parquet. Raises CorpusError."""
+    for given in inputs:
+        for batch in read_batches(given, column, "document", 0, BATCH_BYTES):
+            for problem in batch.problems:
+                raise CorpusError(f"{given.name}:{problem.record}: {problem.reason}")
+            for record, text in zip(batch.records, batch.texts, strict=True):
+                yield Sample(text, given.name if given.format == "text" else f"{given.name}:{record}")
 
 
 def first_chars(names: Sequence[str], column: str, chars: int) -> str:
     """The texts of the files, joined by newlines, up to about `chars` characters. Raises CorpusError."""
-    return _start((sample.text for sample in of_files(names, column)[1]), chars)
+    return _start((sample.text for sample in of_inputs(find_inputs(names, None), column)), chars)
 
 
 def _start(texts: Iterable[str], chars: int) -> str:
@@ -45,19 +48,6 @@ def _start(texts: Iterable[str], chars: int) -> str:
         if chars <= 0:
             break
     return "\n".join(found)
-
-
-def _of_file(given: Input, column: str) -> Iterator[Sample]:
-    for batch in read_batches(given, column, "document", 0, BATCH_BYTES):
-        for problem in batch.problems:
-            raise CorpusError(f"{given.name}:{problem.record}: {problem.reason}")
-        for record, text in zip(batch.records, batch.texts, strict=True):
-            origin = given.name if given.format == "text" else f"{given.name}:{record}"
-            try:
-                text.encode("utf-8")
-            except UnicodeEncodeError as error:
-                raise CorpusError(f"{origin}: a lone surrogate at character {error.start:,}") from error
-            yield Sample(text, origin)
 
 
 def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:
@@ -72,7 +62,7 @@ def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:
 
     short = ["".join(part() for _ in range(rng.randint(1, 1 + number % 40))) for number in range(_HARD_TEXTS)]
     yield from (Sample(text, f"hard text {number}") for number, text in enumerate(short))
-    for number in range(_LONG_HARD_TEXTS):
+    for number in range(2):
         yield Sample("".join(rng.choices(short, k=_LONG_HARD_PARTS)), f"long hard text {number}")
 
 

@@ -175,7 +175,7 @@ BAD_LINES = [
     (b'{"id": 1}', "no field 'text'; there are 'id'"),
     (b'{"text": null}', "field 'text' is null, not a string"),
     (b'{"text": 3}', "field 'text' is a number, not a string"),
-    (b'{"text": "\\ud800"}', "cannot be encoded: a lone surrogate"),
+    (b'{"text": "\\ud800"}', "a lone surrogate at character 0"),
     (b'{"text": "\xff"}', "not UTF-8: byte 0xff at 10"),
     (b"[" * 100_000, "JSON that is nested too deeply"),
 ]

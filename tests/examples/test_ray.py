@@ -104,7 +104,7 @@ def test_documents_and_errors(tmp_path: Path) -> None:
     assert [row["problem"] and row["problem"].split(":")[0] for row in rows(out / "bad")] == [
         None,
         "not JSON",
-        "a lone surrogate",
+        "a lone surrogate at character 0",
         None,
     ]
     assert said.startswith(f"{bad}:2: not JSON")

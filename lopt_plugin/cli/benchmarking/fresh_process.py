@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -31,13 +32,13 @@ class FreshProcesses:
 
     def store_tokenizer(self, tokenizer_json: str) -> Path:
         """Writes a tokenizer.json for `measure`; returns its path."""
-        path = self._new_file(".json")
+        path = self._new_file()
         path.write_text(tokenizer_json, encoding="utf-8")
         return path
 
     def store_prompts(self, texts: Sequence[str] | Sequence[list[str]] | Sequence[bytes]) -> Path:
         """Writes the prompts or batches of one pass for `measure`; returns the path. The worker decodes bytes."""
-        path = self._new_file(".pickle")
+        path = self._new_file()
         path.write_bytes(pickle.dumps(list(texts)))
         return path
 
@@ -54,7 +55,7 @@ class FreshProcesses:
         job = {"engine_name": name, "tokenizer": str(tokenizer), "passes": [*map(str, passes)], "cpus": [*cpus]}
         # Our own search path: engines may be in modules beside a script.
         python_path = os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
-        result = self._new_file(".pickle")
+        result = self._new_file()
         try:
             ended = subprocess.run(
                 [sys.executable, "-m", "lopt_plugin.cli.benchmarking.worker", json.dumps(job), str(result)],
@@ -72,10 +73,8 @@ class FreshProcesses:
             return Measurement(failed=f"exit status {ended.returncode}: {''.join(last)}")
         return Measurement(**pickle.loads(result.read_bytes()))
 
-    def _new_file(self, suffix: str) -> Path:
-        handle, name = tempfile.mkstemp(suffix=suffix, dir=self.folder)
-        os.close(handle)
-        return Path(name)
+    def _new_file(self) -> Path:
+        return self.folder / secrets.token_hex(8)
 
 
 def thread_limits(threads: int) -> dict[str, str]:
@@ -94,10 +93,8 @@ def choose_cpus(count: int, first: int | None) -> list[int]:
 
     Interrupts tend to go to the first ones. Raises ValueError if there are fewer.
     """
-    if hasattr(os, "sched_getaffinity"):
-        available = sorted(os.sched_getaffinity(0))
-    else:
-        available = list(range(os.cpu_count() or 1))
+    has_affinity = hasattr(os, "sched_getaffinity")
+    available = sorted(os.sched_getaffinity(0)) if has_affinity else list(range(os.cpu_count() or 1))
     chosen = available[-count:] if first is None else [cpu for cpu in available if cpu >= first][:count]
     if len(chosen) < count:
         raise ValueError(f"{count} threads need {count} CPUs; of {available}, only {chosen} can be used")

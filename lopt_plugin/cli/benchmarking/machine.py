@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -44,10 +43,7 @@ def machine_line() -> str:
 
 def gpus() -> list[str]:
     """Names of the NVIDIA GPUs, from the driver's own tool: torch takes seconds to import."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return []
-    command = [tool, "--query-gpu=name", "--format=csv,noheader"]
+    command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=_DRIVER_WAIT_S, check=True)
     except (OSError, subprocess.SubprocessError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -81,50 +81,37 @@ def _describe(system: Any, path: str, given: str, file_format: str | None) -> In
 
 
 class Source(NamedTuple):
-    """An opened input: `stream` has its bytes decompressed, `stored` as they are in the file."""
+    """An opened input: its bytes decompressed, and how many of the file's own were read, those in buffers included."""
 
     stream: BinaryIO
-    stored: BinaryIO
-
-    @property
-    def position(self) -> int:
-        """Stored bytes that were read so far, including those in buffers; 0 if the file does not report it."""
-        try:
-            return self.stored.tell()
-        except (OSError, ValueError):
-            return 0
+    position: Callable[[], int]
 
 
 @contextmanager
 def opened(given: Input) -> Iterator[Source]:
-    """The input, opened for reading. Raises CorpusError if it cannot be opened or a library is missing."""
+    """The input, opened for reading. Raises OSError, and CorpusError if a library is missing."""
     if given.name == STDIN:
-        yield Source(cast(BinaryIO, sys.stdin.buffer), cast(BinaryIO, sys.stdin.buffer))
+        yield Source(cast(BinaryIO, sys.stdin.buffer), lambda: 0)
         return
     import fsspec
 
-    try:
-        stored = fsspec.core.url_to_fs(given.name)[0].open(given.name, "rb")
-    except OSError as error:
-        raise CorpusError(f"{given.name}: {error.strerror or error}") from error
-    with stored:
-        if given.compression is None:
-            yield Source(_buffered(stored), stored)
-            return
+    with fsspec.core.url_to_fs(given.name)[0].open(given.name, "rb") as stored:
         decompress = _zstd if given.compression == "zstd" else fsspec.compression.compr[given.compression]
         with decompress(stored, mode="rb") as stream:
-            yield Source(_buffered(stream), stored)
+            # Without a buffer, reading lines of remote and zstd files is slow or impossible.
+            yield Source(cast(BinaryIO, io.BufferedReader(stream, _BUFFER_BYTES)), stored.tell)
 
 
 def _zstd(stored: Any, mode: str) -> Any:
     # pyarrow reports a truncated file; zstandard, which fsspec uses, stops there without an error.
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise CorpusError("zstd files need pyarrow; pip install 'lopt-plugin[corpus]'") from error
+    pyarrow = load_pyarrow("a zstd file")
     return pyarrow.CompressedInputStream(pyarrow.PythonFile(stored, mode="r"), "zstd")
 
 
-def _buffered(stream: Any) -> BinaryIO:
-    # Without a buffer, reading lines of remote and zstd files is slow or impossible.
-    return cast(BinaryIO, io.BufferedReader(stream, _BUFFER_BYTES))
+def load_pyarrow(what: str) -> Any:
+    """The module, for `what`. Raises CorpusError if it is missing."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise CorpusError(f"{what}: needs pyarrow; pip install 'lopt-plugin[corpus]'") from error
+    return pyarrow

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ...encoder.token_batch import TokenBatch
 from ...unicode_tables.files import atomic_file
 from .inputs import STDIN, CorpusError
 from .manifest import NAME, Manifest, Origin, Totals
-from .records import Batch, Problem, read_batches
+from .records import Batch, read_batches
 from .shards import Shard
 
 BATCH_BYTES = 8 << 20
 MOST_SHARD_TOKENS = 1 << 29
 LOCK = ".lock"
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -36,7 +33,6 @@ class Progress(Totals):
     stored: int = 0
     shards: int = 0
     already_complete: bool = False
-    first_skipped: list[str] = field(default_factory=list)
 
 
 class BadRecordError(CorpusError):
@@ -106,21 +102,17 @@ class Job:
     ) -> None:
         """Shards end at places that depend on the origin only: the batch that fills a shard is its last."""
         writing: Future[None] | None = None
-        shard = Shard(*_beginning(manifest), self.origin.dtype)
+        shard = Shard(self.origin.dtype)
         with closing(self._batches(*_beginning(manifest))) as batches:
             for index, batch in batches:
                 given = self.origin.inputs[index]
-                encoded, failed = self._ids(batch)
-                problems = sorted([*batch.problems, *failed], key=lambda problem: problem.record)
-                for problem in problems:
-                    line = f"{given.name}:{problem.record}: {problem.reason}"
+                for problem in batch.problems:
                     if not self.skip_errors:
-                        raise BadRecordError(line)
+                        raise BadRecordError(f"{given.name}:{problem.record}: {problem.reason}")
                     shard.problems.append((given, problem))
-                    if len(progress.first_skipped) < 5:
-                        progress.first_skipped.append(line)
+                encoded = self.encoder.encode_batch_ids(batch.texts, self.origin.add_special_tokens)
                 shard.add(encoded)
-                done = Totals(len(encoded), len(encoded.ids), batch.size, len(problems))
+                done = Totals(len(encoded), len(encoded.ids), batch.size, len(batch.problems))
                 shard.entry.add(done)
                 shard.entry.next_input, shard.entry.next_record = index, batch.end
                 progress.add(done)
@@ -130,7 +122,7 @@ class Job:
                         writing.result()
                     writing = writer.submit(self._commit, manifest, shard, complete=False)
                     progress.shards += 1
-                    shard = Shard(index, batch.end, self.origin.dtype)
+                    shard = Shard(self.origin.dtype)
                 report(progress)
         if writing is not None:
             writing.result()
@@ -145,18 +137,6 @@ class Job:
             # A thread that waits for a terminal cannot be interrupted.
             for batch in batches if given.name == STDIN else _read_next(batches):
                 yield index, batch
-
-    def _ids(self, batch: Batch) -> tuple[TokenBatch, list[Problem]]:
-        special = self.origin.add_special_tokens
-        try:
-            return self.encoder.encode_batch_ids(batch.texts, special), []
-        except TypeError:
-            bad = {number for number, text in enumerate(batch.texts) if _LONE_SURROGATE.search(text)}
-            if not bad:
-                raise
-        problems = [Problem(batch.records[number], "cannot be encoded: a lone surrogate") for number in sorted(bad)]
-        texts = [text for number, text in enumerate(batch.texts) if number not in bad]
-        return self.encoder.encode_batch_ids(texts, special), problems
 
     def _commit(self, manifest: Manifest, shard: Shard, *, complete: bool) -> None:
         """Writes the files first, and the manifest that lists them last."""

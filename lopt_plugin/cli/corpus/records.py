@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .inputs import CorpusError, Input, Source, opened
+from .inputs import CorpusError, Input, Source, load_pyarrow, opened
 
 LONGEST_TEXT = 1 << 30
 _MOST_ROWS = 8192
@@ -48,6 +48,8 @@ class Batch:
             self.texts.append(read())
         except UnicodeDecodeError as error:
             reason = f"not UTF-8: byte 0x{error.object[error.start]:02x} at {error.start}"
+        except UnicodeEncodeError as error:
+            reason = f"a lone surrogate at character {error.start:,}"
         except json.JSONDecodeError as error:
             reason = f"not JSON: {error.msg} at column {error.colno}"
         except RecursionError:
@@ -76,10 +78,8 @@ def read_batches(
                 yield from _whole(given, source, skip)
             else:
                 yield from _lines(source, column if given.format == "jsonl" else None, skip, batch_bytes)
-    except CorpusError:
-        raise
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-        raise CorpusError(f"{given.name}: {error}") from error
+        raise CorpusError(f"{given.name}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _whole(given: Input, source: Source, skip: int) -> Generator[Batch, None, None]:
@@ -87,7 +87,7 @@ def _whole(given: Input, source: Source, skip: int) -> Generator[Batch, None, No
     if len(data) > LONGEST_TEXT:
         raise CorpusError(f"{given.name}: more than 1 GiB, too long for one document; use --sample-by line")
     if not skip:
-        batch = Batch(end=1, size=len(data), position=source.position)
+        batch = Batch(end=1, size=len(data), position=source.position())
         batch.add(1, data.decode)
         yield batch
 
@@ -97,7 +97,7 @@ def _lines(source: Source, column: str | None, skip: int, batch_bytes: int) -> G
     while number < skip and source.stream.readline():
         number += 1
     while lines := source.stream.readlines(batch_bytes):
-        batch = Batch(end=number + len(lines), size=sum(map(len, lines)), position=source.position)
+        batch = Batch(end=number + len(lines), size=sum(map(len, lines)), position=source.position())
         if number == 0 and column is not None:
             lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
         for record, line in enumerate(lines, number + 1):
@@ -120,6 +120,8 @@ def _text_of(line: bytes, column: str) -> str:
     text = value[column]
     if not isinstance(text, str):
         raise ValueError(f"field {column!r} is {_kind(text)}, not a string")
+    if b"\\u" in line:
+        text.encode()  # only an escape can be a lone surrogate
     return text
 
 
@@ -131,15 +133,11 @@ def _kind(value: Any) -> str:
 
 
 def _parquet(given: Input, source: Source, column: str, skip: int, batch_bytes: int) -> Generator[Batch, None, None]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise CorpusError(f"{given.name}: needs pyarrow; pip install 'lopt-plugin[corpus]'") from error
+    pyarrow = load_pyarrow(given.name)
     if not source.stream.seekable():
         raise CorpusError(f"{given.name}: Parquet cannot be read from a pipe")
     try:
-        file = parquet.ParquetFile(source.stream)
+        file = pyarrow.parquet.ParquetFile(source.stream)
         if column not in file.schema_arrow.names:
             known = ", ".join(file.schema_arrow.names)
             raise CorpusError(f"{given.name}: no column {column!r}; there are {known} (see --field)")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...encoder.token_batch import TokenBatch
 from ...unicode_tables.files import atomic_file
-from .inputs import CorpusError, Input
+from .inputs import Input, load_pyarrow
 from .manifest import ShardEntry
 from .records import Problem
 
@@ -25,8 +25,8 @@ class Shard:
     problems  the records that could not be encoded, with their inputs
     """
 
-    def __init__(self, next_input: int, next_record: int, dtype: str) -> None:
-        self.entry = ShardEntry(next_input=next_input, next_record=next_record)
+    def __init__(self, dtype: str) -> None:
+        self.entry = ShardEntry()
         self.problems: list[tuple[Input, Problem]] = []
         self._ids: list[npt.NDArray[Any]] = [np.empty(0, dtype)]
         self._lengths = [np.zeros(1, np.int64)]
@@ -57,24 +57,13 @@ class Shard:
         return list(arrays)
 
 
-def check_shard_format(shard_format: str) -> None:
-    """Raises CorpusError if the format needs a library that is missing."""
-    if shard_format != "npy":
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError as error:
-            raise CorpusError(f"{shard_format} shards need pyarrow; pip install 'lopt-plugin[corpus]'") from error
-
-
 def _write_table(file: BinaryIO, ids: npt.NDArray[Any], offsets: npt.NDArray[np.int64], shard_format: str) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
+    pyarrow = load_pyarrow(shard_format)
     # 32-bit offsets suffice: a shard ends with the batch that has its last token.
     lists = pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype(np.int32)), pyarrow.array(ids))
     table = pyarrow.table({COLUMN: lists})
     if shard_format == "parquet":
-        parquet.write_table(table, file, compression="zstd", row_group_size=_ROWS_A_GROUP)
+        pyarrow.parquet.write_table(table, file, compression="zstd", row_group_size=_ROWS_A_GROUP)
     else:
         with pyarrow.ipc.new_file(file, table.schema) as writer:
             writer.write_table(table, max_chunksize=_ROWS_A_GROUP)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import lopt_plugin
 
-from ..output import DIFFERENT, CommandError
+from ..output import DIFFERENT, CommandError, print_line
 from .server import Answer, EngineServer
 from .tiny_model import MAX_MODEL_LEN
 
@@ -45,7 +45,7 @@ def run(engine: type[EngineServer], subject: Subject, folder: Path, compare: boo
     if compare:
         _serve(engine, subject, folder / "server_hf.log", engine.own_mode)
     equal = sum(ours == theirs for ours, theirs in zip(first.prompt_ids, expected, strict=False))
-    _print(f"Ids        {equal:,} of {len(expected):,} equal to Hugging Face's")
+    print_line(f"Ids        {equal:,} of {len(expected):,} equal to Hugging Face's")
     if not equal_here or first.prompt_ids != expected:
         raise CommandError(f"the ids differ; the server's log is {log}", DIFFERENT)
     if plugin_line is None:
@@ -61,21 +61,19 @@ def _tokenize_here(subject: Subject) -> tuple[list[int], bool]:
     explained = ours.lopt.explain(subject.prompt)
     route = explained["text"]["route"]
     why = explained["reason"] if route == "hf" else f"up to {explained['threads']} threads"
-    _print(f"Prompt     {subject.prompt_name}: {len(subject.prompt):,} characters, {len(expected):,} tokens")
-    _print(f"Tokenizing it (the first call, and the median of {REPEATS})")
-    _print(f"  Hugging Face   {_milliseconds(hf_seconds)}")
-    _print(f"  lopt           {_milliseconds(lopt_seconds)}   route {route}, {why}")
-    ratio = hf_seconds[0] / lopt_seconds[0]
-    speed = f"{ratio:.1f} times as fast" if ratio >= 1 else f"{1 / ratio:.1f} times as slow"
-    _print(f"  {speed} in the first call")
+    print_line(f"Prompt     {subject.prompt_name}: {len(subject.prompt):,} characters, {len(expected):,} tokens")
+    print_line(f"Tokenizing it (the first call, and the median of {REPEATS})")
+    print_line(f"  Hugging Face   {_milliseconds(hf_seconds)}")
+    print_line(f"  lopt           {_milliseconds(lopt_seconds)}   route {route}, {why}")
+    print_line(f"  {hf_seconds[0] / lopt_seconds[0]:.1f} x Hugging Face's speed in the first call")
     if found != expected:
-        _print("  THE IDS DIFFER from Hugging Face's")
+        print_line("  THE IDS DIFFER from Hugging Face's")
     return expected, found == expected
 
 
 def _serve(engine: type[EngineServer], subject: Subject, log: Path, mode: str) -> tuple[Answer, str | None]:
     """The answer to the prompt, which is sent twice, and the plugin's line in the log."""
-    _print(f"Server     {engine.module} serve {engine.options[0]} {mode}   (log: {log})")
+    print_line(f"Server     {engine.module} serve {engine.options[0]} {mode}   (log: {log})")
     start = time.perf_counter()
     with engine(
         subject.model,
@@ -85,15 +83,17 @@ def _serve(engine: type[EngineServer], subject: Subject, log: Path, mode: str) -
         tokenizer=subject.tokenizer,
         arguments=engine.for_times,
     ) as server:
-        _print(f"  ready after {time.perf_counter() - start:.0f} s; a CPU needs a minute to read 100,000 tokens")
+        print_line(f"  ready after {time.perf_counter() - start:.0f} s; a CPU needs a minute to read 100,000 tokens")
         first, again = server.answer(subject.prompt), server.answer(subject.prompt)
         begins = f"lopt_plugin {lopt_plugin.__version__}:"
         lines = [line[line.index(begins) :] for line in server.log_lines(begins)]
     name = mode if mode == "lopt" else f"{engine.name}'s own"
     if mode == "lopt":
-        _print(f"  {engine.name + ' logs':14} {lines[0] if lines else 'nothing about lopt_plugin: it was not active'}")
-    _print(f"  {name}: {1000 * first.to_engine_s:.0f} ms from the request's arrival to the engine")
-    _print(
+        print_line(
+            f"  {engine.name + ' logs':14} {lines[0] if lines else 'nothing about lopt_plugin: it was not active'}"
+        )
+    print_line(f"  {name}: {1000 * first.to_engine_s:.0f} ms from the request's arrival to the engine")
+    print_line(
         f"  {name}: {first.whole_s:.2f} s for the whole answer; {1000 * again.whole_s:.0f} ms the second time, when "
         "the engine has it in its prefix cache"
     )
@@ -112,7 +112,3 @@ def _timed(tokenizer: Any, text: str) -> tuple[list[float], list[int]]:
 
 def _milliseconds(seconds: list[float]) -> str:
     return f"{1000 * seconds[0]:8.1f} ms {1000 * statistics.median(seconds):8.1f} ms"
-
-
-def _print(line: str) -> None:
-    print(line, flush=True)

@@ -204,11 +204,7 @@ def free_port() -> int:
 @contextlib.contextmanager
 def interrupted_by_signals() -> Iterator[None]:
     """SIGTERM and SIGHUP raise KeyboardInterrupt, so that a terminated process stops its server. Main thread only."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

@@ -177,10 +177,9 @@ def _raise_if_inactive() -> None:
     if not unhooked:
         return
     allowed = os.environ.get("SGLANG_PLUGINS")
+    reason = "the log above has the error"
     if allowed and BACKEND not in (name.strip() for name in allowed.split(",")):
         reason = f"SGLANG_PLUGINS={allowed} leaves out {BACKEND!r}; add it"
-    else:
-        reason = "the log above has the error"
     raise RuntimeError(
         f"lopt_plugin: tokenizer_backend {BACKEND!r} is not active with SGLang {acceleration.engine_version()}: "
         f"{reason}. Not hooked: {', '.join(unhooked)}"
