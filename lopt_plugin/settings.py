@@ -29,7 +29,7 @@ class Settings:
         parallel_min_chars: Shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS).
         prefix_cache_mb: Size of the prefix cache in MiB (LOPT_PREFIX_CACHE_MB; 0 disables it).
         gpu_min_bytes: Smaller batches and shorter texts stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of
-            UTF-8, counted as characters). None: the size that `measure_crossover` stored for this machine; without
+            UTF-8, counted as characters). None: the size that `benchmarks/gpu/gpu.py` stored for this machine; without
             one, "auto" does not use the GPU.
         verify: Share of calls, 0 to 1, that Hugging Face also encodes and whose ids are compared (LOPT_VERIFY).
 

@@ -54,20 +54,21 @@ def table_of_methods(routes: Routes, corpus: str, given: argparse.Namespace) -> 
 
 
 def table_of_crossover(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
-    """The size of a batch from which on the GPU is faster."""
-    rows, crossover = [], None
+    """The size of a batch from which on the GPU is faster, to arrays and to lists; stored for the route "auto"."""
+    rows, crossover, methods = [], None, ("gpu: array", "native: array", "gpu: lists", "native: lists")
     for size in given.crossover:
         texts = texts_of(corpus, given.corpora, size)
-        gpu, native = _timed(routes, texts, ("gpu: array", "native: array"), given.repeat)
-        crossover = (crossover or size) if gpu < native else None
-        rows.append([f"{size:,}", *_milliseconds((gpu, native)), f"{native / gpu:.2f}"])
+        taken = _timed(routes, texts, methods, given.repeat)
+        crossover = (crossover or size) if taken[0] < taken[1] and taken[2] < taken[3] else None
+        rows.append([f"{size:,}", *_milliseconds(taken), f"{taken[1] / taken[0]:.2f}", f"{taken[3] / taken[2]:.2f}"])
     remarks = [
         "the GPU is never faster" if crossover is None else f"the GPU is faster from {crossover:,} characters on"
     ]
-    if not interpreted():
-        remarks.append(f"what the route itself measured: {routes.gpu.measure_crossover().info()}")
-    columns = ["characters", "gpu ms", f"native ms ({routes.threads} threads)", "times as fast"]
-    return Table(columns, rows, f"{routes.name}, {corpus}: crossover of batches", remarks=remarks)
+    if not (interpreted() or given.quick):
+        routes.gpu.store_crossover(crossover)
+    columns = ["characters", *(f"{method}, ms" for method in methods), "arrays, times as fast", "lists"]
+    title = f"{routes.name}, {corpus}: crossover of batches, {routes.threads} native threads"
+    return Table(columns, rows, title, remarks=remarks)
 
 
 def _prompt_seconds(routes: Routes, corpus: str, size: int, methods: Sequence[str], repeat: int) -> list[float]:

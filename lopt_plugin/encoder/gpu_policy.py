@@ -6,14 +6,13 @@ import contextlib
 import logging
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 from tokenizers import Tokenizer
 
 from ..pipeline import Unsupported, read_pipeline
-from ..routes.gpu.crossover import SIZES, Crossover, crossover_key, stored_crossover
+from ..routes.gpu.crossover import crossover_key, stored_crossover
 from ..routes.gpu.device import GpuUnavailableError, device_in_use, find_device, interpreted, numbered
 from ..routes.gpu.route import GpuRoute
 from ..routes.hf import new_lock_now_and_after_forks
@@ -27,8 +26,8 @@ logger = logging.getLogger("lopt_plugin")
 
 # Under route="gpu", single texts go to the GPU from this size if no crossover is stored.
 UNMEASURED_MIN_BYTES = 1 << 20
-# A single shorter text never goes to the GPU: the crossover is not measured below this size.
-LEAST_TEXT_CHARS = SIZES[0]
+# A single shorter text never goes to the GPU, and a smaller batch only by the setting.
+LEAST_TEXT_CHARS = 1 << 16
 _PREFIX_CHARS = 4096
 _MAX_PREFIXES = 1024
 
@@ -47,8 +46,9 @@ class GpuUse:
         self._settings = settings
         self._native: NativeRoute | None = None
         self._routes: dict[str, GpuRoute | str] = {}
-        self._crossovers: dict[str, Crossover | None] = {}
-        self._prefixes: OrderedDict[int, None] = OrderedDict()
+        self._crossovers: dict[str, float | None] = {}
+        self._least = LEAST_TEXT_CHARS if settings.gpu_min_bytes is None else settings.gpu_min_bytes
+        self._prefixes: dict[int, bool] = {}  # the least recently used one first
         self._warned_of_host = False
         new_lock_now_and_after_forks(self)
 
@@ -60,18 +60,15 @@ class GpuUse:
         copied = GpuUse(backend, self._settings)
         with self._lock:
             copied._native, copied._routes = self._native, dict(self._routes)
-            copied._crossovers = dict(self._crossovers)
         return copied
 
-    def route_for(self, snapshot: Snapshot, texts: Sequence[str], *, lists: bool = False) -> GpuRoute | None:
-        """The GPU route for a batch whose ids are wanted on the host, as lists or an array; None if another is used."""
+    def route_for(self, snapshot: Snapshot, texts: Sequence[str]) -> GpuRoute | None:
+        """The GPU route for a batch whose ids are wanted on the host; None if another is used."""
         if self._settings.route == "gpu":
             return self.route_on(snapshot, "cuda") if texts else None
-        return self._route_from(snapshot, sum(map(len, texts)), lists)
+        return self._route_from(snapshot, sum(map(len, texts)))
 
-    def route_for_text(
-        self, snapshot: Snapshot, text: str, request: EncodeRequest, *, lists: bool = False
-    ) -> GpuRoute | None:
+    def route_for_text(self, snapshot: Snapshot, text: str, request: EncodeRequest) -> GpuRoute | None:
         """The GPU route for one text, truncated as the request says; None if another route is used.
 
         None too if the native route need not read the whole text: it is truncated early, or its prefix was seen before
@@ -84,45 +81,31 @@ class GpuUse:
             return None
         if self._settings.prefix_cache_mb and self._prefix_seen(text):
             return None
-        return self._route_from(snapshot, len(text), lists)
+        return self._route_from(snapshot, len(text))
 
-    def measure_crossover(self, snapshot: Snapshot) -> Crossover | None:
-        """Measure and store the crossover of the current CUDA device, in seconds; None if there is no GPU route.
-
-        "auto" uses the result from then on, here and in later processes. Starts CUDA.
-        """
-        route = self.route_on(snapshot, "cuda")
-        if route is None or interpreted():
-            return None
-        measured = route.measure_crossover()
-        with self._lock:
-            self._crossovers[numbered("cuda")] = measured
-        return measured
-
-    def _route_from(self, snapshot: Snapshot, size: int, lists: bool) -> GpuRoute | None:
+    def _route_from(self, snapshot: Snapshot, size: int) -> GpuRoute | None:
         """The route if `size` is large enough."""
-        least = self._settings.gpu_min_bytes
-        if size < (SIZES[0] if least is None else least) or snapshot.native is None or not self._size_decides():
+        if size < self._least or not self._size_decides() or size < self._min_bytes(snapshot)[0]:
             return None
-        return self.route_on(snapshot, "cuda") if size >= self._min_bytes(snapshot, lists)[0] else None
+        return self.route_on(snapshot, "cuda")
 
     def _size_decides(self) -> bool:
         """Whether the route setting and the state of the process allow the GPU for texts that are large enough."""
         route = self._settings.route
         return (route == "gpu" or (route == "auto" and device_in_use())) and not interpreted()
 
-    def _min_bytes(self, snapshot: Snapshot, lists: bool) -> tuple[float, str]:
+    def _min_bytes(self, snapshot: Snapshot) -> tuple[float, str]:
         """The size from which the GPU is used, math.inf for never, and where that size comes from."""
         if self._settings.gpu_min_bytes is not None:
             return self._settings.gpu_min_bytes, "the setting gpu_min_bytes"
         crossover = self._crossover(snapshot)
         if crossover is not None:
-            return crossover.lists if lists else crossover.arrays, f"the {crossover.source} crossover"
+            return crossover, "the stored crossover"
         if self._settings.route == "gpu":
             return UNMEASURED_MIN_BYTES, "route='gpu' without a stored crossover"
         return math.inf, "no crossover is stored for this device; set gpu_min_bytes or measure it"
 
-    def _crossover(self, snapshot: Snapshot) -> Crossover | None:
+    def _crossover(self, snapshot: Snapshot) -> float | None:
         """The crossover of the current device, read once from the cache folder; None while CUDA is not in use."""
         if not device_in_use():
             return None
@@ -139,8 +122,7 @@ class GpuUse:
     def outlook(self, snapshot: Snapshot, texts: str | Sequence[str]) -> dict[str, Any]:
         """For `explain`: whether a text or a batch would go to the GPU, and why. Starts and measures nothing.
 
-        gpu: True or False. from_bytes: sizes for arrays and for lists, each None for never; None if size does not
-        matter.
+        gpu: True or False. from_bytes: the least size; None for never, and if size does not matter.
         """
         settings, alone = self._settings, isinstance(texts, str)
         size = len(texts) if isinstance(texts, str) else sum(map(len, texts))
@@ -162,10 +144,8 @@ class GpuUse:
         elif alone and size < LEAST_TEXT_CHARS:
             reason = f"a single text of fewer than {LEAST_TEXT_CHARS:,} characters never goes to the GPU"
         else:
-            (arrays, source), (lists, _) = self._min_bytes(snapshot, False), self._min_bytes(snapshot, True)
-            from_bytes = {name: None if math.isinf(n) else int(n) for name, n in (("arrays", arrays), ("lists", lists))}
-            gpu = size >= min(arrays, lists)
-            reason = f"size decides: {source}"
+            least, source = self._min_bytes(snapshot)
+            gpu, reason, from_bytes = size >= least, f"size decides: {source}", _whole(least)
             if gpu and isinstance(texts, str) and settings.prefix_cache_mb and _prefix_hash(texts) in self._prefixes:
                 gpu, reason = False, "a text with this prefix was seen; the native route may have it in its cache"
         return {"gpu": gpu, "from_bytes": from_bytes, "reason": reason}
@@ -174,11 +154,10 @@ class GpuUse:
         """Whether a recent text had the same prefix; remembers this one's."""
         prefix = _prefix_hash(text)
         with self._lock:
-            seen = prefix in self._prefixes
-            self._prefixes[prefix] = None
-            self._prefixes.move_to_end(prefix)
-            while len(self._prefixes) > _MAX_PREFIXES:
-                self._prefixes.popitem(last=False)
+            seen = self._prefixes.pop(prefix, False)
+            self._prefixes[prefix] = True
+            if len(self._prefixes) > _MAX_PREFIXES:
+                del self._prefixes[next(iter(self._prefixes))]
         return seen
 
     def route_on(self, snapshot: Snapshot, device: str) -> GpuRoute | None:
@@ -198,11 +177,10 @@ class GpuUse:
         routes, crossovers = dict(self._routes), dict(self._crossovers)
         found: dict[str, Any] = {}
         for device, route in routes.items():
-            crossover = crossovers.get(device)
-            measured = None if crossover is None else crossover.info()
-            found[device] = (
-                {"unavailable": route} if isinstance(route, str) else {**route.info(), "crossover": measured}
-            )
+            if isinstance(route, str):
+                found[device] = {"unavailable": route}
+            else:
+                found[device] = {**route.info(), "crossover": _whole(crossovers.get(device))}
         return found or None
 
     def moved(self, batch: TokenBatch, device: str) -> TokenBatch:
@@ -234,6 +212,10 @@ class GpuUse:
             return str(error)
         logger.info("lopt_plugin: GPU route on %s", route.device)
         return route
+
+
+def _whole(size: float | None) -> int | None:
+    return None if size is None or math.isinf(size) else int(size)
 
 
 def _prefix_hash(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -37,11 +36,9 @@ class Operation(Generic[Given, Answer]):
     texts: Callable[[Given], int] | None = None
 
 
-def _route_for_text(
-    snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest, lists: bool = True
-) -> Route | None:
+def _route_for_text(snapshot: Snapshot, gpu: GpuUse, text: str, request: EncodeRequest) -> Route | None:
     if len(text) >= LEAST_TEXT_CHARS and not request.offsets:
-        on_gpu = gpu.route_for_text(snapshot, text, request, lists=lists)
+        on_gpu = gpu.route_for_text(snapshot, text, request)
         if on_gpu is not None:
             return on_gpu
     native = snapshot.native
@@ -71,7 +68,7 @@ def _route_for_columns(snapshot: Snapshot, gpu: GpuUse, rows: Sequence[Row], req
         room = native.post_processing.room(request)
         if any(native.is_over_long(text, room) for text in texts):
             return native
-    return gpu.route_for(snapshot, texts, lists=True) or native
+    return gpu.route_for(snapshot, texts) or native
 
 
 def _list(route: Route, text: str, request: EncodeRequest) -> list[int]:
@@ -129,7 +126,7 @@ def _equal_columns(ours: Columns, reference: Columns) -> bool:
 
 
 LIST: Operation[str, list[int]] = Operation(_route_for_text, _list, list.__eq__)
-ARRAY: Operation[str, Ids] = Operation(partial(_route_for_text, lists=False), _array, _equal_arrays)
+ARRAY: Operation[str, Ids] = Operation(_route_for_text, _array, _equal_arrays)
 BATCH: Operation[list[str], TokenBatch] = Operation(_route_for_batch, _batch, _equal_batches)
 LIST_WITH_OFFSETS: Operation[str, tuple[list[int], list[tuple[int, int]]]] = Operation(
     _route_for_text, _list_with_offsets, tuple.__eq__

@@ -63,7 +63,7 @@ def prefetch(runner: Runner, texts: Sequence[str], request: EncodeRequest) -> Pr
     """Starts to encode texts on other threads; None where they are better encoded when they are asked for."""
     snapshot = runner.state.snapshot()
     native = snapshot.native
-    if native is None or runner.settings.verify or runner.gpu.route_for(snapshot, texts, lists=True) is not None:
+    if native is None or runner.settings.verify or runner.gpu.route_for(snapshot, texts) is not None:
         return None
     room = native.post_processing.room(request)
     if not request.keeps_end and native.is_over_long(max(texts, key=len, default=""), room):

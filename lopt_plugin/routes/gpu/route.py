@@ -5,7 +5,6 @@ It has not run on a GPU yet: it was tested in Triton's interpreter, and its kern
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 import threading
@@ -15,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ...pipeline import BytePairModel, Pipeline
+from ...pipeline import Pipeline
 from ...triton_kernels.common.limits import MOST_CHUNK_BYTES
 from .. import Ids, RowOffsets
 from ..hard_texts import hard_texts
 from ..native import NativeRoute
 from ..packing import Around
 from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
-from .crossover import Crossover, crossover_key, measure_crossover
+from .crossover import crossover_key, store_crossover
 from .device import GpuUnavailableError, find_device, interpreted
 from .rows import Chunker, Part, compute, in_order
 from .tables import check_supported, host_tables
@@ -36,7 +35,6 @@ LONGEST_BYTES = 1 << 26
 CACHE_SLOTS = 1 << 17
 # The interpreter takes as long for a small tile as for a large one.
 _INTERPRETED_TILE_FACTOR = 16
-_MEASURED_WORDS = 4096
 
 
 class GpuRoute:
@@ -73,7 +71,6 @@ class GpuRoute:
         self.texts_on_device = 0
         self.texts_on_host = 0
         self._around = Around(pipeline.post_processor.prefix_ids, pipeline.post_processor.suffix_ids)
-        self._words = _words(pipeline)
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._warned_of_memory = False
@@ -119,9 +116,9 @@ class GpuRoute:
         (ids,) = self.encode_lists([text], request.split_special_tokens)
         return self.native.post_processing.finish(ids, request)
 
-    def measure_crossover(self) -> Crossover:
-        key = crossover_key(self.device, self.pattern, self.native.settings.threads)
-        return measure_crossover(self, self.native, self._words, key)
+    def store_crossover(self, size: float | None) -> None:
+        """See `crossover`."""
+        store_crossover(crossover_key(self.device, self.pattern, self.native.settings.threads), size)
 
     def info(self) -> dict[str, Any]:
         return {
@@ -217,10 +214,3 @@ class GpuRoute:
                 raise GpuUnavailableError(reason)
         if not self.texts_on_device:
             raise GpuUnavailableError("the self-check encoded nothing on the device")
-
-
-def _words(pipeline: Pipeline) -> list[str]:
-    """Some vocabulary entries, to make texts of for `measure_crossover`."""
-    assert isinstance(pipeline.model, BytePairModel)
-    words = (name for name in pipeline.model.vocabulary if name.isascii() and name.isalpha())
-    return list(itertools.islice(words, _MEASURED_WORDS))

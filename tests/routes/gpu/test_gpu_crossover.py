@@ -1,4 +1,4 @@
-"""The size from which the GPU is used: measured by an explicit call, stored, read again; and which calls it decides."""
+"""The size from which the GPU is used: stored by the benchmark, read again; and which calls it decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 import lopt_plugin
 from lopt_plugin.encoder import gpu_policy
 from lopt_plugin.routes.gpu import crossover
-from lopt_plugin.routes.gpu.crossover import Crossover, stored_crossover
+from lopt_plugin.routes.gpu.crossover import store_crossover, stored_crossover
 from lopt_plugin.routes.native import NativeRoute
 
 
@@ -24,63 +24,23 @@ def _cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-class Timed:
-    """A route that takes `fixed + by_byte * size` by the clock, `fixed + 4 * by_byte * size` for a list."""
-
-    def __init__(self, clock: list[float], fixed: float, by_byte: float) -> None:
-        self.clock, self.fixed, self.by_byte = clock, fixed, by_byte
-        self.seen: list[str] = []
-
-    def encode_array(self, text: str, *_: bool) -> None:
-        self.seen.append(text)
-        self.clock[0] += self.fixed + self.by_byte * len(text)
-
-    def encode_list(self, text: str, *_: bool) -> None:
-        self.seen.append(text)
-        self.clock[0] += self.fixed + 4 * self.by_byte * len(text)
-
-
-def measured(gpu: tuple[float, float], native: tuple[float, float], key: str = "a device") -> Crossover:
-    clock = [0.0]
-    routes = Timed(clock, *gpu), Timed(clock, *native)
-    sizes = (1 << 10, 1 << 11, 1 << 12)
-    found = crossover.measure_crossover(*routes, ["some", "words"], key, sizes, lambda: clock[0])
-    seen = [text for route in routes for text in route.seen]
-    assert len(set(seen)) == len(seen)
-    return found
-
-
-def test_measuring() -> None:
-    assert measured((1500, 0), (0, 1)) == Crossover(1 << 11, 1 << 10, "measured")
-    assert measured((0, 0), (0, 1)) == Crossover(1 << 10, 1 << 10, "measured")
-    assert measured((1e9, 0), (0, 1)) == Crossover(math.inf, math.inf, "measured")
-    # Faster only in the middle does not count.
-    assert crossover._first_always((1, 2, 3), [False, True, False]) == math.inf
-    assert crossover._first_always((1, 2, 3), [True, False, True]) == 3
-
-
 def test_storing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert stored_crossover("a device") is None
-    measured((1500, 0), (0, 1))
-    measured((1e9, 0), (0, 1), "another")
-    assert stored_crossover("a device") == Crossover(1 << 11, 1 << 10, "stored")
-    assert stored_crossover("another").info() == {"arrays": None, "lists": None, "source": "stored"}  # type: ignore[union-attr]
-    measured((0, 0), (0, 1))
-    assert stored_crossover("a device") == Crossover(1 << 10, 1 << 10, "stored")
+    store_crossover("a device", 1 << 11)
+    store_crossover("another", None)
+    assert stored_crossover("a device") == 1 << 11
+    assert stored_crossover("another") == math.inf
+    store_crossover("a device", 1 << 10)
+    assert stored_crossover("a device") == 1 << 10
     path = crossover._path("a device")
     assert path is not None
     assert path.parent == tmp_path / "lopt_plugin"
-    sizes = {"arrays": 1, "lists": 2}
-    wrong = (
-        {"key": "another", **sizes},
-        {"key": "a device", "arrays": 1},
-        {"key": "a device", "arrays": -1, "lists": 2},
-    )
+    wrong = ({"key": "another", "bytes": 1}, {"key": "a device"}, {"key": "a device", "bytes": -1})
     for rubbish in ("", "[]", "{}", *map(json.dumps, wrong)):
         path.write_text(rubbish)
         assert stored_crossover("a device") is None
     monkeypatch.setenv("XDG_CACHE_HOME", str(path))  # a file, so nothing can be stored
-    assert measured((1500, 0), (0, 1)).source == "measured"
+    store_crossover("a device", 1 << 10)
     assert stored_crossover("a device") is None
 
 
@@ -93,9 +53,6 @@ class FakeGpuRoute:
 
     def __init__(self, pipeline: Any, native: NativeRoute, **_: Any) -> None:
         self.native = native
-
-    def measure_crossover(self) -> Crossover:
-        return Crossover(100_000, 200_000, "measured")
 
     def info(self) -> dict[str, Any]:
         return {}
@@ -116,7 +73,7 @@ def tokenizer(monkeypatch: pytest.MonkeyPatch) -> PreTrainedTokenizerFast:
 def stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_policy, "find_device", lambda: None)
     monkeypatch.setattr(gpu_policy, "crossover_key", lambda *_: "")
-    monkeypatch.setattr(gpu_policy, "stored_crossover", lambda *_: Crossover(100_000, 200_000, "stored"))
+    monkeypatch.setattr(gpu_policy, "stored_crossover", lambda *_: 100_000.0)
 
 
 def goes(encoder: Any, call: Any) -> bool:
@@ -134,9 +91,9 @@ def test_one_text(tokenizer: PreTrainedTokenizerFast, stored: None) -> None:
     assert encoder.explain()["gpu"] is None
     assert goes(encoder, lambda: encoder.encode_ids(next(texts)[:1_100_000]))
     assert goes(encoder, lambda: encoder.encode_ids(next(texts)[:150_000]))
-    assert encoder.explain()["gpu"]["cuda"]["crossover"]["arrays"] == 100_000
-    assert not goes(encoder, lambda: encoder.encode_list(next(texts)[:199_999]))
-    assert goes(encoder, lambda: encoder.encode_list(next(texts)[:200_000]))
+    assert encoder.explain()["gpu"]["cuda"]["crossover"] == 100_000
+    assert not goes(encoder, lambda: encoder.encode_list(next(texts)[:99_999]))
+    assert goes(encoder, lambda: encoder.encode_list(next(texts)[:100_000]))
     assert goes(encoder, lambda: ours(next(texts)[:300_000]))
     text = next(texts)[:300_000]
     assert (
@@ -159,12 +116,8 @@ def test_auto_does_not_use_the_gpu_without_a_measurement(tokenizer: PreTrainedTo
     assert not goes(encoder, lambda: encoder.encode_batch_ids(texts))
     assert encoder.explain()["gpu"] is None
     explained = encoder.explain(texts)["batch"]
-    assert (explained["route"], explained["gpu"]["from_bytes"]) == ("native", {"arrays": None, "lists": None})
+    assert (explained["route"], explained["gpu"]["from_bytes"]) == ("native", None)
     assert "no crossover is stored" in explained["gpu"]["reason"]
-    found = encoder._runner.gpu.measure_crossover(encoder._runner.state.snapshot())
-    assert found == Crossover(100_000, 200_000, "measured")
-    assert goes(encoder, lambda: encoder.encode_ids(texts[1]))
-    assert goes(encoder, lambda: encoder.encode_batch_ids(texts))
 
 
 def test_route_gpu_uses_it_without_a_measurement(tokenizer: PreTrainedTokenizerFast) -> None:
@@ -181,7 +134,7 @@ def test_explain_says_where_a_text_would_go(
     encoder = lopt_plugin.accelerate(tokenizer).lopt
     text = "another text " * 100_000
     for explained in (encoder.explain(text)["text"], encoder.explain([text])["batch"]):
-        assert (explained["route"], explained["gpu"]["from_bytes"]["arrays"]) == ("gpu", 100_000)
+        assert (explained["route"], explained["gpu"]["from_bytes"]) == ("gpu", 100_000)
         assert "stored crossover" in explained["gpu"]["reason"]
     assert encoder.explain()["gpu"] is None  # that created no route
     encoder.encode_ids(text)
@@ -189,7 +142,7 @@ def test_explain_says_where_a_text_would_go(
     assert encoder.explain("x" * 99_999)["text"]["route"] == "native"
     batch = encoder.explain(["x" * 50_000, "y" * 50_000])["batch"]
     assert (batch["texts"], batch["characters"], batch["route"]) == (2, 100_000, "gpu")
-    assert batch["gpu"]["from_bytes"] == {"arrays": 100_000, "lists": 200_000}
+    assert batch["gpu"]["from_bytes"] == 100_000
     assert encoder.explain("x" * 100)["text"]["gpu"]["from_bytes"] is None
     assert lopt_plugin.accelerate(tokenizer, route="native").lopt.explain([text])["batch"]["route"] == "native"
     monkeypatch.setattr(gpu_policy, "device_in_use", lambda: False)
