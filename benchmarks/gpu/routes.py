@@ -16,10 +16,8 @@ from benchmarks.common.engines import engine_class
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute
-from lopt_plugin.routes.gpu.rows import compute
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.routes.packing import Around
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
@@ -96,11 +94,11 @@ class Routes:
         batch = self.gpu._batch
         self._check(
             "gpu, all on the device",
-            _on_host(compute(batch, [[*range(len(texts))]], texts, Around(), False, False)[0][1:]),
+            _on_host(batch.compute([[*range(len(texts))]], texts, PLAIN[False][False], on_host=False)[0][1:]),
             self.hf.encode_batch(texts, PLAIN[False][False]),
         )
         with batch.entered():
-            sent = batch.send(list(texts), Around(), False)
+            sent = batch.send(list(texts), PLAIN[False][False])
             try:
 
                 def work() -> None:

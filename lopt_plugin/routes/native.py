@@ -8,13 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..pipeline import BytePairModel, Pipeline
 from ..settings import Settings
 from . import Ids, RowOffsets
 from .native_core import build_core
-from .packing import Around, Packed
 from .post_processing import PostProcessing
 from .request import PLAIN, EncodeRequest, NeedsReference
 
@@ -182,14 +180,6 @@ class NativeRoute:
             ids = np.concatenate(parts)
             row_offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
         return self.post_processing.finish_batch(ids, row_offsets) if request.add_special_tokens else (ids, row_offsets)
-
-    def pack(self, texts: list[str], out: npt.NDArray[np.uint8], around: Around, split_special_tokens: bool) -> Packed:
-        """UTF-8 of the texts into `out`, apart from their added tokens; see `Core.pack` in _core.pyi.
-
-        Raises NeedsReference for a lone surrogate, and where `out` has not the room.
-        """
-        threads, prefix, suffix = self.threads_for(sum(map(len, texts))), list(around.prefix), list(around.suffix)
-        return Packed(*self.core.pack(texts, out, prefix, suffix, split_special_tokens, threads))
 
     def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text, without special tokens.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,10 @@ from ...triton_kernels.batch.buffers import ASIDE, CLAIMED, ID_COUNT, WORD_COUNT
 from ...triton_kernels.batch.words_to_ids import Tables, WordsToIds
 from ...triton_kernels.common.device_words import PADDING
 from ...triton_kernels.common.limits import MASK_TILE
-from ..packing import Around, Pack, most_bytes
+from ..native import NativeRoute
+from ..request import EncodeRequest
 from .cuda_graphs import Graphs
+from .rows import Part, ids_around, most_bytes, separators
 from .streams import LANES, CudaStreams, HostStreams, Lane
 from .tables import HostTables
 
@@ -47,19 +49,19 @@ class DeviceBatch:
     """Tables, buffers and word cache of one vocabulary on one device.
 
     A batch is sent, launched and finished, in this order; another may be sent, but not launched, while it is computed.
-    After an exception call `discard`. For one thread at a time, within `entered`.
+    After an exception call `discard`. For one thread at a time, within `entered`; `compute` does all of that.
 
-    pack: `NativeRoute.pack`.
+    native: the route of the same pipeline, whose core packs texts.
     observe: for measurements; called with the name of each stage when its kernels are launched. Turns recording off.
     """
 
     def __init__(
-        self, tables: HostTables, pack: Pack, device: torch.device, cache_slots: int, tile_factor: int
+        self, tables: HostTables, native: NativeRoute, device: torch.device, cache_slots: int, tile_factor: int
     ) -> None:
         self.device = device
         self.observe: Callable[[str], None] | None = None
         self.graphs = Graphs(enabled=device.type == "cuda")
-        self._pack = pack
+        self._native = native
         self._pattern = tables.pattern
         self._tile = tile_factor * MASK_TILE
         self._share = _FIRST_SHARE
@@ -78,39 +80,62 @@ class DeviceBatch:
         """Makes the device the current one."""
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
-    def send(self, texts: list[str], around: Around, split_special_tokens: bool) -> Sent:
+    def compute(
+        self, chunks: Iterable[list[int]], texts: Sequence[str], request: EncodeRequest, *, on_host: bool
+    ) -> list[Part]:
+        """The rows of all chunks; each chunk is packed and copied while the one before it is computed.
+
+        After an error nothing is in flight.
+        """
+        parts: list[Part] = []
+        in_flight: tuple[list[int], Sent] | None = None
+
+        def finish() -> None:
+            if in_flight is not None:
+                parts.append(Part(in_flight[0], *self.finish(in_flight[1], on_host=on_host)))
+
+        with self.entered():
+            try:
+                for numbers in chunks:
+                    sent = self.send([texts[number] for number in numbers], request)
+                    finish()
+                    self.launch(sent, on_host=on_host)
+                    in_flight = numbers, sent
+                finish()
+            except BaseException:
+                with contextlib.suppress(Exception):  # of a device that is lost
+                    self.discard()
+                raise
+        return parts
+
+    def send(self, texts: list[str], request: EncodeRequest) -> Sent:
         """Pack a batch and copy it to the device.
 
         Raises NeedsReference for a lone surrogate, before using the device.
         """
         number = next(lane for lane in range(LANES) if lane not in self._in_flight)
         lane = self._lanes[number]
-        staged = lane.room_for(most_bytes(texts, around))
-        packed = self._pack(texts, staged, around, split_special_tokens)
-        text_bytes, separators, rows = packed.text_bytes, len(packed.token_ids), len(packed.row_ends)
+        around, threads = ids_around(self._native, request), self._native.threads_for(sum(map(len, texts)))
+        staged = lane.room_for(sum(map(most_bytes, texts)) + len(texts) * separators(*around))
+        text_bytes, *found = self._native.core.pack(texts, staged, *around, request.split_special_tokens, threads)
         words = -(-(text_bytes + PADDING) // 8)
         staged[text_bytes : 8 * words] = 0
         self._observed("pack")
-        bucket = bucket_of(text_bytes, separators)
+        bucket = bucket_of(text_bytes, len(found[0]))
         scratch = self._make_room(number, bucket)
         batch = lane.batch(bucket)
-        sizes, positions, token_ids, row_ends = lane.numbers(separators, rows)
-        sizes.numpy()[:] = text_bytes, separators, rows
-        positions.numpy()[:] = packed.positions
-        token_ids.numpy()[:] = packed.token_ids
-        row_ends.numpy()[:] = packed.row_ends
+        sizes, *numbers = lane.numbers([len(of) for of in found])
+        sizes.numpy()[:] = text_bytes, len(found[0]), len(texts)
         self._in_flight.add(number)
-        copies = [
-            (batch.text_words[:words], lane.staging[:words]),
-            (batch.sizes, sizes),
-            (batch.positions[:separators], positions),
-            (batch.token_ids[:separators], token_ids),
-            (batch.row_ends[:rows], row_ends),
-        ]
+        copies = [(batch.text_words[:words], lane.staging[:words]), (batch.sizes, sizes)]
+        # Positions and ids of the separators, and which of these end a row.
+        for target, pinned, of in zip((batch.positions, batch.token_ids, batch.row_ends), numbers, found, strict=True):
+            pinned.numpy()[:] = of
+            copies.append((target[: len(of)], pinned))
         self._streams.send(number, copies)
         self._observed("copy")
         expected = min(int(self._share * text_bytes) + 64, bucket, len(lane.ids))
-        return Sent(number, bucket, scratch, text_bytes, rows, expected)
+        return Sent(number, bucket, scratch, text_bytes, len(texts), expected)
 
     def launch(self, sent: Sent, *, on_host: bool) -> None:
         """Start the kernels, and with `on_host` the copies of the results to the host. Does not wait."""

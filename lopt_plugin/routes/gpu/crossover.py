@@ -1,7 +1,7 @@
 """The crossover: the size of a batch in bytes from which the GPU route is faster than the native one on this machine.
 
-`benchmarks/gpu/gpu.py` measures it and stores it in the cache folder, under the device, the CPU count, the versions, the
-pattern and the threads of the native route. No request measures anything. `LOPT_GPU_MIN_BYTES` overrides it.
+`benchmarks/gpu/gpu.py` measures it and stores it in the cache folder, under the device, the CPU count, the versions,
+the pattern and the threads of the native route. No request measures anything. `LOPT_GPU_MIN_BYTES` overrides it.
 """
 
 from __future__ import annotations
@@ -10,18 +10,24 @@ import hashlib
 import json
 import logging
 import math
+import os
 from pathlib import Path
 from typing import Any
 
+from ..._version import version
 from ...unicode_tables.files import atomic_file, cache_folder
-from .device import device_name
 
 logger = logging.getLogger("lopt_plugin")
 
 
 def crossover_key(device: Any, pattern: str, threads: int) -> str:
-    """What a crossover is stored under: the torch.device and its versions, the split pattern, the native threads."""
-    return f"{device_name(device)}; {pattern}; {threads} threads"
+    """What a crossover is stored under: the torch.device, the CPUs, versions, the split pattern, the native threads."""
+    import torch
+    import triton
+
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "Triton's interpreter"
+    versions = f"lopt_plugin {version()}, torch {torch.__version__}, triton {triton.__version__}"
+    return f"{name}; {os.cpu_count()} processors; {versions}; {pattern}; {threads} threads"
 
 
 def store_crossover(key: str, size: float | None) -> None:

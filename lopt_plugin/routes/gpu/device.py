@@ -6,8 +6,6 @@ import os
 import sys
 from typing import Any
 
-from ..._version import version
-
 
 class GpuUnavailableError(Exception):
     """There is no GPU route for this tokenizer or on this machine; the message says why."""
@@ -48,16 +46,6 @@ def find_device(wanted: Any = None) -> Any:
     if torch.cuda.get_device_capability(device) < (7, 5):
         raise GpuUnavailableError(f"{device} is older than compute capability 7.5")
     return device
-
-
-def device_name(device: Any) -> str:
-    """The device, the number of CPUs and the versions, to store measurements under."""
-    import torch
-    import triton
-
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "Triton's interpreter"
-    versions = f"lopt_plugin {version()}, torch {torch.__version__}, triton {triton.__version__}"
-    return f"{name}; {os.cpu_count()} processors; {versions}"
 
 
 def numbered(device: str) -> str:

@@ -19,11 +19,10 @@ from ...triton_kernels.common.limits import MOST_CHUNK_BYTES
 from .. import Ids, RowOffsets
 from ..hard_texts import hard_texts
 from ..native import NativeRoute
-from ..packing import Around
 from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from .crossover import crossover_key, store_crossover
 from .device import GpuUnavailableError, find_device, interpreted
-from .rows import Chunker, Part, compute, in_order
+from .rows import Chunker, Part, in_order
 from .tables import check_supported, host_tables
 
 logger = logging.getLogger("lopt_plugin")
@@ -66,11 +65,10 @@ class GpuRoute:
         check_supported(pipeline)
         self.native = native
         self.pattern = pipeline.scanner
-        self.chunker = Chunker(pipeline, native.core, chunk_bytes, longest_bytes)
+        self.chunker = Chunker(pipeline, native, chunk_bytes, longest_bytes)
         self.failure: str | None = None
         self.texts_on_device = 0
         self.texts_on_host = 0
-        self._around = Around(pipeline.post_processor.prefix_ids, pipeline.post_processor.suffix_ids)
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._warned_of_memory = False
@@ -80,7 +78,7 @@ class GpuRoute:
 
             tables = host_tables(pipeline, native.core)
             tile_factor = _INTERPRETED_TILE_FACTOR if interpreted() else 1
-            self._batch = DeviceBatch(tables, native.pack, self.device, cache_slots, tile_factor)
+            self._batch = DeviceBatch(tables, native, self.device, cache_slots, tile_factor)
         except GpuUnavailableError:
             raise
         except Exception as error:
@@ -140,11 +138,10 @@ class GpuRoute:
             self.texts_on_host += len(texts)
             return self._on_host(texts, everything, request)[1:]
         host: list[int] = []
-        around, split = self._around if request.add_special_tokens else Around(), request.split_special_tokens
         with self._lock:
             try:
-                chunks = self.chunker.chunks(texts, around, host)
-                parts = compute(self._batch, chunks, texts, around, split, on_host)
+                chunks = self.chunker.chunks(texts, request, host)
+                parts = self._batch.compute(chunks, texts, request, on_host=on_host)
             except NeedsReference:
                 raise
             except Exception as error:

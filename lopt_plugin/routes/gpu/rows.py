@@ -1,21 +1,17 @@
-"""Selects the texts of a batch for the device, in chunks that fit, and computes the chunks one after the other."""
+"""Selects the texts of a batch for the device, in chunks that fit, and puts the rows of all parts in order."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...pipeline import Pipeline
 from ...pipeline.pipeline import MapCharacters
 from ...triton_kernels.common.limits import SEPARATOR_SHARE
-from ..packing import Around
-from ..request import NeedsReference
-
-if TYPE_CHECKING:
-    from .batch import DeviceBatch, Sent
+from ..native import NativeRoute
+from ..request import EncodeRequest, NeedsReference
 
 
 class Part(NamedTuple):
@@ -56,38 +52,53 @@ def in_order(parts: Sequence[Part], rows: int, device: Any) -> tuple[Any, Any]:
     return result, offsets
 
 
+def most_bytes(text: str) -> int:
+    """An upper bound of the length of a text in UTF-8."""
+    return len(text) if text.isascii() else 4 * len(text)
+
+
+def ids_around(native: NativeRoute, request: EncodeRequest) -> tuple[list[int], list[int]]:
+    """The ids before and after every text."""
+    around = native.post_processing
+    return (around.prefix, around.suffix) if request.add_special_tokens else ([], [])
+
+
+def separators(prefix: list[int], suffix: list[int]) -> int:
+    """The least number of separators of one text, a byte each: one for each id around it, and one that ends it."""
+    return len(prefix) + max(1, len(suffix))
+
+
 class Chunker:
     """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never divided.
 
-    The others go to the host: texts above `longest_bytes`, and those that the normalizer may change. core: the native
-    one.
+    The others go to the host: texts above `longest_bytes`, and those that the normalizer may change.
     """
 
-    def __init__(self, pipeline: Pipeline, core: Any, chunk_bytes: int, longest_bytes: int) -> None:
+    def __init__(self, pipeline: Pipeline, native: NativeRoute, chunk_bytes: int, longest_bytes: int) -> None:
         self.chunk_bytes = chunk_bytes
         self.longest_bytes = longest_bytes
-        self._core = core
+        self._native = native
         self._normalizes = bool(pipeline.normalizer)
         steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
         self._ascii_unchanged = not any(isinstance(step, MapCharacters) for step in steps)
 
-    def chunks(self, texts: Sequence[str], around: Around, host: list[int]) -> Iterator[list[int]]:
+    def chunks(self, texts: Sequence[str], request: EncodeRequest, host: list[int]) -> Iterator[list[int]]:
         """Numbers of the texts for the device, by chunk; adds those for the host to `host`."""
         chunk: list[int] = []
         room = self.chunk_bytes
-        separators = around.separators
+        added = separators(*ids_around(self._native, request))
         for number, text in enumerate(texts):
-            most_bytes = len(text) if text.isascii() else 4 * len(text)
-            if most_bytes + separators > self.longest_bytes or not self._unchanged(text):
+            needed = most_bytes(text)
+            if needed + added > self.longest_bytes or not self._unchanged(text):
                 host.append(number)
                 continue
             # A separator takes a byte of text, and as much room in other buffers as this many bytes.
-            most_bytes += SEPARATOR_SHARE * separators
-            if most_bytes > room and chunk:
+            needed += SEPARATOR_SHARE * added
+            if needed > room and chunk:
                 yield chunk
                 chunk, room = [], self.chunk_bytes
             chunk.append(number)
-            room -= most_bytes
+            room -= needed
         if chunk:
             yield chunk
 
@@ -95,40 +106,6 @@ class Chunker:
         if not self._normalizes or (self._ascii_unchanged and text.isascii()):
             return True
         try:
-            return bool(self._core.normalize(text) == text)
+            return bool(self._native.core.normalize(text) == text)
         except UnicodeEncodeError as error:
             raise NeedsReference(str(error)) from error
-
-
-def compute(
-    batch: DeviceBatch,
-    chunks: Iterable[list[int]],
-    texts: Sequence[str],
-    around: Around,
-    split_special_tokens: bool,
-    on_host: bool,
-) -> list[Part]:
-    """The rows of all chunks; each chunk is packed and copied while the one before it is computed.
-
-    After an error nothing is in flight.
-    """
-    parts: list[Part] = []
-    in_flight: tuple[list[int], Sent] | None = None
-
-    def finish() -> None:
-        if in_flight is not None:
-            parts.append(Part(in_flight[0], *batch.finish(in_flight[1], on_host=on_host)))
-
-    with batch.entered():
-        try:
-            for numbers in chunks:
-                sent = batch.send([texts[number] for number in numbers], around, split_special_tokens)
-                finish()
-                batch.launch(sent, on_host=on_host)
-                in_flight = numbers, sent
-            finish()
-        except BaseException:
-            with contextlib.suppress(Exception):  # of a device that is lost
-                batch.discard()
-            raise
-    return parts

@@ -147,12 +147,12 @@ class Lane:
         staged: npt.NDArray[np.uint8] = self.staging.view(torch.uint8).numpy()
         return staged
 
-    def numbers(self, separators: int, rows: int) -> list[torch.Tensor]:
-        """Staging memory for sizes, positions, token ids and row ends."""
-        needed = SIZES + 2 * separators + rows
+    def numbers(self, lengths: list[int]) -> list[torch.Tensor]:
+        """Staging memory for the sizes, and for arrays int32 of these lengths."""
+        needed = SIZES + sum(lengths)
         if len(self._numbers) < needed:
             self._numbers = self._streams.pinned(needed * 5 // 4, torch.int32)
-        return list(self._numbers[:needed].split([SIZES, separators, separators, rows]))
+        return list(self._numbers[:needed].split([SIZES, *lengths]))
 
     def grow(self, bucket: int, device: torch.device) -> None:
         """Enlarges the buffers for a bucket if needed. Pinned memory holds half as many ids as the bucket has bytes."""
