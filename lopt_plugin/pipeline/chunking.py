@@ -105,7 +105,7 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
         for step in normalizer:
             if isinstance(step, BertOptions) or step == MapCharacters("StripAccents"):
                 raise Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
-    post_processor = read_post_processor(post_processor_state, tokenizer.num_special_tokens_to_add(is_pair=False))
+    post_processor = read_post_processor(tokenizer, post_processor_state)[0]
     if _never_splits(steps_of(pre_tokenizer_state, "pretokenizers"), normalizer):
         return _by_vocabulary(model, normalizer, post_processor)
     return _by_pattern(pre_tokenizer_state, normalizer, post_processor)

@@ -12,7 +12,6 @@ from .normalizers import as_space_normalizer, read_normalizer
 from .pipeline import NormalizerStep, Pipeline, SpaceNormalizer, Unsupported
 from .post_processors import read_offset_trim, read_post_processor
 from .pre_tokenizers import read_pre_tokenizer, read_space_splitter, read_word_pre_tokenizer
-from .templates import read_templates
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
@@ -48,7 +47,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
         if over_characters and spaces:
             normalizer = spaces
 
-    post_processor = read_post_processor(post_processor_state, tokenizer.num_special_tokens_to_add(is_pair=False))
+    post_processor, templates = read_post_processor(tokenizer, post_processor_state)
     added_tokens = read_added_tokens(tokenizer)
     return Pipeline(
         normalizer=normalizer,
@@ -56,6 +55,6 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
         model=read_model(tokenizer, over_characters is not None),
         added_tokens=added_tokens,
         post_processor=post_processor,
-        templates=read_templates(tokenizer),
+        templates=templates,
         offset_trim=read_offset_trim(post_processor_state),
     )
