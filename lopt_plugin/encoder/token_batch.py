@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..routes.gpu.device import interpreted
 from .checks import an_int
-
-logger = logging.getLogger("lopt_plugin")
 
 _INT32 = np.iinfo(np.int32)
 
@@ -94,29 +89,19 @@ class TokenBatch:
             raise ValueError(f"multiple={multiple}: 1 or more")
         if not _INT32.min <= pad_id <= _INT32.max:
             raise ValueError(f"pad_id={pad_id} is not an int32")
-        ids, row_offsets, left = self.ids, self.row_offsets, side == "left"
-        lengths = row_offsets[1:] - row_offsets[:-1]
-        width = -(-(int(lengths.max()) if len(lengths) else 0) // multiple) * multiple
-        if isinstance(ids, np.ndarray):
-            return PaddedBatch(*_padded(ids, lengths, width, pad_id, left))
-        import torch
+        ends = (self.row_offsets[1:] - self.row_offsets[:-1])[:, None]
+        width = -(-(int(ends.max()) if len(ends) else 0) // multiple) * multiple
+        if isinstance(self.ids, np.ndarray):
+            columns = np.arange(width)
+            table: Any = np.full((len(ends), width), pad_id, dtype=np.int32)
+        else:
+            import torch
 
-        if ids.device.type == "cuda" or interpreted():
-            from ..triton_kernels.emit.padding import pad
-
-            try:
-                with torch.cuda.device(ids.device) if ids.device.type == "cuda" else contextlib.nullcontext():
-                    return PaddedBatch(*pad(ids, row_offsets, width, pad_id, left=left))
-            except Exception as error:
-                logger.warning("lopt_plugin: the padding is done on the host: %s: %s", type(error).__name__, error)
-        tables = _padded(ids.cpu().numpy(), lengths.cpu().numpy(), width, pad_id, left)
-        return PaddedBatch(*(torch.from_numpy(table).to(ids.device) for table in tables))
-
-
-def _padded(ids: Any, lengths: Any, width: int, pad_id: int, left: bool) -> tuple[Any, Any]:
-    columns, ends = np.arange(width), lengths[:, None]
-    inside = columns >= width - ends if left else columns < ends
-    table = np.full(inside.shape, pad_id, dtype=np.int32)
-    # A boolean mask lists its rows one after the other, as the ids do.
-    table[inside] = ids
-    return table, inside.astype(np.int32)
+            columns = torch.arange(width, device=self.ids.device)
+            table = torch.full((len(ends), width), pad_id, dtype=torch.int32, device=self.ids.device)
+        inside = columns >= width - ends if side == "left" else columns < ends
+        mask = table * 0
+        mask[inside] = 1
+        # A boolean mask lists its rows one after the other, as the ids do.
+        table[inside] = self.ids
+        return PaddedBatch(table, mask)

@@ -21,7 +21,7 @@ def emit(ids_of_words: Sequence[Sequence[int]], row_ends: Sequence[int]) -> tupl
 
 
 def pad(rows: Sequence[Ids], width: int, pad_id: int, *, left: bool = False) -> tuple[Ids, Ids]:
-    """The table and its mask, as `padding.pad` makes them."""
+    """The table and its mask, as `TokenBatch.padded` makes them."""
     padded = np.full((len(rows), width), pad_id, dtype=np.int32)
     mask = np.zeros_like(padded)
     for number, row in enumerate(rows):

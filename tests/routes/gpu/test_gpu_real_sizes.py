@@ -15,7 +15,6 @@ from test_gpu_route import LARGE, SMALL, expected, made, rows
 from lopt_plugin.encoder.token_batch import TokenBatch
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.triton_kernels.common.limits import MOST_CHUNK_BYTES
-from lopt_plugin.triton_kernels.emit import kernel as emit
 
 NAMES = ["tiny_o200k"] if INTERPRETED else [*SMALL, *(name for name in LARGE if name in corpus.tokenizer_names())]
 CHARACTERS = 300 if INTERPRETED else 8_000_000  # of each corpus
@@ -102,7 +101,7 @@ def test_threads_with_streams_of_their_own() -> None:
 def test_rows_wider_than_a_grid_is_high() -> None:
     ids = torch.arange(3 * (1 << 20) + 5, dtype=torch.int32, device=DEVICE)
     offsets = to_device(np.array([0, 5, len(ids)]))
-    table, mask = emit.pad(ids, offsets, len(ids), 7, tile=16)
+    table, mask = TokenBatch(ids, offsets).padded(7)
     assert torch.equal(table[1, : len(ids) - 5], ids[5:])
     assert mask.sum(1).tolist() == [5, len(ids) - 5]
 
