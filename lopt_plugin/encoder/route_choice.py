@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 from ..pipeline import Unsupported, describe, read_pipeline
 from ..pipeline.component_state import add_again, states_of, tokenizer_with
 from ..pipeline.normalizers import replaced_texts
-from ..routes import AcceleratedRoute, Route
+from ..routes import Route
 from ..routes.hard_texts import hard_texts
 from ..routes.hf import HfRoute
 from ..routes.hf_chunks.route import HfChunksRoute
@@ -59,14 +59,14 @@ class Snapshot:
     hf_chunks: HfChunksRoute | None = None
     model: Any = None
 
-    def route_for(self, chars: int) -> AcceleratedRoute | None:
+    def route_for(self, chars: int) -> NativeRoute | HfChunksRoute | None:
         """The route for a text of that length; None where HF encodes it as it is."""
         if self.native is not None:
             return self.native
         return self.hf_chunks if self.hf_chunks is not None and self.hf_chunks.takes(chars) else None
 
     @property
-    def longest_route(self) -> AcceleratedRoute | None:
+    def longest_route(self) -> NativeRoute | HfChunksRoute | None:
         """The route for a text of any length, were it long enough."""
         return self.hf_chunks if self.native is None else self.native
 
@@ -238,7 +238,8 @@ class BackendState:
         """To the state of a copy of the backend: what was built for this one, as far as it is true of that one."""
         copied._forced_to_hf = self._forced_to_hf
         snapshot = self._snapshot
-        if snapshot is None or self._stale(snapshot):
+        # The tokenizers of chunks share the components of this backend, which may change without the copy's notice.
+        if snapshot is None or snapshot.hf_chunks is not None or self._stale(snapshot):
             return
         if snapshot.fingerprint is not None and isinstance(copied._watch, BackendWatch):
             fingerprint = copied._watch.fingerprint()
@@ -247,9 +248,6 @@ class BackendState:
             if not same or copied._watch.added_tokens() != snapshot.added_tokens:
                 return
             snapshot = replace(snapshot, fingerprint=fingerprint, model=copied._watch.backend.model)
-            if snapshot.hf_chunks is not None:
-                # Its tokenizers share the components of this backend, which may change without the copy's notice.
-                snapshot = replace(snapshot, hf_chunks=snapshot.hf_chunks.over(copied._hf))
         copied._snapshot = snapshot
 
     def failed(self, route: Route, error: Exception) -> None:

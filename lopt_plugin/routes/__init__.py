@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +28,3 @@ class Route(Protocol):
 
     def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
         """Ids of all texts, int32 [n], not truncated, and where each begins, int64 [len(texts) + 1]."""
-
-
-class AcceleratedRoute(Route, Protocol):
-    """A route other than the reference itself."""
-
-    def info(self) -> dict[str, Any]:
-        """What `explain` shows of this route."""
-
-    def chunks(self, chars: int) -> int:
-        """Into how many chunks a text of that length is divided."""

@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 from .boundaries import Boundaries
 from .seams import ChunkTokens, Seam, find_seam
-from .workers import ChunkText
 
-Tokenize = Callable[[Sequence[ChunkText]], list[ChunkTokens]]
 _MAX_SEARCH = 1000
 
 
@@ -29,6 +27,23 @@ class Chunk(NamedTuple):
 
     start: int
     end: int
+
+
+class ChunkText(NamedTuple):
+    """A chunk to tokenize, and its place in the whole text.
+
+    head, tail: how many of its first and last characters may hold a seam; 0 at a certain boundary.
+    first: whether it is the first chunk of its text.
+    """
+
+    text: str
+    start: int
+    head: int
+    tail: int
+    first: bool
+
+
+Tokenize = Callable[[Sequence[ChunkText]], list[ChunkTokens]]
 
 
 def divide(

@@ -25,9 +25,8 @@ from ..hf import HfRoute
 from ..post_processing import PostProcessing
 from ..request import Columns, EncodeRequest, NeedsReference, Row
 from .boundaries import AddedTokens, Boundaries, VocabularyCuts
-from .division import Lengths, Tokenize, divide, encode
-from .seams import ChunkTokens
-from .workers import ChunkText, LeadWord, chunk_tokens
+from .division import ChunkText, Lengths, Tokenize, divide, encode
+from .seams import ChunkTokens, pre_token_starts
 
 SMALLEST_CHUNK, LARGEST_CHUNK = 16_384, 65_536
 _CHUNKS_PER_THREAD = 8
@@ -38,29 +37,28 @@ class HfChunksRoute:
 
     The route has its own tokenizers, which share the model, the normalizer and the pre-tokenizer and have no
     post-processor, truncation or padding. Nobody can change their state, so threads need no lock.
-
-    before: a route of a tokenizer with the same vocabulary, whose vocabulary cuts are reused.
     Raises Unsupported.
     """
 
     name = "hf_chunks"
 
-    def __init__(self, hf: HfRoute, settings: Settings, before: HfChunksRoute | None = None) -> None:
+    def __init__(self, hf: HfRoute, settings: Settings) -> None:
         chunkable = read_chunking(hf.backend)
         self.hf = hf
         self.settings = settings
         self.chunkable = chunkable
         self._tokenizers = {split: _without_state(hf.backend, split) for split in (False, True)}
         added_tokens = list(hf.backend.get_added_tokens_decoder().values())
-        self._cuts: VocabularyCuts | None = None if before is None else before._cuts
-        self._lead = LeadWord()
+        cuts = None
+        # Put before every chunk but the first, so that what the normalizer prepends is not prepended to the chunk; and
+        # how many tokens it has, none of which contains a part of the chunk. These are removed from the result.
+        self._lead = "", 0
         if chunkable.how == "vocabulary":
-            if self._cuts is None:
-                self._cuts = VocabularyCuts(hf.backend.get_vocab(with_added_tokens=False), chunkable.replaced)
+            cuts = VocabularyCuts(hf.backend.get_vocab(with_added_tokens=False), chunkable.replaced)
             if chunkable.prepends:
-                self._lead = self._lead_word(self._cuts.foreign_character(token.content for token in added_tokens))
+                self._lead = self._lead_word(cuts.foreign_character(token.content for token in added_tokens))
         normalizer = self._tokenizers[False].normalizer
-        self.boundaries = Boundaries(chunkable, AddedTokens(added_tokens, normalizer, chunkable.literals), self._cuts)
+        self.boundaries = Boundaries(chunkable, AddedTokens(added_tokens, normalizer, chunkable.literals), cuts)
         self._overlaps = chunkable.how == "pattern"
         self.post_processing = PostProcessing(chunkable.post_processor)
         self.counts: Counter[str] = Counter()
@@ -132,12 +130,8 @@ class HfChunksRoute:
     def info(self) -> dict[str, Any]:
         return {"how": self.chunkable.how, "scan": self.chunkable.scan, "counts": dict(self.counts)}
 
-    def over(self, hf: HfRoute) -> HfChunksRoute:
-        """The same for a copy of the tokenizer."""
-        return HfChunksRoute(hf, self.settings, self)
-
     def _tokenize(self, split_special_tokens: bool, alone: bool) -> Tokenize:
-        tokenize = functools.partial(chunk_tokens, self._tokenizers[split_special_tokens], self._lead, alone)
+        tokenize = functools.partial(self._chunk_tokens, self._tokenizers[split_special_tokens], alone)
 
         def on_threads(chunks: Sequence[ChunkText]) -> list[ChunkTokens]:
             # The threads end with the call, so that a fork inherits none.
@@ -146,13 +140,33 @@ class HfChunksRoute:
 
         return (lambda chunks: list(map(tokenize, chunks))) if alone else on_threads
 
-    def _lead_word(self, character: str | None) -> LeadWord:
+    def _chunk_tokens(self, tokenizer: Tokenizer, alone: bool, chunk: ChunkText) -> ChunkTokens:
+        """The tokens of a chunk; raises what the tokenizer raises.
+
+        alone: use `encode`, which holds the GIL and starts no thread. `encode_batch` releases the GIL and runs in the
+        thread pool of `tokenizers`, which warns at every later fork; its fast variant, a third cheaper, has no offsets.
+        """
+        lead, tokens = ("", 0) if chunk.first else self._lead
+        if alone:
+            encoding = tokenizer.encode(lead + chunk.text, add_special_tokens=False)
+        else:
+            encode_batch = tokenizer.encode_batch if chunk.head or chunk.tail else tokenizer.encode_batch_fast
+            (encoding,) = encode_batch([lead + chunk.text], add_special_tokens=False)
+        ids: list[int] = encoding.ids
+        length = len(chunk.text)
+        return ChunkTokens(
+            ids[tokens:] if tokens else ids,
+            pre_token_starts(encoding, 0, chunk.head, chunk.start) if chunk.head else {},
+            pre_token_starts(encoding, length - chunk.tail, length, chunk.start) if chunk.tail else {},
+        )
+
+    def _lead_word(self, character: str | None) -> tuple[str, int]:
         if character is None:
             raise Unsupported("the vocabulary leaves no character for a lead word")
         encoded = [t.encode(character, add_special_tokens=False).ids for t in self._tokenizers.values()]
         if not encoded[0] or encoded[0] != encoded[1]:
             raise Unsupported("the normalizer or the model drops the lead word")
-        return LeadWord(character, len(encoded[0]))
+        return character, len(encoded[0])
 
 
 def _without_state(backend: Tokenizer, split_special_tokens: bool) -> Tokenizer:
