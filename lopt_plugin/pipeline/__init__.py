@@ -1,7 +1,9 @@
 """The only reader of Hugging Face tokenizers: each becomes a Pipeline, or Unsupported is raised with the reason."""
 
 from ..unicode_tables.bert import BertOptions as BertOptions
+from .component_state import Unsupported as Unsupported
 from .describe import describe as describe
+from .normalizers import SpaceNormalizer as SpaceNormalizer
 from .pipeline import (
     AddedToken as AddedToken,
     BytePairModel as BytePairModel,
@@ -9,10 +11,8 @@ from .pipeline import (
     PostProcessor as PostProcessor,
     Refinement as Refinement,
     SentencePieceModel as SentencePieceModel,
-    SpaceNormalizer as SpaceNormalizer,
     Template as Template,
     Templates as Templates,
-    Unsupported as Unsupported,
     WordPieceModel as WordPieceModel,
 )
 from .read import read_pipeline as read_pipeline

@@ -21,7 +21,8 @@ from typing import Any
 
 import tokenizers
 
-from .pipeline import AddedToken, Unsupported
+from .component_state import Unsupported
+from .pipeline import AddedToken
 
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 

@@ -29,19 +29,18 @@ from typing import Any, Literal
 import tokenizers
 
 from ..unicode_tables.bert import BertOptions
-from .component_state import State, check_options, states_of, steps_of
-from .normalizers import describe_step, read_steps
-from .pipeline import (
+from .component_state import State, Unsupported, check_options, states_of, steps_of
+from .normalizers import (
     MapCharacters,
     NormalizationForm,
     NormalizerStep,
-    PostProcessor,
     Prepend,
-    Refinement,
     ReplaceRuns,
     ReplaceText,
-    Unsupported,
+    describe_step,
+    read_steps,
 )
+from .pipeline import PostProcessor, Refinement
 from .post_processors import read_post_processor
 from .pre_tokenizers import FUSED, read_splits
 

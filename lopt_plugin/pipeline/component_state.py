@@ -8,9 +8,11 @@ from typing import Any
 
 import tokenizers
 
-from .pipeline import Unsupported
-
 State = dict[str, Any]
+
+
+class Unsupported(Exception):  # noqa: N818 - a reason, not an error
+    """Why a tokenizer is left to Hugging Face, naming the component."""
 
 
 def states_of(tokenizer: tokenizers.Tokenizer) -> list[State | None]:

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from ..unicode_tables.bert import BertOptions
-from .normalizers import describe_step
-from .pipeline import (
-    BytePairModel,
-    NormalizerStep,
-    Pipeline,
-    Refinement,
-    SentencePieceModel,
-    SpaceNormalizer,
-    WordPieceModel,
-)
+from .normalizers import NormalizerStep, SpaceNormalizer, describe_step
+from .pipeline import BytePairModel, Pipeline, Refinement, SentencePieceModel, WordPieceModel
 
 
 def describe(pipeline: Pipeline) -> dict[str, str]:

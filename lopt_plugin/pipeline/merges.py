@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 Merge = str | list[str]
 
@@ -19,17 +20,18 @@ class Merges:
         self.text = text
 
     @classmethod
-    def split_off(cls, state: bytes) -> tuple[bytes, Merges] | None:
-        """A model's state without its merges, and the merges; None if they are not where `tokenizers` writes them.
+    def split_off(cls, state: bytes) -> tuple[dict[str, Any], Merges]:
+        """A model's state without its merges, parsed, and the merges.
 
         The key cannot be found inside a JSON string, where every quotation mark follows a backslash, and cannot begin
         with the mark that ends a string, which no letter follows.
         """
         key = b',"merges":['
         at = state.find(key)
-        if at < 0 or not state.endswith(b"]}"):
-            return None
-        return state[:at] + b"}", cls(state[at + len(key) - 1 : -1])
+        if at < 0 or not state.endswith(b"]}"):  # another version of tokenizers writes them elsewhere
+            parsed = json.loads(state)
+            return parsed, cls(json.dumps(parsed.pop("merges", []), separators=(",", ":")).encode())
+        return json.loads(state[:at] + b"}"), cls(state[at + len(key) - 1 : -1])
 
     def __len__(self) -> int:
         # Without escapes no string contains a quotation mark; the remaining ones enclose the names.

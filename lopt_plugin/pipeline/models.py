@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
-from collections.abc import Iterator
 
 import tokenizers
 
 from ..unicode_tables.byte_level import alphabet
-from .component_state import check_options
+from .component_state import Unsupported, check_options
 from .merges import Merges
-from .pipeline import BytePairModel, SentencePieceModel, Unsupported, WordPieceModel
+from .pipeline import BytePairModel, SentencePieceModel, WordPieceModel
 
 # All options of these models besides entries and merges; `BackendWatch` watches the same ones.
 WORD_PIECE_OPTIONS = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
@@ -43,8 +40,7 @@ def read_model(
 
 def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel:
     """Without an unknown token in the vocabulary, a word that needs one is an error, which is left to Hugging Face."""
-    with _garbage_collection_paused():
-        state = json.loads(tokenizer.model.__getstate__())
+    state = json.loads(tokenizer.model.__getstate__())
     check_options(state, {*WORD_PIECE_OPTIONS, "vocab"}, "model")
     vocabulary: dict[str, int] = state["vocab"]
     if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
@@ -65,13 +61,9 @@ def _read_byte_pairs(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> 
     before it merges, so their neighbours may meet (Falcon lacks 15 bytes). The native core checks that merges name
     entries.
     """
-    with _garbage_collection_paused():
-        text = tokenizer.model.__getstate__()
-        parts = Merges.split_off(text)
-        state = json.loads(text if parts is None else parts[0])
-        vocabulary: dict[str, int] = state.get("vocab", {})
-        merges = state.get("merges", []) if parts is None else parts[1]
-    check_options(state, {*BYTE_PAIR_OPTIONS, "vocab", "merges"}, "model")
+    state, merges = Merges.split_off(tokenizer.model.__getstate__())
+    vocabulary: dict[str, int] = state.get("vocab", {})
+    check_options(state, {*BYTE_PAIR_OPTIONS, "vocab"}, "model")
     if state["dropout"]:
         raise Unsupported("model BPE with dropout is not accelerated: it is random")
     if prefix := state["continuing_subword_prefix"]:
@@ -104,15 +96,3 @@ def _check_suffix(model: BytePairModel) -> None:
     missing = sum(name not in model.vocabulary for name in names)
     if missing:
         raise Unsupported(f"{with_option} lacks {missing} of the {len(names)} bytes with and without it")
-
-
-@contextlib.contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """The collector would visit hundreds of thousands of new lists, none of them garbage, over and over."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

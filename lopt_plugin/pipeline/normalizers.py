@@ -8,24 +8,81 @@ from __future__ import annotations
 
 import json
 import re
-from typing import get_args
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
 
 from ..unicode_tables.bert import BertOptions
-from .component_state import State, check_options, steps_of
-from .pipeline import (
-    ByReference,
-    Form,
-    MapCharacters,
-    NormalizationForm,
-    NormalizerStep,
-    Prepend,
-    ReplaceRuns,
-    ReplaceText,
-    SingleCharacters,
-    SpaceNormalizer,
-    Strip,
-    Unsupported,
+from .component_state import State, Unsupported, check_options, steps_of
+
+Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
+SingleCharacters = Literal["Lowercase", "StripAccents", "Nmt"]
+
+
+@dataclass(frozen=True)
+class NormalizationForm:
+    form: Form
+
+
+@dataclass(frozen=True)
+class MapCharacters:
+    """A normalizer that treats each character alone."""
+
+    kind: SingleCharacters
+
+
+@dataclass(frozen=True)
+class Strip:
+    left: bool
+    right: bool
+
+
+@dataclass(frozen=True)
+class Prepend:
+    """Puts `text` before every stretch that is not empty."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ReplaceText:
+    text: str
+    content: str
+
+
+@dataclass(frozen=True)
+class ReplaceRuns:
+    r"""Replaces runs of characters by `content`.
+
+    of: "white space" (`\s`), or a single character.
+    least: shorter runs stay.
+    each: replace every character of a run, not the run.
+    """
+
+    of: str
+    least: int
+    each: bool
+    content: str
+
+
+@dataclass(frozen=True)
+class ByReference:
+    """A step that only Hugging Face can do, a whole stretch at a time; `state` is the component's JSON."""
+
+    kind: str
+    state: str
+
+
+NormalizerStep: TypeAlias = (
+    NormalizationForm | MapCharacters | Strip | Prepend | ReplaceText | ReplaceRuns | ByReference
 )
+
+
+@dataclass(frozen=True)
+class SpaceNormalizer:
+    """Replaces every space by U+2581. prepends: also puts one before each stretch."""
+
+    prepends: bool
+
 
 _METASPACE = "\u2581"
 

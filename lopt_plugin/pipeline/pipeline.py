@@ -3,87 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, NamedTuple
 
 from ..unicode_tables.bert import BertOptions
-
-if TYPE_CHECKING:
-    from .merges import Merge, Merges
-
-
-class Unsupported(Exception):  # noqa: N818 - a reason, not an error
-    """Why a tokenizer is left to Hugging Face, naming the component."""
-
-
-Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
-SingleCharacters = Literal["Lowercase", "StripAccents", "Nmt"]
-
-
-@dataclass(frozen=True)
-class NormalizationForm:
-    form: Form
-
-
-@dataclass(frozen=True)
-class MapCharacters:
-    """A normalizer that treats each character alone."""
-
-    kind: SingleCharacters
-
-
-@dataclass(frozen=True)
-class Strip:
-    left: bool
-    right: bool
-
-
-@dataclass(frozen=True)
-class Prepend:
-    """Puts `text` before every stretch that is not empty."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class ReplaceText:
-    text: str
-    content: str
-
-
-@dataclass(frozen=True)
-class ReplaceRuns:
-    r"""Replaces runs of characters by `content`.
-
-    of: "white space" (`\s`), or a single character.
-    least: shorter runs stay.
-    each: replace every character of a run, not the run.
-    """
-
-    of: str
-    least: int
-    each: bool
-    content: str
-
-
-@dataclass(frozen=True)
-class ByReference:
-    """A step that only Hugging Face can do, a whole stretch at a time; `state` is the component's JSON."""
-
-    kind: str
-    state: str
-
-
-NormalizerStep: TypeAlias = (
-    NormalizationForm | MapCharacters | Strip | Prepend | ReplaceText | ReplaceRuns | ByReference
-)
-
-
-@dataclass(frozen=True)
-class SpaceNormalizer:
-    """Replaces every space by U+2581. prepends: also puts one before each stretch."""
-
-    prepends: bool
-
+from .merges import Merges
+from .normalizers import NormalizerStep, SpaceNormalizer
 
 Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
 
@@ -114,7 +38,7 @@ class BytePairModel:
     """
 
     vocabulary: dict[str, int]
-    merges: Merges | list[Merge]
+    merges: Merges
     ignore_merges: bool
     dropped_bytes: bytes = b""
     end_of_word_suffix: str = ""
@@ -131,7 +55,7 @@ class SentencePieceModel:
     """
 
     vocabulary: dict[str, int]
-    merges: Merges | list[Merge]
+    merges: Merges
     unk_token: str | None
     fuse_unk: bool
     byte_fallback: bool
@@ -169,8 +93,7 @@ class WordPieceModel:
         return self.vocabulary[self.unknown_token]
 
 
-@dataclass(frozen=True)
-class AddedToken:
+class AddedToken(NamedTuple):
     """A token that is found in the text itself; see `added_tokens`.
 
     content: the string to find; if `normalized`, in its normalized form.

@@ -8,8 +8,8 @@ from typing import Any
 import tokenizers
 from tokenizers import models, pre_tokenizers
 
-from .component_state import State, check_options, steps_of
-from .pipeline import OffsetTrim, Piece, PostProcessor, Template, Templates, Unsupported
+from .component_state import State, Unsupported, check_options, steps_of
+from .pipeline import OffsetTrim, Piece, PostProcessor, Template, Templates
 
 _OPTIONS = {
     "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},

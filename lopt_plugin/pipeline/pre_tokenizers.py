@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from .component_state import State, check_options, steps_of
-from .pipeline import Behavior, Metaspace, NormalizerStep, PrependScheme, Refinement, SpaceNormalizer, Unsupported
+from .component_state import State, Unsupported, check_options, steps_of
+from .normalizers import NormalizerStep, SpaceNormalizer
+from .pipeline import Behavior, Metaspace, PrependScheme, Refinement
 from .split_patterns import COVERING, MATCHERS
 
 _BEHAVIORS: dict[str, Behavior] = {

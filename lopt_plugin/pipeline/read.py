@@ -6,10 +6,10 @@ import tokenizers
 
 from ..unicode_tables.bert import BertOptions
 from .added_tokens import read_added_tokens
-from .component_state import states_of
+from .component_state import Unsupported, states_of
 from .models import read_model
-from .normalizers import as_space_normalizer, read_normalizer
-from .pipeline import NormalizerStep, Pipeline, SpaceNormalizer, Unsupported
+from .normalizers import NormalizerStep, SpaceNormalizer, as_space_normalizer, read_normalizer
+from .pipeline import Pipeline
 from .post_processors import read_offset_trim, read_post_processor
 from .pre_tokenizers import read_pre_tokenizer, read_space_splitter, read_word_pre_tokenizer
 

@@ -10,8 +10,7 @@ from tokenizers import Tokenizer, models, normalizers
 
 from ..pipeline import BertOptions, BytePairModel, Pipeline, SentencePieceModel, SpaceNormalizer, WordPieceModel
 from ..pipeline.component_state import tokenizer_with
-from ..pipeline.merges import Merges
-from ..pipeline.pipeline import (
+from ..pipeline.normalizers import (
     MapCharacters,
     NormalizationForm,
     NormalizerStep,
@@ -95,7 +94,7 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
     form_pages, form_cells = form_table(steps)
     return {
         "vocabulary": model.vocabulary,
-        "merges": model.merges.text if isinstance(model.merges, Merges) else model.merges,
+        "merges": model.merges.text,
         "ignore_merges": isinstance(model, BytePairModel) and model.ignore_merges,
         "class_pages": classes.pages.tobytes(),
         "class_cells": classes.cells.tobytes(),
@@ -145,18 +144,8 @@ def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str
     }
 
 
-def _added_tokens(pipeline: Pipeline) -> list[tuple[str, int, bool, bool, bool, bool, bool]]:
+def _added_tokens(pipeline: Pipeline) -> list[tuple[Any, ...]]:
     """Those found in the normalized text come in their normalized form; the core spells spaces as spaces."""
-    of_blanks = isinstance(pipeline.normalizer, SpaceNormalizer)
-    return [
-        (
-            t.content.replace("\u2581", " ") if t.normalized and of_blanks else t.content,
-            t.id,
-            t.single_word,
-            t.lstrip,
-            t.rstrip,
-            t.normalized,
-            t.special,
-        )
-        for t in pipeline.added_tokens
-    ]
+    if not isinstance(pipeline.normalizer, SpaceNormalizer):
+        return list(pipeline.added_tokens)
+    return [t._replace(content=t.content.replace("\u2581", " ")) if t.normalized else t for t in pipeline.added_tokens]

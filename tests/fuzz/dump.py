@@ -23,7 +23,6 @@ import representatives  # noqa: E402
 from tokenizers import normalizers  # noqa: E402
 
 from lopt_plugin.pipeline import BytePairModel, Pipeline, WordPieceModel, read_pipeline  # noqa: E402
-from lopt_plugin.pipeline.merges import Merges  # noqa: E402
 from lopt_plugin.routes import native_core  # noqa: E402
 from lopt_plugin.unicode_tables import load  # noqa: E402
 
@@ -73,7 +72,7 @@ def tokenizer(pipeline: Pipeline) -> bytes:
         return bytes(out.out)
     given = native_core._byte_pair_arguments(pipeline, pipeline.model)
     merges = pipeline.model.merges
-    pairs = list(merges) if isinstance(merges, Merges) else merges
+    pairs = list(merges)
     out.text("byte_pair")
     out.each(given["vocabulary"].items())
     out.each(pair.split(" ", 1) if isinstance(pair, str) else pair for pair in pairs)

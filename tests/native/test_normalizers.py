@@ -19,7 +19,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.pipeline import Pipeline, Unsupported, describe, normalizers as reading, read_pipeline
-from lopt_plugin.pipeline.pipeline import ByReference
+from lopt_plugin.pipeline.normalizers import ByReference
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 from lopt_plugin.unicode_tables import load, normalizers as sets

@@ -30,7 +30,7 @@ from lopt_plugin.pipeline import (
     split_patterns as patterns,
 )
 from lopt_plugin.pipeline.merges import Merges
-from lopt_plugin.pipeline.pipeline import MapCharacters, NormalizationForm, ReplaceRuns
+from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 from lopt_plugin.unicode_tables.byte_level import alphabet
 from lopt_plugin.unicode_tables.derive import oracle
@@ -140,7 +140,7 @@ def test_every_tokenizer_of_the_collection(name: str) -> None:
         pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in file["model"]["merges"]]
         assert pipeline.model.merges == pairs
         assert len(pipeline.model.merges) == len(pairs)
-    assert [vars(token) for token in pipeline.added_tokens] == expected_added_tokens(file, tokenizer.normalizer)
+    assert [token._asdict() for token in pipeline.added_tokens] == expected_added_tokens(file, tokenizer.normalizer)
     assert set(map(type, describe(pipeline).values())) == {str}
     assert_ids_around_the_text(tokenizer, pipeline)
 
@@ -285,7 +285,7 @@ def test_an_option_of_a_later_version_is_not_ignored(
 ) -> None:
     """The installed version has no such option, so the test adds one to the state."""
     import lopt_plugin.pipeline.component_state as component_state
-    import lopt_plugin.pipeline.models as model_reader
+    import lopt_plugin.pipeline.merges as merges
 
     class WithLaterOption:
         @staticmethod
@@ -296,7 +296,7 @@ def test_an_option_of_a_later_version_is_not_ignored(
             return state
 
     monkeypatch.setattr(component_state, "json", WithLaterOption)
-    monkeypatch.setattr(model_reader, "json", WithLaterOption)
+    monkeypatch.setattr(merges, "json", WithLaterOption)
     tokenizer = tokenizer_with(
         normalizer=normalizers.NFC(), post_processor=processors.BertProcessing(("s", 1), ("c", 2))
     )
@@ -345,7 +345,7 @@ def test_added_tokens() -> None:
     tokenizer.add_special_tokens([AddedToken("<y>", single_word=True, rstrip=True)])
     found = pipeline_of(tokenizer).added_tokens
     expected = expected_added_tokens(json.loads(tokenizer.to_str()), tokenizer.normalizer)
-    assert [vars(token) for token in found] == expected
+    assert [token._asdict() for token in found] == expected
     assert [token.content for token in found] == ["Caf\u00e9", "cafe\u0301", "<x>", "<y>"]
 
 
@@ -608,10 +608,10 @@ def test_merges_are_read_from_their_json_as_they_are() -> None:
             merges.append([name[: end - 1], name[end - 1]])
     tokenizer = Tokenizer(models.BPE(vocabulary, [(left, right) for left, right in merges], unk_token="?"))
     state = tokenizer.model.__getstate__()
-    split = Merges.split_off(state)
-    assert split is not None
-    assert json.loads(split[0]) | {"merges": list(split[1])} == json.loads(state)
-    assert split[1] == merges
+    elsewhere = json.dumps({"merges": merges, **json.loads(state), "later": 0}).encode()
+    for split in (Merges.split_off(elsewhere), Merges.split_off(state)):
+        assert split[0] | {"merges": list(split[1])} == json.loads(state) | split[0]
+        assert split[1] == merges
     assert len(split[1]) == len(merges)
     assert [len(Merges(text)) for text in (b"[]", b'["a b"]', b'["a b","c d"]', b'[["a","b"]]')] == [0, 1, 2, 1]
 

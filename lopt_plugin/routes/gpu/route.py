@@ -150,7 +150,7 @@ class GpuRoute:
         if host or not texts:
             parts.append(self._on_host(texts, host, request))
         try:
-            result = in_order(parts, len(texts), "cpu" if on_host or not self.usable else self.device)
+            result = in_order(parts, "cpu" if on_host or not self.usable else self.device)
         except Exception as error:
             # The device has no memory for all rows at once, or was lost together with the parts.
             if on_host:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...pipeline import Pipeline
-from ...pipeline.pipeline import MapCharacters
+from ...pipeline.normalizers import MapCharacters
 from ...triton_kernels.common.limits import SEPARATOR_SHARE
 from ..native import NativeRoute
 from ..request import EncodeRequest, NeedsReference
@@ -22,34 +22,26 @@ class Part(NamedTuple):
     row_offsets: Any
 
 
-def in_order(parts: Sequence[Part], rows: int, device: Any) -> tuple[Any, Any]:
+def in_order(parts: Sequence[Part], device: Any) -> tuple[Any, Any]:
     """Ids, int32 [n], and row offsets, int64 [rows + 1], on `device`. Every row must be in exactly one part."""
     import torch
 
-    if [number for part in parts for number in part.numbers] == list(range(rows)):
-        if len(parts) == 1:
-            return parts[0].ids.to(device), parts[0].row_offsets.to(device)
-        shift = 0
-        offsets = [torch.zeros(1, dtype=torch.int64, device=device)]
-        for part in parts:
-            offsets.append(part.row_offsets[1:].to(device) + shift)
-            shift += len(part.ids)
-        return torch.cat([part.ids.to(device) for part in parts]), torch.cat(offsets)
-    lengths = torch.zeros(rows, dtype=torch.int64, device=device)
-    moved = []
-    for numbers, ids, row_offsets in parts:
-        places = torch.as_tensor(np.asarray(numbers, dtype=np.int64), device=device)
-        row_offsets = row_offsets.to(device)
-        lengths[places] = row_offsets[1:] - row_offsets[:-1]
-        moved.append((places, ids.to(device), row_offsets))
-    offsets = torch.zeros(rows + 1, dtype=torch.int64, device=device)
-    torch.cumsum(lengths, 0, out=offsets[1:])
-    result = torch.empty(int(offsets[-1]), dtype=torch.int32, device=device)
-    for places, ids, row_offsets in moved:
-        shifts = offsets[places] - row_offsets[:-1]
-        targets = torch.arange(len(ids), device=device)
-        result[targets + torch.repeat_interleave(shifts, row_offsets[1:] - row_offsets[:-1])] = ids
-    return result, offsets
+    if len(parts) == 1:
+        return parts[0].ids.to(device), parts[0].row_offsets.to(device)
+
+    def offsets_of(lengths: Any) -> Any:
+        return torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
+
+    ids = torch.cat([part.ids.to(device) for part in parts])
+    lengths = torch.cat([part.row_offsets.to(device).diff() for part in parts])
+    offsets = offsets_of(lengths)
+    numbers = [number for part in parts for number in part.numbers]
+    if numbers != sorted(numbers):
+        order = torch.as_tensor(np.argsort(numbers), device=device)
+        begins, lengths = offsets[order], lengths[order]
+        offsets = offsets_of(lengths)
+        ids = ids[torch.arange(len(ids), device=device) + torch.repeat_interleave(begins - offsets[:-1], lengths)]
+    return ids, offsets
 
 
 def most_bytes(text: str) -> int:

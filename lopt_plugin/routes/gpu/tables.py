@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...pipeline import BytePairModel, Pipeline
-from ...pipeline.pipeline import MapCharacters, NormalizationForm
+from ...pipeline.normalizers import MapCharacters, NormalizationForm
 from ...triton_kernels.classify.table import KindTable
 from ...triton_kernels.lookup.table import EntryTable
 from ...triton_kernels.merge.table import PairTable
@@ -57,7 +57,7 @@ def check_supported(pipeline: Pipeline) -> None:
 def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
     """Tables of a supported pipeline, in some tenths of a second. core: the native core of the same pipeline.
 
-    Raises ValueError, with the reason, for an invalid vocabulary.
+    That it was made says that ids fit and that merges name entries. Raises ValueError for other characters than known.
     """
     from ...unicode_tables.load import character_classes
     from .character_kinds import kind_table
@@ -65,19 +65,12 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
     model = pipeline.model
     assert isinstance(model, BytePairModel)
     vocabulary = model.vocabulary
-    if min(vocabulary.values(), default=0) < 0 or max(vocabulary.values(), default=0) >= 1 << 30:
-        raise ValueError("an id is negative or too large")
     byte_ids = np.array([vocabulary.get(character, 0) for character in alphabet()], dtype=np.int32)
-    try:
-        pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model.merges)
-        merges = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in pairs]
-    except KeyError as error:
-        raise ValueError(f"a merge names {error}, which is not an entry") from error
-    entries = dict(_entries(model, core))
-    if not all(bytes([byte]) in entries for byte in range(0x80)):
-        raise ValueError("an ASCII character is not an entry")  # `triton_kernels.batch.buffers` relies on it
-    kinds = kind_table(character_classes())
-    return HostTables(kinds, EntryTable.of(entries), PairTable.of(merges, byte_ids), pipeline.scanner)
+    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model.merges)
+    merges = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in pairs]
+    # All bytes of ASCII are among them, on which `triton_kernels.batch.buffers` relies: none is dropped.
+    entries = EntryTable.of(dict(_entries(model, core)))
+    return HostTables(kind_table(character_classes()), entries, PairTable.of(merges, byte_ids), pipeline.scanner)
 
 
 def _entries(model: BytePairModel, core: Any) -> Iterator[tuple[bytes, int]]:
