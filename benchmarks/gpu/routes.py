@@ -103,7 +103,7 @@ class Routes:
 
                 def work() -> None:
                     batch.launch(sent, on_host=False)
-                    batch._streams.wait(sent.lane)
+                    batch._stream.wait(sent.lane)
 
                 yield work
             finally:

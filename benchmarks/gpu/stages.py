@@ -195,7 +195,7 @@ def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[st
 
     def observe(stage: str) -> None:
         nonlocal last
-        batch._streams.wait_for_all()
+        batch._stream.wait_for_all()
         now = time.perf_counter()
         found.setdefault(stage, []).append(now - last)
         last = now

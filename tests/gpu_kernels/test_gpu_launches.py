@@ -1,4 +1,4 @@
-"""Recorded launches and streams, by stand-ins for torch.cuda that note what is asked of them; and room for batches."""
+"""Recorded launches and the stream, by stand-ins for torch.cuda that note what is asked; and room for batches."""
 
 from __future__ import annotations
 
@@ -35,19 +35,15 @@ class FakeGraph:
 
 def test_first_plain_then_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graphs, "record", FakeGraph)
-    monkeypatch.setattr(graphs, "MAX_GRAPHS", 2)
     done: list[str] = []
     recorded = Graphs(enabled=True)
     for key in "aaabbac":
         recorded.run(key, lambda key=key: done.append(key))
     assert done == list("aaabbac")
     assert (recorded.direct, recorded.replayed) == (3, 4)
-    # The least recently used one was dropped: it is launched directly again.
-    recorded.run("b", lambda: done.append("b"))
-    assert recorded.direct == 4
     recorded.clear()
     recorded.run("b", lambda: done.append("b"))
-    assert (recorded.direct, recorded.info()["recorded"]) == (5, 0)
+    assert (recorded.direct, recorded.info()["recorded"]) == (4, 0)
 
 
 def test_recording_that_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -80,24 +76,22 @@ def test_rules_of_recording(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class FakeCuda:
-    """Streams and events that note, in `log`, who waits for what; works are done at once."""
+    """A stream and events that note, in `log`, who waits for what; works are done at once."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.log: list[tuple[str, ...]] = []
         self.current = "caller"
-        names = iter(("sending", "computing", "fetching"))
-        events = iter([f"{name} {lane}" for name in ("sent", "done", "taken") for lane in range(streams.LANES)])
+        events = iter([f"{name} {lane}" for name in ("done", "taken") for lane in range(streams.LANES)])
         fake = self
 
         class Stream:
+            name = "computing"
+
             def __init__(self, device: Any) -> None:
-                self.name = next(names)
+                pass
 
             def wait_event(self, event: Any) -> None:
                 fake.log.append((self.name, "waits for", event.name))
-
-            def wait_stream(self, other: Any) -> None:
-                fake.log.append((self.name, "waits for", other.name))
 
             def synchronize(self) -> None:
                 fake.log.append(("host", "waits for", self.name))
@@ -123,34 +117,29 @@ class FakeCuda:
         monkeypatch.setattr(torch.cuda, "stream", stream)
 
 
-def test_order_of_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_order_on_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeCuda(monkeypatch)
-    on_cuda = streams.CudaStreams(torch.device("cpu"))
+    on_cuda = streams.CudaStream(torch.device("cpu"))
     source, middle, target = torch.arange(3), torch.zeros(3, dtype=torch.int64), torch.zeros(3, dtype=torch.int64)
-    on_cuda.send(1, [(middle, source)])
-    on_cuda.launch(1, lambda: fake.log.append((fake.current, "works")), [(target[:1], middle[:1])])
-    on_cuda.fetch(1, [(target, middle)])
+    on_cuda.queue(1, [(middle, source)])
+    on_cuda.queue(1, [(target, middle)], lambda: fake.log.append((fake.current, "works")))
     on_cuda.wait(1)
     on_cuda.taken(1)
     assert fake.log == [
-        ("sending", "records", "sent 1"),
-        ("computing", "waits for", "sent 1"),
+        ("computing", "waits for", "taken 1"),
+        ("computing", "records", "done 1"),
         ("computing", "waits for", "taken 1"),
         ("computing", "works"),
         ("computing", "records", "done 1"),
-        ("fetching", "waits for", "done 1"),
-        ("fetching", "records", "done 1"),
         ("host", "waits for", "done 1"),
         ("caller", "records", "taken 1"),
     ]
     assert target.tolist() == [0, 1, 2]
-    fake.log.clear()
-    with on_cuda.allocating():
+    with on_cuda.current():
         assert fake.current == "computing"
-    assert fake.log == [("sending", "waits for", "computing"), ("fetching", "waits for", "computing")]
     fake.log.clear()
     on_cuda.wait_for_all()
-    assert {entry[2] for entry in fake.log} == {"sending", "computing", "fetching", "taken 0", "taken 1"}
+    assert {entry[2] for entry in fake.log} == {"computing", "taken 0", "taken 1"}
 
 
 def test_buckets() -> None:

@@ -20,7 +20,7 @@ from ..native import NativeRoute
 from ..request import EncodeRequest
 from .cuda_graphs import Graphs
 from .rows import Part, ids_around, most_bytes, separators
-from .streams import LANES, CudaStreams, HostStreams, Lane
+from .streams import LANES, CudaStream, HostStream, Lane
 from .tables import HostTables
 
 # Ids are fetched with a batch's counters before their number is known: as a share of its bytes, a tenth more than the
@@ -67,13 +67,13 @@ class DeviceBatch:
         self._share = _FIRST_SHARE
         self._in_flight: set[int] = set()
         with self.entered():
-            self._streams = CudaStreams(device) if device.type == "cuda" else HostStreams()
-            with self._streams.allocating():
+            self._stream = CudaStream(device) if device.type == "cuda" else HostStream()
+            with self._stream.current():
                 self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
                 self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
                 on_device = Tables.on(device, tables.entries, tables.pairs)
                 self._words = WordsToIds(on_device, device, cache_slots, tile_factor)
-        self._lanes = [Lane(self._streams) for _ in range(LANES)]
+        self._lanes = [Lane(self._stream) for _ in range(LANES)]
         self._scratch: Scratch | None = None
 
     def entered(self) -> contextlib.AbstractContextManager[Any]:
@@ -132,7 +132,7 @@ class DeviceBatch:
         for target, pinned, of in zip((batch.positions, batch.token_ids, batch.row_ends), numbers, found, strict=True):
             pinned.numpy()[:] = of
             copies.append((target[: len(of)], pinned))
-        self._streams.send(number, copies)
+        self._stream.queue(number, copies)
         self._observed("copy")
         expected = min(int(self._share * text_bytes) + 64, bucket, len(lane.ids))
         return Sent(number, bucket, scratch, text_bytes, len(texts), expected)
@@ -149,47 +149,44 @@ class DeviceBatch:
             else:
                 self._compute(batch, scratch)
 
-        self._streams.launch(sent.lane, start, [(lane.counters, batch.counters)])
-        if on_host:
-            self._streams.fetch(sent.lane, self._results(sent, 0, sent.expected))
+        results = self._results(sent, 0, sent.expected) if on_host else []
+        self._stream.queue(sent.lane, [(lane.counters, batch.counters), *results], start)
 
     def finish(self, sent: Sent, *, on_host: bool) -> tuple[torch.Tensor, torch.Tensor]:
         """Wait for a batch: ids, int32 [n], and row offsets, int64 [rows + 1], in new memory.
 
-        `on_host` must be the same as for `launch`; otherwise they are on the device, for its current stream.
-        Raises UnfinishedMergesError, and any error of the device.
+        `on_host` must be the same as for `launch`. Without it, and where pinned memory has no room for so many ids,
+        they are on the device, for its current stream. Raises UnfinishedMergesError, and any error of the device.
         """
         lane = self._lanes[sent.lane]
         batch = lane.batch(sent.bucket)
-        self._streams.wait(sent.lane)
+        self._stream.wait(sent.lane)
         expected = sent.expected
         aside = int(lane.counters[ASIDE])
         self._words.claimed(int(lane.counters[CLAIMED]))
         if aside:
             work = functools.partial(self._words.merge_aside, batch, sent.scratch, aside)
-            self._streams.launch(sent.lane, work, [(lane.counters, batch.counters)])
-            self._streams.wait(sent.lane)
+            self._stream.queue(sent.lane, [(lane.counters, batch.counters)], work)
+            self._stream.wait(sent.lane)
             expected = 0
         ids = int(lane.counters[ID_COUNT])
         self._share = max(self._share, _SPARE * ids / sent.text_bytes)
         if on_host and ids <= len(lane.ids):
             if ids > expected:
-                self._streams.fetch(sent.lane, self._results(sent, expected, ids))
-                self._streams.wait(sent.lane)
+                self._stream.queue(sent.lane, self._results(sent, expected, ids))
+                self._stream.wait(sent.lane)
             found = lane.ids[:ids].clone(), lane.row_offsets[: sent.rows + 1].clone()
-        elif on_host:
-            found = batch.ids[:ids].cpu(), batch.row_offsets[: sent.rows + 1].cpu()
         else:
             found = batch.ids[:ids].clone(), batch.row_offsets[: sent.rows + 1].clone()
-            self._streams.taken(sent.lane)
+            self._stream.taken(sent.lane)
         self._in_flight.discard(sent.lane)
         return found
 
     def discard(self) -> None:
         """Wait for batches in flight and drop them and the word cache, which may have words without their merges."""
         self._in_flight.clear()
-        self._streams.wait_for_all()
-        with self._streams.allocating():
+        self._stream.wait_for_all()
+        with self._stream.current():
             self._words.empty_cache()
 
     def release(self) -> None:
@@ -197,7 +194,7 @@ class DeviceBatch:
         self.discard()
         self.graphs.clear()
         self._scratch = None
-        self._lanes = [Lane(self._streams) for _ in range(LANES)]
+        self._lanes = [Lane(self._stream) for _ in range(LANES)]
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
@@ -230,9 +227,9 @@ class DeviceBatch:
         lane = self._lanes[number]
         if self._scratch is None or self._scratch.bucket < bucket or lane.capacity < bucket:
             # Recordings hold the addresses of buffers, and batches in flight use them.
-            self._streams.wait_for_all()
+            self._stream.wait_for_all()
             self.graphs.clear()
-            with self._streams.allocating():
+            with self._stream.current():
                 lane.grow(bucket, self.device)
                 if self._scratch is None or self._scratch.bucket < bucket:
                     self._scratch = None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -17,19 +16,16 @@ import torch
 
 logger = logging.getLogger("lopt_plugin")
 
-# The least recently used recordings beyond this number are dropped.
-MAX_GRAPHS = 64
-
 
 class Graphs:
-    """Recordings by key. With `enabled` False, as without CUDA, everything is launched directly."""
+    """Recordings by key, of which there are few. With `enabled` False everything is launched directly."""
 
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled
         self.failure: str | None = None
         self.replayed = 0
         self.direct = 0
-        self._seen: OrderedDict[Hashable, Any] = OrderedDict()
+        self._recorded: dict[Hashable, Any] = {}
 
     def run(self, key: Hashable, work: Callable[[], None]) -> None:
         """Run `work`, which launches on the current stream, or replay its recording.
@@ -37,40 +33,28 @@ class Graphs:
         All works of one key must be the same launches with the same arguments. The first is launched directly, the
         second is recorded. If recording fails, which is logged once, all are launched directly from then on.
         """
-        if not self.enabled or self.failure is not None:
-            self._directly(work)
-            return
-        if key not in self._seen:
-            self._directly(work)
-            self._seen[key] = None
-            while len(self._seen) > MAX_GRAPHS:
-                self._seen.popitem(last=False)
-            return
-        self._seen.move_to_end(key)
-        graph = self._seen[key]
-        if graph is None:
+        if self.enabled and key in self._recorded and self._recorded[key] is None:
             try:
-                graph = self._seen[key] = record(work)
+                self._recorded[key] = record(work)
             except Exception as error:
-                self.failure = f"{type(error).__name__}: {error}"
-                self._seen.clear()
+                self.enabled, self.failure = False, f"{type(error).__name__}: {error}"
+                self.clear()
                 logger.warning("lopt_plugin: CUDA graphs failed; launching kernels one by one: %s", self.failure)
-                self._directly(work)
-                return
-        graph.replay()
-        self.replayed += 1
+        graph = self._recorded.setdefault(key, None)
+        if graph is None:
+            work()
+            self.direct += 1
+        else:
+            graph.replay()
+            self.replayed += 1
 
     def clear(self) -> None:
         """Drop all recordings, because a buffer has moved. None may be running."""
-        self._seen.clear()
+        self._recorded.clear()
 
     def info(self) -> dict[str, Any]:
-        recorded = sum(graph is not None for graph in self._seen.values())
+        recorded = sum(graph is not None for graph in self._recorded.values())
         return {"recorded": recorded, "replayed": self.replayed, "direct": self.direct, "failure": self.failure}
-
-    def _directly(self, work: Callable[[], None]) -> None:
-        work()
-        self.direct += 1
 
 
 def record(work: Callable[[], None]) -> Any:
