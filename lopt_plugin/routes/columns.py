@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from .native import NO_OFFSETS, NO_TEMPLATE, NativeRoute
-from .post_processing import Arrays, Kind, Lists, PostProcessing, RowText, pad, rows_of
+from .post_processing import Arrays, Kind, Lists, PostProcessing, RowText, padded, rows_of
 from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row, RowParts, Run
-
-_ONLY_SECOND = "truncation_strategy=only_second for one text"
 
 
 def native_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
@@ -26,12 +24,8 @@ def native_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeReque
         return columns
     if not request.offsets:
         return Columns(_plain_rows(route, texts, request))
-    columns = Columns([], offsets=[])
-    for text in texts:
-        ids, offsets = route.encode_with_offsets(text, request)
-        columns.ids.append(ids)
-        columns.offsets.append(offsets)
-    return columns
+    found = [route.encode_with_offsets(text, request) for text in texts]
+    return Columns([ids for ids, _ in found], offsets=[offsets for _, offsets in found])
 
 
 def _plain_rows(route: NativeRoute, texts: list[str], request: EncodeRequest) -> list[list[int]]:
@@ -69,22 +63,15 @@ def all_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest)
         made = rows_of(route.post_processing.template(rows[number], request), texts, rooms[number], request, kind)
         encoded += made
         samples += [number] * len(made)
-        lengths.append(len(made[0].ids))
+        lengths.append(len(made[0].columns[0]))
         word_counts.append([text.word_counts for text in texts])
     if request.padding is not None:
         width = request.padding.width(lengths)
-        for row in encoded:
-            pad(row, width, request.padding, kind)
-    return Columns(
-        kind.column([row.ids for row in encoded]),
-        kind.column([row.type_ids for row in encoded]),
-        kind.column([row.special for row in encoded]),
-        kind.column([row.attention for row in encoded]),
-        kind.column([row.offsets for row in encoded]) if request.offsets else None,
-        [row.runs for row in encoded],
-        samples if request.overflow else None,
-        word_counts,
-    )
+        encoded = [padded(row, width, request.padding, kind) for row in encoded]
+    columns = Columns(*(kind.column(list(column)) for column in zip(*(row.columns for row in encoded), strict=True)))
+    columns.runs, columns.word_counts = [row.runs for row in encoded], word_counts
+    columns.samples = samples if request.overflow else None
+    return columns
 
 
 def runs_of_single_texts(
@@ -117,25 +104,22 @@ def _encoded_texts(
     """The texts of each row, truncated only where their offsets depend on that, or where it spares work."""
     split, as_lists = request.split_special_tokens, kind.as_lists
     ids_of_texts = iter([] if request.offsets else _ids_of_whole_texts(route, rows, rooms, request, kind))
-    in_parts = request.overflow or request.stride
+    whole = request.overflow or request.stride or request.strategy == "only_second"
     for row, room in zip(rows, rooms, strict=True):
         of_row: list[RowText] = []
         for text in row if isinstance(row, tuple) else (row,):
             if isinstance(text, list):
                 ids, counts, offsets = route.words(text, split, request.offsets, as_lists=as_lists)
-                of_row.append(RowText(ids, offsets, len(ids), counts))
+                of_row.append(RowText(ids, offsets, counts))
                 continue
             if not request.offsets:
                 ids, offsets = next(ids_of_texts), None
-            elif isinstance(row, str) and room is not None and not in_parts:
-                if request.strategy == "only_second":
-                    raise NeedsReference(_ONLY_SECOND)
-                ids, offsets = route.text_with_offsets(text, split, room, request.keeps_end, as_lists=as_lists)
             else:
-                ids, offsets = route.text_with_offsets(text, split, None, False, as_lists=as_lists)
-            of_row.append(RowText(ids, offsets, len(ids)))
+                kept = room if isinstance(row, str) and not whole else None
+                ids, offsets = route.text_with_offsets(text, split, kept, request.keeps_end, as_lists=as_lists)
+            of_row.append(RowText(ids, offsets))
         first_matters = route.first_offset_differs and request.offsets and (request.keeps_end or request.overflow)
-        if first_matters and room is not None and sum(text.length for text in of_row) > room:
+        if first_matters and room is not None and sum(len(text.ids) for text in of_row) > room:
             raise NeedsReference("the first offset of a text depends on where it is truncated")
         yield of_row
 

@@ -34,7 +34,7 @@ class NativeRoute:
     """Ids of one Pipeline. Immutable, so it is shared by copies of a tokenizer and by threads.
 
     `core` is that of a route whose pipeline differs at most in the post-processor; without one it is built, which takes
-    some tenths of a second and raises NativeUnavailableError. The pipeline is not kept: its vocabulary is large.
+    some tenths of a second and raises Unsupported. The pipeline is not kept: its vocabulary is large.
     """
 
     name = "native"
@@ -53,14 +53,14 @@ class NativeRoute:
         # The core writes a single id of the prefix itself: inserted afterwards, it would move all others.
         self._first_id = prefix[0] if len(prefix) == 1 and prefix[0] < self.core.id_count() else -1
         self._adds = self.post_processing.added > 0
-        self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else None
+        self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else math.inf
         self._short_chars = min(SHORT_CHARS, settings.parallel_min_chars - 1)
         # The core tells offsets, but takes blanks off byte-level tokens only, whose names show them.
         takes_blanks_off = isinstance(pipeline.model, BytePairModel) and pipeline.offset_trim is not None
         self.gives_offsets = pipeline.offset_trim == "none" or takes_blanks_off
-        self._trim_blanks = pipeline.offset_trim != "none"
         # The first id's offset depends on its being the first.
         self.first_offset_differs = pipeline.offset_trim == "spaces, but one before the first token"
+        self._trims = pipeline.offset_trim != "none", self.first_offset_differs
         # What `takes_apart` tries, given by who chose this route; and what came of it, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list
         self.seams_checked: bool | None = None
@@ -76,8 +76,8 @@ class NativeRoute:
             first_id = -1
         else:
             room, first_id = math.inf, self._first_id if adds else -1
-        least, split = self._parallel_min_chars, request.split_special_tokens
-        if least is None or len(text) < least:
+        split = request.split_special_tokens
+        if len(text) < self._parallel_min_chars:
             ids = self._encode(text, 1, 0, split, first_id)
         else:
             ids = self._encode(text, self.settings.threads, self.settings.chunk_chars, split, first_id)
@@ -106,8 +106,7 @@ class NativeRoute:
 
     def count(self, text: str, request: EncodeRequest) -> int:
         """How many ids `encode_list` has. Like all counts, only where texts may be taken apart."""
-        least = self._parallel_min_chars
-        threads = 1 if least is None or len(text) < least else self.settings.threads
+        threads = 1 if len(text) < self._parallel_min_chars else self.settings.threads
         number: int = self.core.count(text, threads, request.split_special_tokens)
         return number + self.post_processing.added if request.add_special_tokens else number
 
@@ -186,8 +185,7 @@ class NativeRoute:
 
         Many texts are shared out among the threads; a long one is divided into chunks for them.
         """
-        least = self._parallel_min_chars
-        if least is None or sum(map(len, texts)) < least:
+        if sum(map(len, texts)) < self._parallel_min_chars:
             encode = self._encode
             return [encode(text, 1, 0, split_special_tokens, -1) for text in texts]
         alone_from = self._alone_from(texts)
@@ -215,18 +213,9 @@ class NativeRoute:
         not negative. Only where `gives_offsets`. Raises NeedsReference as `encode_list`, and where the core
         cannot tell the offsets of this text.
         """
-        threads, chunk_chars = self._threads_and_chunk(len(text))
+        threads = self._threads_and_chunk(len(text))
         both: tuple[Any, Any] = self.core.encode_with_offsets(
-            text,
-            threads,
-            chunk_chars,
-            split_special_tokens,
-            self._trim_blanks,
-            self.first_offset_differs,
-            room,
-            keep_end,
-            as_lists,
-            first_id,
+            text, *threads, split_special_tokens, *self._trims, room, keep_end, as_lists, first_id
         )
         return both
 
@@ -257,8 +246,9 @@ class NativeRoute:
         Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises NeedsReference as
         `text_with_offsets`.
         """
-        trims = self._trim_blanks, self.first_offset_differs
-        made: tuple[Any, Any, Any] = self.core.encode_words(words, split_special_tokens, offsets, *trims, as_lists)
+        made: tuple[Any, Any, Any] = self.core.encode_words(
+            words, split_special_tokens, offsets, *self._trims, as_lists
+        )
         return made
 
     def info(self) -> dict[str, Any]:
@@ -277,13 +267,9 @@ class NativeRoute:
         return self._threads_and_chunk(chars)[0]
 
     def _threads_and_chunk(self, chars: int) -> tuple[int, int]:
-        if self._parallel_min_chars is None or chars < self._parallel_min_chars:
-            return 1, 0
-        return self.settings.threads, self.settings.chunk_chars
+        return (1, 0) if chars < self._parallel_min_chars else (self.settings.threads, self.settings.chunk_chars)
 
     def _alone_from(self, texts: Sequence[str]) -> float:
         """The length from which a text of a batch is cut into chunks, where there are too few such for all threads."""
-        if self._parallel_min_chars is None:
-            return math.inf
         long = sum(len(text) >= self._parallel_min_chars for text in texts)
         return self._parallel_min_chars if 0 < long < self.settings.threads else math.inf

@@ -9,7 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, normalizers
 
 from ..pipeline import BertOptions, BytePairModel, Pipeline, SentencePieceModel, SpaceNormalizer, WordPieceModel
-from ..pipeline.component_state import tokenizer_with
+from ..pipeline.component_state import Unsupported, tokenizer_with
 from ..pipeline.normalizers import (
     MapCharacters,
     NormalizationForm,
@@ -68,24 +68,20 @@ def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]
     return align
 
 
-class NativeUnavailableError(Exception):
-    """The native route cannot be had for this tokenizer or on this machine; the message says why."""
-
-
 def build_core(pipeline: Pipeline) -> Any:
-    """A core of its own, in some tenths of a second. Raises NativeUnavailableError."""
+    """A core of its own, in some tenths of a second. Raises Unsupported."""
     try:
         from ..native import _core
     except ImportError as error:
         if importlib.util.find_spec("lopt_plugin.native._core") is None:
-            raise NativeUnavailableError("installed without the native core (LOPT_PURE)") from error
-        raise NativeUnavailableError(f"the native core is not installed: {error}") from error
+            raise Unsupported("installed without the native core (LOPT_PURE)") from error
+        raise Unsupported(f"the native core is not installed: {error}") from error
     try:
         if isinstance(pipeline.model, WordPieceModel):
             return _core.WordPieceCore(**_word_piece_arguments(pipeline, pipeline.model))
         return _core.Core(**_byte_pair_arguments(pipeline, pipeline.model))
     except ValueError as error:
-        raise NativeUnavailableError(str(error)) from error
+        raise Unsupported(str(error)) from error
 
 
 def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePieceModel) -> dict[str, Any]:

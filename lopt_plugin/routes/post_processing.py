@@ -103,14 +103,9 @@ class Lists:
         return joined
 
     @staticmethod
-    def fill(value: int, count: int) -> Any:
+    def fill(value: int | tuple[int, int], count: int) -> Any:
         """`count` times the same."""
         return [value] * count
-
-    @staticmethod
-    def no_offsets(count: int) -> Any:
-        """The offsets of ids that are not of the text."""
-        return [(0, 0)] * count
 
     @staticmethod
     def column(rows: list[Any]) -> Any:
@@ -128,12 +123,8 @@ class Arrays:
         return np.concatenate(parts, dtype=np.int64)
 
     @staticmethod
-    def fill(value: int, count: int) -> Any:
-        return np.full(count, value, dtype=np.int64)
-
-    @staticmethod
-    def no_offsets(count: int) -> Any:
-        return np.zeros((count, 2), dtype=np.int64)
+    def fill(value: int | tuple[int, int], count: int) -> Any:
+        return np.full((count, *np.shape(value)), value, dtype=np.int64)
 
     @staticmethod
     def column(rows: list[Any]) -> Any:
@@ -142,6 +133,8 @@ class Arrays:
 
 
 Kind = type[Lists] | type[Arrays]
+# The offsets of an id that is not of the text.
+_NOWHERE = 0, 0
 Range = tuple[int, int]
 
 
@@ -184,11 +177,10 @@ def combined(template: Template, counts: Sequence[int]) -> list[tuple[int, ...]]
 
 
 class RowText(NamedTuple):
-    """Ids of one text and their offsets, or None; `length`: how many there are if nothing is cut off."""
+    """Ids of one text and their offsets, or None."""
 
     ids: Any
     offsets: Any
-    length: int
     word_counts: Any = None
 
 
@@ -197,10 +189,10 @@ def rows_of(
 ) -> list[RowParts]:
     """The row of these texts and, if asked for, those of what is cut off."""
     ranges = []
-    for text, kept in zip(texts, _kept([text.length for text in texts], limit, request.strategy), strict=True):
-        if request.stride >= kept > 0 and kept < text.length:
+    for text, kept in zip(texts, _kept([len(text.ids) for text in texts], limit, request.strategy), strict=True):
+        if request.stride >= kept > 0 and kept < len(text.ids):
             raise NeedsReference("stride is not smaller than what is kept of a text")
-        parts = part_ranges(text.length, kept, request.stride, request.keeps_end)
+        parts = part_ranges(len(text.ids), kept, request.stride, request.keeps_end)
         ranges.append(parts if request.overflow else parts[:1])
     counts = [len(parts) for parts in ranges]
     if max(counts) == 1:
@@ -242,51 +234,37 @@ def _kept(lengths: list[int], limit: int | None, strategy: Strategy) -> list[int
 def _assembled(
     template: Template, texts: Sequence[RowText], ranges: Sequence[Range], overflowing: Sequence[bool], kind: Kind
 ) -> RowParts:
-    ids, type_ids, special, offsets, runs = [], [], [], [], []
+    parts, runs = [], []
     with_offsets = texts[0].offsets is not None
     for piece in template.pieces:
-        type_id = piece.type_id
+        type_id, special = piece.type_id, int(piece.text is None)
         if piece.text is None:
-            part, places, count = kind.fill(piece.ids[0], 1), kind.no_offsets(1), 1
-            runs.append(Run(None, 0, 1))
+            ids, offsets, run = kind.fill(piece.ids[0], 1), kind.fill(_NOWHERE, 1), Run(None, 0, 1)
         else:
-            text, (begin, end) = texts[piece.text], ranges[piece.text]
-            count = end - begin
-            part, places = text.ids, text.offsets
-            if count < text.length:
-                part, places = part[begin:end], places[begin:end] if with_offsets else None
+            text, run = texts[piece.text], Run(piece.text, *ranges[piece.text])
+            ids, offsets = text.ids, text.offsets
+            if run.end - run.begin < len(ids):
+                ids, offsets = ids[run.begin : run.end], offsets[run.begin : run.end] if with_offsets else None
             if overflowing[piece.text]:
                 assert template.overflow_type_ids is not None
                 type_id = template.overflow_type_ids[piece.text]
-            runs.append(Run(piece.text, begin, end))
-        ids.append(part)
-        type_ids.append(kind.fill(type_id, count))
-        special.append(kind.fill(int(piece.text is None), count))
-        offsets.append(places)
-    joined = kind.join(ids)
-    return RowParts(
-        joined,
-        kind.join(type_ids),
-        kind.join(special),
-        kind.fill(1, len(joined)),
-        kind.join(offsets) if with_offsets else None,
-        runs,
-    )
+        count = run.end - run.begin
+        part = ids, kind.fill(type_id, count), kind.fill(special, count), offsets
+        parts.append(part if with_offsets else part[:3])
+        runs.append(run)
+    columns = [kind.join(list(column)) for column in zip(*parts, strict=True)]
+    columns.insert(3, kind.fill(1, len(columns[0])))
+    return RowParts(columns, runs)
 
 
-def pad(row: RowParts, width: int, padding: Padding, kind: Kind) -> None:
-    missing = width - len(row.ids)
+def padded(row: RowParts, width: int, padding: Padding, kind: Kind) -> RowParts:
+    """The row with padding up to that width; a longer one as it is."""
+    missing = width - len(row.columns[0])
     if missing <= 0:
-        return
-    at_the_end = padding.side == "right"
-
-    def filled(part: Any, filling: Any) -> Any:
-        return kind.join([part, filling] if at_the_end else [filling, part])
-
-    row.ids = filled(row.ids, kind.fill(padding.id, missing))
-    row.type_ids = filled(row.type_ids, kind.fill(padding.type_id, missing))
-    row.special = filled(row.special, kind.fill(1, missing))
-    row.attention = filled(row.attention, kind.fill(0, missing))
-    if row.offsets is not None:
-        row.offsets = filled(row.offsets, kind.no_offsets(missing))
-    row.runs = [*row.runs, Run(None, 0, missing)] if at_the_end else [Run(None, 0, missing), *row.runs]
+        return row
+    nothing = RowParts(
+        [kind.fill(value, missing) for value in (padding.id, padding.type_id, 1, 0, _NOWHERE)], [Run(None, 0, missing)]
+    )
+    first, last = (row, nothing) if padding.side == "right" else (nothing, row)
+    columns = [kind.join(list(both)) for both in zip(first.columns, last.columns, strict=False)]
+    return RowParts(columns, first.runs + last.runs)

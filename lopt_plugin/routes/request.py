@@ -117,15 +117,10 @@ class Run(NamedTuple):
     end: int
 
 
-@dataclass
-class RowParts:
-    """One row: ids [n], type ids [n], special tokens mask [n], attention mask [n], offsets [n, 2] or None."""
+class RowParts(NamedTuple):
+    """One row: ids [n], type ids [n], special tokens mask [n], attention mask [n] and, if wanted, offsets [n, 2]."""
 
-    ids: Any
-    type_ids: Any
-    special: Any
-    attention: Any
-    offsets: Any
+    columns: list[Any]
     runs: list[Run]
 
 
