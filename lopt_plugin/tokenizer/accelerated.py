@@ -15,14 +15,13 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from ..encoder.encoder import Encoder
 from ..settings import SETTING_NAMES, Settings
-from .arguments import TRANSFORMERS_4
-from .calls import Calls, Calls4
+from .calls import Calls
 from .overrides import first_override
 
 logger = logging.getLogger("lopt_plugin")
@@ -118,13 +117,7 @@ def _check_fast(tokenizer: Any) -> None:
         )
 
 
-if TYPE_CHECKING:
-    _Calls = Calls
-else:
-    _Calls = Calls4 if TRANSFORMERS_4 else Calls
-
-
-class LoptMixin(_Calls):
+class LoptMixin(Calls):
     """What an accelerated tokenizer has beside its own class; see the module's docstring."""
 
     _lopt_is_ours = True

@@ -216,45 +216,30 @@ def rows_of_encode_plus(text: Any, text_pair: Any, in_words: bool = False) -> tu
 
     Raises NeedsReference where HF must be asked.
     """
-    if in_words:
-        return _rows_in_words(text, text_pair)
-    if isinstance(text, str):
-        if text_pair is None or (isinstance(text_pair, str) and not text_pair):
-            return [plain(text)], False
-        if isinstance(text_pair, str):
-            return [(plain(text), plain(text_pair))], False
-        raise NeedsReference("text_pair is not a str")
-    rows = [_row_of(row) for row in text] if isinstance(text, (list, tuple)) else []
-    if not rows:
-        raise NeedsReference("text is not a str or a list of str")
+    one, row, lists = (_words, _words, list) if in_words else (_text, _text_or_pair, (list, tuple))
+    if isinstance(text[0] if in_words and type(text) is list and text else text, str):
+        pair = None if text_pair is None else one(text_pair)
+        return [(one(text), pair) if pair else one(text)], False
+    if not isinstance(text, lists) or not text:
+        raise NeedsReference("words that are not a list" if in_words else "text is not a str or a list of str")
     if text_pair is None:
-        return rows, True
-    if isinstance(text_pair, (list, tuple)) and len(text_pair) == len(rows):
-        return [_row_of(row) for row in zip(text, text_pair, strict=True)], True
-    raise NeedsReference("text_pair is not a list of as many str")
+        return [row(given) for given in text], True
+    if isinstance(text_pair, lists) and len(text_pair) == len(text):
+        return [(one(given), one(other)) for given, other in zip(text, text_pair, strict=True)], True
+    raise NeedsReference("text_pair is not a list of as many texts")
 
 
-def _row_of(row: Any) -> Row:
-    if isinstance(row, str):
-        return plain(row)
-    if type(row) is tuple and len(row) == 2 and isinstance(row[0], str) and isinstance(row[1], str):
-        return plain(row[0]), plain(row[1])
-    raise NeedsReference("a row that is not a str or a pair of them")
+def _text_or_pair(row: Any) -> Any:
+    return (_text(row[0]), _text(row[1])) if type(row) is tuple and len(row) == 2 else _text(row)
 
 
-def _rows_in_words(text: Any, text_pair: Any) -> tuple[list[Row], bool]:
-    if type(text) is not list or not text:
-        raise NeedsReference("words that are not a list")
-    if isinstance(text[0], str):
-        return [(_words(text), _words(text_pair)) if text_pair else _words(text)], False
-    if text_pair is None:
-        return [_words(row) for row in text], True
-    if type(text_pair) is list and len(text_pair) == len(text):
-        return [(_words(one), _words(other)) for one, other in zip(text, text_pair, strict=True)], True
-    raise NeedsReference("text_pair is not a list of as many lists of words")
+def _text(text: Any) -> Any:
+    if not isinstance(text, str):
+        raise NeedsReference("a text that is not a str")
+    return plain(text)
 
 
-def _words(words: Any) -> list[str]:
+def _words(words: Any) -> Any:
     if type(words) is not list or not all(isinstance(word, str) for word in words):
         raise NeedsReference("words that are not a list of str")
     return [plain(word) for word in words]

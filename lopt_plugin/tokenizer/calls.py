@@ -323,21 +323,16 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             encoder._note_call_state(request)
         return rows
 
+    if TRANSFORMERS_4:  # where batches have a method of their own
 
-class Calls4(Calls):
-    """The same in transformers 4, where batches have a method of their own."""
-
-    _lopt_is_ours = True
-
-    def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return self._lopt_answer(
-                *rows_and_request(self, batch_text_or_text_pairs, None, args, kwargs, batches=True)
-            )
-        except NeedsReference as reason:
-            self.lopt._runner.count_reference_call(str(reason))
-        hf = super()._batch_encode_plus
-        return self._lopt_by_reference(lambda: hf(batch_text_or_text_pairs, *args, **kwargs))
+        def _batch_encode_plus(self, batch_text_or_text_pairs: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                asked = rows_and_request(self, batch_text_or_text_pairs, None, args, kwargs, batches=True)
+                return self._lopt_answer(*asked)
+            except NeedsReference as reason:
+                self.lopt._runner.count_reference_call(str(reason))
+            hf = super()._batch_encode_plus
+            return self._lopt_by_reference(lambda: hf(batch_text_or_text_pairs, *args, **kwargs))
 
 
 def _is_batch_of_one(text: Any) -> bool:
