@@ -27,7 +27,6 @@ from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.hf_chunks.route import HfChunksRoute
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.routes.native_core import NativeUnavailableError
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
@@ -96,7 +95,7 @@ def our_methods(hf: HfRoute, workers: int) -> tuple[list[Method], list[str]]:
     try:
         native = NativeRoute(read_pipeline(hf.backend), settings)
         encoders["native"] = lambda text: native.encode_list(text, PLAIN[False][False])
-    except (NativeUnavailableError, Unsupported) as error:
+    except Unsupported as error:
         problems.append(f"native: {error}")
     return [Method(name, workers, encode) for name, encode in encoders.items()], problems
 

@@ -319,9 +319,8 @@ class Encoder:
         True
         """
         request = self._request(add_special_tokens, split_special_tokens)
-        return text[
-            : self._runner.run("cut", counting.CUT, (a_text(text), an_int(max_tokens, "max_tokens")), request)[0]
-        ]
+        given = a_text(text), an_int(max_tokens, "max_tokens")
+        return text[: self._runner.run("cut", counting.CUT, given, request)[0]]
 
     def explain(self, text: str | Sequence[str] | None = None) -> dict[str, Any]:
         """Says what is active and why. Nothing is encoded, and no GPU is started.

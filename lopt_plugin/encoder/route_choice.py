@@ -20,7 +20,6 @@ from ..routes.hard_texts import hard_texts
 from ..routes.hf import HfRoute
 from ..routes.hf_chunks.route import HfChunksRoute
 from ..routes.native import NativeRoute
-from ..routes.native_core import NativeUnavailableError
 from ..settings import Settings
 from .backend_watch import (
     ADDED_TOKENS_VERSION,
@@ -123,8 +122,6 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
         if checked.mismatch is None and settings.prefix_cache_mb:
             native.takes_apart()  # the prefix cache keeps nothing until seams are checked
-    except (Unsupported, NativeUnavailableError) as error:
-        return Snapshot(None, str(error), description=description)
     except BaseException as error:
         return Snapshot(None, _failure(attempt, error, instead), description=description)
     if checked.mismatch is not None:
@@ -143,10 +140,8 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
         fingerprint, added_tokens = _state(watch)
         route = HfChunksRoute(hf, settings)
         checked = chunks_check(route, hf, [token[1] for token in added_tokens])
-    except Unsupported as error:
-        return replace(chosen, reason=f"{chosen.reason}; {instead}: {error}")
     except BaseException as error:
-        return replace(chosen, reason=f"{chosen.reason}; {_failure(attempt, error, instead)}")
+        return replace(chosen, reason=f"{chosen.reason}; {instead}: {_failure(attempt, error, instead)}")
     if checked.mismatch is not None:
         return replace(chosen, reason=f"{chosen.reason}; {_difference(attempt, checked.mismatch, instead)}")
     return replace(
@@ -167,7 +162,9 @@ def _state(watch: BackendWatch) -> tuple[Fingerprint, tuple[Any, ...]]:
 
 
 def _failure(attempt: str, error: BaseException, instead: str) -> str:
-    """The reason after an error that no tokenizer explains. A panic in the Rust library is not an Exception."""
+    """The reason after an error; one that no tokenizer explains is logged. A Rust panic is not an Exception."""
+    if isinstance(error, Unsupported):
+        return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
         raise error
     logger.error("lopt_plugin: %s failed; %s", attempt, instead, exc_info=error)

@@ -25,7 +25,6 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 
 from lopt_plugin.pipeline import Unsupported, describe, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.routes.native_core import NativeUnavailableError
 from lopt_plugin.settings import Settings
 
 NAMES = sorted(name for name in native_cores.SENTENCEPIECE if name in native_cores.ALL)
@@ -300,7 +299,7 @@ def _without(*names: str) -> dict[str, int]:
 )
 def test_what_a_core_cannot_be_made_of(reason: str, changes: dict[str, Any]) -> None:
     pipeline = read_pipeline(_tokenizer(**changes))
-    with pytest.raises(NativeUnavailableError, match=reason):
+    with pytest.raises(Unsupported, match=reason):
         NativeRoute(pipeline, Settings.read({}, threads=1))
 
 
