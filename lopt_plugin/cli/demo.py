@@ -26,9 +26,10 @@ from .texts import built_in_prose, first_chars
 ENGINES: dict[str, type[EngineServer]] = {"vllm": VllmServer, "sglang": SglangServer}
 # A CPU needs seconds for SGLang's attention over a few thousand tokens.
 SGLANG_TOKENS_ON_CPU = 8_000
-# The context has room for special tokens, and for the answer.
-MOST_TOKENS = tiny_model.MAX_MODEL_LEN - 16
+# The context has room for the answer.
+MOST_TOKENS = tiny_model.MAX_MODEL_LEN - 1
 _MOST_CHARS = 4_000_000
+_SAMPLE_CHARS = 100_000
 
 
 @ends_well(on_error=CANNOT_LOAD)
@@ -77,9 +78,14 @@ def demo(
     tokenizer = models.load(model)
     if tokens is None:
         tokens = SGLANG_TOKENS_ON_CPU if chosen is SglangServer and is_for_cpu() else ABOUT_TOKENS
-    prompt = models.accelerate(tokenizer, model).lopt.cut(whole, min(tokens, MOST_TOKENS), add_special_tokens=False)
-    if not prompt:
-        raise CommandError("the text has no tokens, or its first character more than --tokens")
+    count = models.accelerate(tokenizer, model).lopt.count
+    sample = whole[:_SAMPLE_CHARS]
+    if not (found := count(sample, add_special_tokens=False)):
+        raise CommandError("the text has no tokens")
+    # Not `cut`, which takes minutes where Hugging Face does the work.
+    prompt = whole[: max(1, len(sample) * tokens // found)]
+    while count(prompt) > MOST_TOKENS:
+        prompt = prompt[: len(prompt) * 9 // 10]
     name = f"{'' if prompt == whole else 'the start of '}{text or 'the sources of Python'}"
     with interrupted_by_signals(), _folder() as folder:
         alone = models.tokenizer_json_alone(model)
