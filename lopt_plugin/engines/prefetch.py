@@ -64,19 +64,16 @@ class TextPrefetcher:
         """Tokenizes all texts in the calling thread."""
         with self._lock:
             if self._batch.end == 0:
-                ids: dict[int, list[int]] = {}
-                end = 0
-                while end < len(self._texts):
-                    indices, end = self._select(end, tokenizer)
-                    ids |= self._tokenize(indices, tokenizer, kwargs)
-                self._batch = Batch(0, end, ids)
                 self._kwargs = kwargs
+                while self._batch.end < len(self._texts):
+                    indices, end = self._select(self._batch.end, tokenizer)
+                    self._batch.ids.update(self._tokenize(indices, tokenizer, kwargs))
+                    self._batch = self._batch._replace(end=end)
 
     def _start(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> Batch:
         indices, end = self._select(first, tokenizer)
-        if not indices:
-            return Batch(first, end, {})
-        rows = tokenizer._lopt_prefetch([self._texts[index] for index in indices], **kwargs)
+        texts = [self._texts[index] for index in indices]
+        rows = tokenizer._lopt_prefetch(texts, **kwargs) if texts else None
         if rows is None:
             return Batch(first, end, self._tokenize(indices, tokenizer, kwargs))
         return Batch(first, end, {index: row for row, index in enumerate(indices)}, rows)

@@ -42,8 +42,6 @@ def find_inputs(names: Sequence[str], file_format: str | None) -> list[Input]:
     With `file_format` None, each name decides. Raises CorpusError if a file is missing or given twice.
     """
     found = [one for name in names for one in _expand(name, file_format)]
-    if not found:
-        raise CorpusError("no input files")
     ((most_common, times),) = Counter(one.name for one in found).most_common(1)
     if times > 1:
         raise CorpusError(f"{most_common}: given twice")
@@ -70,11 +68,11 @@ def _expand(name: str, file_format: str | None) -> list[Input]:
 
 def _describe(system: Any, path: str, given: str, file_format: str | None) -> Input:
     details = system.info(path)
-    suffixes = [suffix.lower() for suffix in PurePosixPath(path).suffixes]
-    compression = _COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    plain = PurePosixPath(path.lower())
+    compression = _COMPRESSIONS.get(plain.suffix)
     if compression is not None:
-        suffixes.pop()
-    chosen = file_format or (_SUFFIXES.get(suffixes[-1], "text") if suffixes else "text")
+        plain = plain.with_suffix("")
+    chosen = file_format or _SUFFIXES.get(plain.suffix, "text")
     name = system.unstrip_protocol(path) if "://" in given else path
     modified = details.get("mtime", details.get("LastModified", details.get("ETag", "")))
     return Input(name, chosen, compression, details.get("size"), str(modified))
