@@ -34,7 +34,6 @@ class BytePairEncoder {
 
         std::vector<Span> pieces;
         WordBuffer words;
-        const uint8_t* readable_end = nullptr;  // after the pieces of the window, where stretches are joined
     };
 
     BytePairEncoder(const ClassTable& classes, const Model& model, std::string_view scanner, std::vector<Refinement> refinements,
@@ -72,27 +71,9 @@ class BytePairEncoder {
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
     }
-    // Whether stretches may be given to `join`, which resolves many short ones together.
-    bool joins() const { return cut_scanner_.has_value(); }
     // Is a run of this character of ASCII encoded as if nothing stood beside it, and what stands beside it likewise?
     bool stands_alone(uint8_t character) const {
         return cut_scanner_ && character < 0x80 && character != ' ' && model_.cuts().stands_alone(character);
-    }
-    // To be called first: a call that ended in an exception may have left pieces in the window.
-    void begin(Workspace& space) const { space.window.start(nullptr); }
-    // Takes in a whole stretch; its ids, and those of all before, are appended by `finish` at the latest.
-    void join(const Text& stretch, Workspace& space, IdBuffer& out) const {
-        continue_at(stretch, space, out);
-        add_cuts(stretch, stretch.begin, stretch.end, space.window, out);
-    }
-    // The same for a stretch that is one piece.
-    void join_piece(const Text& piece, Workspace& space, IdBuffer& out) const {
-        continue_at(piece, space, out);
-        filler_.make_room(piece, space.window, out);
-        space.window.add(piece.end);
-    }
-    void finish(Workspace& space, IdBuffer& out) const {
-        filler_.flush({nullptr, nullptr, space.readable_end}, space.window, out);
     }
     // End of the scanner's pre-token that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return (this->*next_)(p, end); }
@@ -170,14 +151,9 @@ class BytePairEncoder {
     const uint8_t* next_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_->next(p, end); }
 
     const uint8_t* scan_at_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
-        space.window.start(p);
-        p = add_cuts(text, p, stop, space.window, out);
-        filler_.flush(text, space.window, out);
-        return p;
-    }
-    // Adds the pieces that start in [p, stop) to the window, and resolves it where it is full; returns the end of the last.
-    const uint8_t* add_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
         constexpr ptrdiff_t TRY_AGAIN = 256;
+        Window& window = space.window;
+        window.start(p);
         const uint8_t* try_three_bytes = p;
         while (p < stop) {
             filler_.make_room(text, window, out);
@@ -198,12 +174,13 @@ class BytePairEncoder {
             } else if (stop == text.end && text.readable_end - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, (uint64_t{1} << (stop - p)) - 1);
                 if (starts) WindowFiller::add_starts(window, p, starts);
-                window.add(stop);
-                return stop;
+                window.add(p = stop);
+                break;
             }
             p = cut_scanner_->next(p, text.end);
             window.add(p);
         }
+        filler_.flush(text, window, out);
         return p;
     }
     const uint8_t* add_three_byte_pieces(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
@@ -213,13 +190,6 @@ class BytePairEncoder {
         out.set_end(end);
         window.start(p);
         return p;
-    }
-    void continue_at(const Text& stretch, Workspace& space, IdBuffer& out) const {
-        if (space.window.count == 0 || space.window.end() != stretch.begin) {
-            finish(space, out);
-            space.window.start(stretch.begin);
-        }
-        space.readable_end = stretch.readable_end;
     }
 
     template <class Scanner>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/id_buffer.hpp"
@@ -46,11 +47,10 @@ class Core {
     Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
         : method_(std::move(method)), encoder_(method_->encoder()),
           segmenter_(*method_, std::move(raw_tokens), std::move(normalized_tokens), add_prefix_space), boundaries_(*method_, segmenter_), prefixes_(boundaries_) {
-        if constexpr (MAY_JOIN) {
-            if (!encoder_.joins()) return;
-            segmenter_.for_each_token([this](const AddedToken& token) { note_piece(token); });
-            segmenter_.leave_runs([this](const AddedToken& token) { return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && is_piece(token.id); });
-        }
+        if constexpr (requires { encoder_.stands_alone(uint8_t{}); })
+            segmenter_.leave_runs([this](const AddedToken& token) {
+                return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && method_->is_word(token.content, token.id);
+            });
     }
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
@@ -140,10 +140,15 @@ class Core {
         const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
         locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);
         segmenter_.find(utf8, options, marked, space);
-        if (!space.divisions.empty()) return encode_pieces(utf8, side_by_side ? options.threads : 1, chunk, space, sink);
-        if (side_by_side) return encode_chunks(utf8, options.threads, chunk, space, sink);
-        encode_segments(utf8, space.segments.data(), space.segments.data() + space.segments.size(), space.stretch, space.ids);
-        if (sink) sink(space.ids.data(), space.ids.size());
+        const size_t segments = space.segments.size();
+        if (side_by_side) {
+            encode_chunks(utf8, options.threads, chunk, space, sink);
+        } else {
+            encode_segments(utf8, 0, segments, space, space.stretch, space.ids);
+            if (sink) sink(space.ids.data(), space.ids.size());
+        }
+        // What follows these became nothing.
+        for (Division& division : divisions_of(space, segments, segments + 1)) division.ids = space.ids.size();
     }
 
     // Where the divisions lie in the text's bytes. There are none where a piece would be longer than `most_bytes`: chunks,
@@ -165,83 +170,26 @@ class Core {
         if (std::max(longest, static_cast<size_t>(utf8.end - at)) > most_bytes) space.divisions.clear();
     }
 
-    // The same as `encode_segments` from division to division, whose number of ids are noted.
-    void encode_pieces(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
-        struct Part {
-            size_t first, last;  // pieces; the last one of all ends with the text
-            IdBuffer ids;
-        };
-        auto& divisions = space.divisions;
-        const size_t pieces = divisions.size() + 1;
-        const auto segments_before = [&](size_t piece) {
-            return space.segments.data() + (piece == 0 ? 0 : piece == pieces ? space.segments.size() : divisions[piece - 1].segment);
-        };
-        const auto encode_part = [&](const Part& part, typename Encoder::Workspace& stretch, IdBuffer& ids) {
-            for (size_t i = part.first; i < part.last; i++) {
-                encode_segments(text, segments_before(i), segments_before(i + 1), stretch, ids);
-                if (i < divisions.size()) divisions[i].ids = ids.size();
-            }
-        };
-        if (threads < 2) {
-            encode_part({0, pieces, {}}, space.stretch, space.ids);
-            if (sink) sink(space.ids.data(), space.ids.size());
-            return;
-        }
-        std::vector<Part> parts;
-        const uint8_t* begin = text.begin;
-        for (size_t i = 0; i < pieces; i++) {
-            if (parts.empty() || static_cast<size_t>(begin - text.begin) >= chunk_bytes * parts.size()) parts.push_back({i, i, {}});
-            parts.back().last = i + 1;
-            if (i < divisions.size()) begin = divisions[i].at;
-        }
-        const auto work = [&](size_t i) {
-            Borrowed own(*this);
-            encode_part(parts[i], own->stretch, parts[i].ids);
-        };
-        const auto join = [&](size_t i) {
-            const size_t before = space.ids.size();
-            for (size_t k = parts[i].first; k < std::min(parts[i].last, divisions.size()); k++) divisions[k].ids += before;
-            space.ids.append(parts[i].ids.data(), parts[i].ids.size());
-            parts[i].ids = {};
-            if (sink) sink(space.ids.data() + before, space.ids.size() - before);
-        };
-        pool_.run(parts.size(), threads, work, join);
-    }
-
-    // Whether the encoder may take in several stretches before it resolves them.
-    static constexpr bool MAY_JOIN = requires(const Encoder& encoder) { encoder.joins(); };
     static constexpr size_t LEAST_CHUNK = 64 << 10;
 
-    void encode_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
-        if constexpr (MAY_JOIN)
-            if (encoder_.joins()) return join_segments(text, segment, last, space, out);
-        for (; segment != last; segment++) {
-            if (segment->token != NONE) out.push(segment->token);
-            else encoder_.scan(stretch_text(text, *segment), segment->begin, segment->end, space, out);
-        }
+    // The divisions before segments [first, last).
+    static std::span<Division> divisions_of(Workspace& space, size_t first, size_t last) {
+        auto& all = space.divisions;
+        const auto before = [&all](size_t segment) {
+            return std::lower_bound(all.begin(), all.end(), segment, [](const Division& division, size_t number) { return division.segment < number; });
+        };
+        return {before(first), before(last)};
     }
-
-    // The same; added tokens that are pieces do not interrupt a window. (In Gemma every newline is an added token.)
-    void join_segments(const Text& text, const Segment* segment, const Segment* last, typename Encoder::Workspace& space, IdBuffer& out) const {
-        encoder_.begin(space);
-        for (; segment != last; segment++) {
-            if (segment->token == NONE) {
-                encoder_.join(stretch_text(text, *segment), space, out);
-            } else if (is_piece(segment->token)) {
-                encoder_.join_piece(stretch_text(text, *segment), space, out);
-            } else {
-                encoder_.finish(space, out);
-                out.push(segment->token);
-            }
+    // Appends the ids of segments [first, last), and notes how many stand before the divisions.
+    void encode_segments(const Text& text, size_t first, size_t last, Workspace& space, typename Encoder::Workspace& stretch, IdBuffer& out) const {
+        const std::span<Division> divisions = divisions_of(space, first, last);
+        auto division = divisions.begin();
+        for (size_t i = first; i < last; i++) {
+            for (; division != divisions.end() && division->segment == i; ++division) division->ids = out.size();
+            const Segment& segment = space.segments[i];
+            if (segment.token != NONE) out.push(segment.token);
+            else encoder_.scan(stretch_text(text, segment), segment.begin, segment.end, stretch, out);
         }
-        encoder_.finish(space, out);
-    }
-    bool is_piece(uint32_t token) const { return token < is_piece_.size() && is_piece_[token]; }
-    // An added token is a piece if the model gives its id for its content: both may then be treated alike.
-    void note_piece(const AddedToken& token) {
-        if (token.lstrip || token.rstrip || !method_->is_word(token.content, token.id)) return;
-        if (is_piece_.size() <= token.id) is_piece_.resize(token.id + 1, false);
-        is_piece_[token.id] = true;
     }
 
     void walk_segment(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
@@ -280,49 +228,49 @@ class Core {
     // Divides long stretches into chunks, gathers short ones, and encodes all of them side by side.
     void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
         struct Part {
-            const Segment *first, *last;            // segments
+            size_t first, last;                     // segments
             std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of the only one; null: all of them
             IdBuffer ids;
         };
         std::vector<Part> parts;
-        const Segment* segment = space.segments.data();
-        const Segment* const end = segment + space.segments.size();
         size_t gathered = 0;
-        for (; segment != end; segment++) {
-            const size_t bytes = static_cast<size_t>(segment->end - segment->begin);
-            if (segment->token == NONE && bytes > chunk_bytes) {
-                add_chunks(stretch_text(text, *segment), chunk_bytes, [&](std::unique_ptr<Chunk<Encoder>> chunk) {
-                    parts.push_back({segment, segment + 1, std::move(chunk), {}});
+        for (size_t i = 0; i < space.segments.size(); i++) {
+            const Segment& segment = space.segments[i];
+            const auto bytes = static_cast<size_t>(segment.end - segment.begin);
+            if (segment.token == NONE && bytes > chunk_bytes) {
+                add_chunks(stretch_text(text, segment), chunk_bytes, [&](std::unique_ptr<Chunk<Encoder>> chunk) {
+                    parts.push_back({i, i + 1, std::move(chunk), {}});
                 });
                 gathered = 0;
                 continue;
             }
             if (gathered == 0 || gathered + bytes > chunk_bytes) {
-                parts.push_back({segment, segment, nullptr, {}});
+                parts.push_back({i, i, nullptr, {}});
                 gathered = 0;
             }
-            parts.back().last = segment + 1;
+            parts.back().last = i + 1;
             gathered += bytes + 1;
         }
         const auto work = [&](size_t i) {
             Borrowed own(*this);
             if (parts[i].chunk) parts[i].chunk->encode(encoder_, own->stretch);
-            else encode_segments(text, parts[i].first, parts[i].last, own->stretch, parts[i].ids);
+            else encode_segments(text, parts[i].first, parts[i].last, space, own->stretch, parts[i].ids);
         };
         const uint8_t* position = nullptr;
         const auto join = [&](size_t i) {
+            Part part = std::move(parts[i]);
             const size_t before = space.ids.size();
-            const Segment* reached = parts[i].last;
-            if (!parts[i].chunk) {
-                space.ids.append(parts[i].ids.data(), parts[i].ids.size());
+            size_t reached = part.last;
+            if (!part.chunk || part.chunk->is_first())
+                for (Division& division : divisions_of(space, part.first, part.last)) division.ids += before;
+            if (!part.chunk) {
+                space.ids.append(part.ids.data(), part.ids.size());
             } else {
-                if (parts[i].chunk->is_first()) position = parts[i].chunk->begin();
-                position = parts[i].chunk->join(encoder_, space.stretch, position, space.ids);
-                if (position < parts[i].first->end) reached = parts[i].first;
+                if (part.chunk->is_first()) position = part.chunk->begin();
+                position = part.chunk->join(encoder_, space.stretch, position, space.ids);
+                if (position < space.segments[part.first].end) reached = part.first;
             }
-            const bool inside = reached != parts[i].last;
-            space.marks.push_back({space.ids.size(), static_cast<size_t>(reached - space.segments.data()), inside ? position : nullptr});
-            parts[i] = {};
+            space.marks.push_back({space.ids.size(), reached, reached == part.last ? nullptr : position});
             if (sink) sink(space.ids.data() + before, space.ids.size() - before);
         };
         pool_.run(parts.size(), threads, work, join);
@@ -342,7 +290,6 @@ class Core {
     Segmenter<Method> segmenter_;
     Boundaries<Method> boundaries_;
     PrefixCache<Method> prefixes_;
-    std::vector<bool> is_piece_;  // by id of an added token
     mutable ThreadPool pool_;
     mutable IdleWorkspaces<Workspace> idle_;
 };
