@@ -123,14 +123,12 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         const std::string_view utf8 = utf8_of(text);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
         const std::vector<Span> spans = spans_of(utf8);
-        auto* offsets = static_cast<int64_t*>(std::malloc(2 * spans.size() * sizeof(int64_t) + 1));
-        if (!offsets) throw std::bad_alloc();
-        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        auto offsets = allocated<int64_t>(2 * spans.size());
         for (size_t i = 0; i < spans.size(); i++) {
             offsets[2 * i] = spans[i].begin - begin;
             offsets[2 * i + 1] = spans[i].end - begin;
         }
-        return nb::ndarray<nb::numpy, int64_t, nb::ndim<2>>(offsets, {spans.size(), 2}, owner);
+        return array_over<int64_t, 2>(std::move(offsets), {spans.size(), 2});
     }
     nb::str normalize(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);

@@ -9,22 +9,10 @@
 
 namespace lopt {
 
-// False also where an element is no plain int. No Python code runs meanwhile, so the list stays as it is.
-inline bool ids_within(PyObject* list, long long largest) {
-    const Py_ssize_t size = PyList_GET_SIZE(list);
-    for (Py_ssize_t i = 0; i < size; i++) {
-        PyObject* element = PyList_GET_ITEM(list, i);
-        if (!PyLong_CheckExact(element)) return false;
-        int overflow = 0;
-        const long long id = PyLong_AsLongLongAndOverflow(element, &overflow);
-        if (overflow || id < 0 || id > largest) return false;
-    }
-    return true;
-}
-
-// Writes the elements as int64 to `out`, which has room for all. False where one is no plain int or too large: what was
-// written is of no use then. No Python code runs meanwhile.
-inline bool copy_ids(PyObject* list, unsigned char* out) {
+// Calls take(id) for each element. False where one is no plain int, is too large, or is refused by `take`. No Python code runs
+// meanwhile, so the list stays as it is.
+template <class Take>
+bool take_ids(PyObject* list, Take&& take) {
     constexpr Py_ssize_t AHEAD = 24;  // the objects lie anywhere: ask for them early
     const Py_ssize_t size = PyList_GET_SIZE(list);
     for (Py_ssize_t i = 0; i < size; i++) {
@@ -33,11 +21,20 @@ inline bool copy_ids(PyObject* list, unsigned char* out) {
         if (!PyLong_CheckExact(element)) return false;
         int overflow = 0;
         const int64_t id = PyLong_AsLongLongAndOverflow(element, &overflow);
-        if (overflow) return false;
-        std::memcpy(out, &id, sizeof id);
-        out += sizeof id;
+        if (overflow || !take(id)) return false;
     }
     return true;
+}
+inline bool ids_within(PyObject* list, int64_t largest) {
+    return take_ids(list, [largest](int64_t id) { return 0 <= id && id <= largest; });
+}
+// Writes the elements as int64 to `out`, which has room for all. Where it returns false, what was written is of no use.
+inline bool copy_ids(PyObject* list, unsigned char* out) {
+    return take_ids(list, [&out](int64_t id) {
+        std::memcpy(out, &id, sizeof id);
+        out += sizeof id;
+        return true;
+    });
 }
 
 // The same of ids in plain memory.

@@ -52,12 +52,10 @@ class OffsetObjects {
         for (size_t i = 0; i < count; i++) largest = std::max({largest, static_cast<uint32_t>(offsets[i].begin), static_cast<uint32_t>(offsets[i].end)});
         const size_t wanted = std::min(size_t{largest} + 1, SharedIntegers::MOST);
         integers_ = SharedIntegers::make(wanted) ? wanted : 0;
-        prepare(leading + count);
-        for (size_t i = 0; i < leading; i++) add(items, {0, 0});
-        for (size_t i = 0; i < count; i++) {
-            i += refill(items, offsets + i, count - i);
-            if (i < count) add(items, offsets[i]);
-        }
+        // After the list before, unless that one is gone.
+        if (next_ + leading + count > MOST_KEPT || (!kept_.empty() && is_ours(kept_.front()))) next_ = 0;
+        for (size_t i = 0; i < leading; i++) items.push(tuple({0, 0}));
+        for (size_t i = 0; i < count; i++) items.push(tuple(offsets[i]));
         return items.finish();
     }
     // Of what is kept.
@@ -67,44 +65,15 @@ class OffsetObjects {
     static constexpr size_t MOST_KEPT = size_t{1} << 19;  // tuples
     static constexpr size_t AHEAD = 32;  // few lie in the first-level cache
 
-    // Chooses what the next `count` tuples are made of, and makes room for those that are new.
-    void prepare(size_t count) {
-        // After the list before, unless that one is gone.
-        if (next_ + count > MOST_KEPT || (!kept_.empty() && is_ours(kept_.front()))) next_ = 0;
-        const size_t needed = std::min(next_ + count, MOST_KEPT);
-        if (kept_.capacity() < needed) kept_.reserve(std::max(needed, std::min(2 * kept_.capacity(), MOST_KEPT)));
-    }
-    // Adds tuples as long as the kept ones and the integers are there, and are ours; returns how many.
-    size_t refill(ListBuilder& items, const Offset* offsets, size_t count) {
-        PyObject** out = items.end();
-        PyObject* const* const tuples = kept_.data() + next_;
-        const size_t most = std::min(count, kept_.size() - next_);
-        size_t i = 0;
-        for (; i < most; i++) {
-            PyObject* const tuple = tuples[i];
-            if (i + AHEAD < most) __builtin_prefetch(tuples[i + AHEAD], 1);
-            if (!is_ours(tuple) || !is_known(offsets[i])) break;
-            set(tuple, offsets[i]);
-            *out++ = Py_NewRef(tuple);
-        }
-        next_ += i;
-        items.set_end(out);
-        return i;
-    }
-    void add(ListBuilder& items, const Offset& offset) {
-        if (next_ == MOST_KEPT || !is_known(offset)) return items.push(counted_tuple(offset));
-        const bool kept = next_ < kept_.size();
-        if (kept && is_ours(kept_[next_])) {
-            set(kept_[next_], offset);
-        } else {
-            PyObject* const tuple = cpython::new_pair(SharedIntegers::at(static_cast<uint32_t>(offset.begin)), SharedIntegers::at(static_cast<uint32_t>(offset.end)));
-            if (kept) Py_DECREF(std::exchange(kept_[next_], tuple));
-            else kept_.push_back(tuple);
-        }
-        items.push(Py_NewRef(kept_[next_++]));
-    }
-    static void set(PyObject* tuple, const Offset& offset) {
-        cpython::set_pair(tuple, SharedIntegers::at(static_cast<uint32_t>(offset.begin)), SharedIntegers::at(static_cast<uint32_t>(offset.end)));
+    // A new reference to a tuple, which is kept if there is room.
+    PyObject* tuple(const Offset& offset) {
+        if (next_ == MOST_KEPT || !is_known(offset)) return counted_tuple(offset);
+        PyObject *const begin = SharedIntegers::at(static_cast<uint32_t>(offset.begin)), *const end = SharedIntegers::at(static_cast<uint32_t>(offset.end));
+        if (next_ + AHEAD < kept_.size()) __builtin_prefetch(kept_[next_ + AHEAD], 1);
+        if (next_ == kept_.size()) kept_.push_back(cpython::new_pair(begin, end));
+        else if (is_ours(kept_[next_])) cpython::set_pair(kept_[next_], begin, end);
+        else Py_DECREF(std::exchange(kept_[next_], cpython::new_pair(begin, end)));
+        return Py_NewRef(kept_[next_++]);
     }
     bool is_known(const Offset& offset) const {
         return static_cast<uint32_t>(offset.begin) < integers_ && static_cast<uint32_t>(offset.end) < integers_;

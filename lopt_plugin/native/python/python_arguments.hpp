@@ -117,14 +117,30 @@ inline AddedTokenSets added_token_sets(const std::vector<AddedTokenTuple>& added
     return sets;
 }
 
+struct FreeMemory {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+};
+template <class Element>
+using Allocated = std::unique_ptr<Element[], FreeMemory>;
+template <class Element>
+Allocated<Element> allocated(size_t count) {
+    auto* const memory = static_cast<Element*>(std::malloc(count * sizeof(Element) + 1));
+    if (!memory) throw std::bad_alloc();
+    return Allocated<Element>(memory);
+}
+// An array that takes over the memory, and begins at element `first` of it.
+template <class Number, size_t DIMENSIONS, class Element>
+nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> array_over(Allocated<Element> memory, std::initializer_list<size_t> shape, size_t first = 0) {
+    Element* const data = memory.release();
+    const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return {data + first, shape, owner};
+}
 // An array of `count` ids that `write(data)` writes.
 template <class Write>
-nb::ndarray<nb::numpy, int32_t, nb::ndim<1>> written_array(size_t count, Write&& write) {
-    auto* data = static_cast<int32_t*>(std::malloc(roomy(count) * sizeof(int32_t) + 1));
-    if (!data) throw std::bad_alloc();
-    nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    write(data);
-    return nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(data, {count}, owner);
+auto written_array(size_t count, Write&& write) {
+    auto data = allocated<int32_t>(roomy(count));
+    write(data.get());
+    return array_over<int32_t, 1>(std::move(data), {count});
 }
 inline auto array_of(const uint32_t* ids, size_t count) {
     return written_array(count, [&](int32_t* data) {

@@ -7,7 +7,6 @@
 
 #include "core/packed_rows.hpp"
 #include "python/id_list.hpp"
-#include "python/offset_array.hpp"
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
 #include "python/python_arguments.hpp"
@@ -55,16 +54,13 @@ class PythonCore {
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
         const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
         IdBuffer all;
-        auto* offsets = static_cast<int64_t*>(std::malloc((ids.size() + 1) * sizeof(int64_t)));
-        if (!offsets) throw std::bad_alloc();
-        nb::capsule owner(offsets, [](void* p) noexcept { std::free(p); });
+        auto offsets = allocated<int64_t>(ids.size() + 1);
         offsets[0] = 0;
         for (size_t i = 0; i < ids.size(); i++) {
             all.append(ids[i].data(), ids[i].size());
             offsets[i + 1] = static_cast<int64_t>(all.size());
         }
-        return nb::make_tuple(array_of(all.data(), all.size()),
-                              nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(offsets, {ids.size() + 1}, owner));
+        return nb::make_tuple(array_of(all.data(), all.size()), array_over<int64_t, 1>(std::move(offsets), {ids.size() + 1}));
     }
     nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
         nb::list rows;
@@ -124,14 +120,17 @@ class PythonCore {
                                   std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
         const uint32_t of_no_text = checked_first_id(first_id);
         typename Core::Borrowed space(*core_);
-        OffsetArray offsets;
+        Allocated<Offset> offsets;
+        size_t first = 0, kept = 0;
         run(text, [&](const Characters& characters) {
             core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
-            const size_t count = space->ids.size(), kept = std::min(limit.value_or(count), count), first = keep_end ? count - kept : 0;
-            offsets = {first, first + kept};
-            core_->offsets(*space, threads, offsets.last, {trim_blanks, spare_first, first}, offsets.data.get());
+            const size_t count = space->ids.size();
+            kept = std::min(limit.value_or(count), count);
+            first = keep_end ? count - kept : 0;
+            offsets = allocated<Offset>(first + kept);
+            core_->offsets(*space, threads, first + kept, {trim_blanks, spare_first, first}, offsets.get());
         });
-        return ids_and_offsets(space->ids.data() + offsets.first, std::move(offsets), as_lists, {}, of_no_text);
+        return ids_and_offsets(space->ids.data() + first, kept, std::move(offsets), first, kept, as_lists, of_no_text);
     }
     // The ids of each word by itself, how many each has, and the offsets in its word.
     nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
@@ -161,9 +160,9 @@ class PythonCore {
             const InterpreterUnlocked unlocked;
             encode_all();
         }
-        OffsetArray offsets(0, places.size());
-        std::copy(places.begin(), places.end(), offsets.data.get());
-        const nb::tuple both = ids_and_offsets(ids.data(), std::move(offsets), as_lists, ids.size());
+        auto offsets = allocated<Offset>(places.size());
+        std::copy(places.begin(), places.end(), offsets.get());
+        const nb::tuple both = ids_and_offsets(ids.data(), ids.size(), std::move(offsets), 0, places.size(), as_lists, IdList::NO_ID);
         return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
     }
     size_t id_count() const { return size_t{largest_id_} + 1; }
@@ -178,13 +177,7 @@ class PythonCore {
         nb::dict result;
         if (!held_texts()) return result;
         const HeldTexts::Counters counters = held_texts()->counters();
-        result["lookups"] = counters.lookups;
-        result["hits"] = counters.hits;
-        result["bytes_saved"] = counters.bytes_saved;
-        result["evictions"] = counters.evictions;
-        result["texts"] = counters.texts;
-        result["bytes"] = counters.bytes;
-        result["limit_bytes"] = counters.limit_bytes;
+        for (const auto& [name, counter] : COUNTERS) result[name] = counters.*counter;
         return result;
     }
     // How much the counters that only grow have grown since this was last asked, by name; empty where no text was looked up.
@@ -193,10 +186,7 @@ class PythonCore {
         if (!held_texts()) return result;
         const HeldTexts::Counters now = held_texts()->counters();
         if (now.lookups == reported_.lookups) return result;
-        result["lookups"] = now.lookups - reported_.lookups;
-        result["hits"] = now.hits - reported_.hits;
-        result["bytes_saved"] = now.bytes_saved - reported_.bytes_saved;
-        result["evictions"] = now.evictions - reported_.evictions;
+        for (size_t i = 0; i < GROWING_COUNTERS; i++) result[COUNTERS[i].first] = now.*COUNTERS[i].second - reported_.*COUNTERS[i].second;
         reported_ = now;
         return result;
     }
@@ -265,18 +255,26 @@ class PythonCore {
         if (first_id >= static_cast<int64_t>(id_count())) throw nb::value_error("first_id: not an id of this core");
         return first_id < 0 ? IdList::NO_ID : static_cast<uint32_t>(first_id);
     }
-    nb::tuple ids_and_offsets(const uint32_t* ids, OffsetArray offsets, bool as_lists, std::optional<size_t> ids_count = {},
-                              uint32_t first_id = IdList::NO_ID) const {
-        const size_t count = ids_count.value_or(offsets.count());
-        if (!as_lists) return nb::make_tuple(array_of(ids, count), array_of_offsets(std::move(offsets)));
+    // `count` offsets, from number `first` on.
+    nb::tuple ids_and_offsets(const uint32_t* ids, size_t ids_count, Allocated<Offset> offsets, size_t first, size_t count, bool as_lists,
+                              uint32_t first_id) const {
+        if (!as_lists) return nb::make_tuple(array_of(ids, ids_count), array_over<int32_t, 2>(std::move(offsets), {count, 2}, first));
         IdList list(largest_id_, first_id);
-        list.append(ids, count);
+        list.append(ids, ids_count);
         nb::object ids_list = nb::steal(list.finish());
         const size_t leading = first_id == IdList::NO_ID ? 0 : 1;
-        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.data.get() + offsets.first, offsets.count(), leading)));
+        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.get() + first, count, leading)));
     }
 
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for less, releasing the lock costs more than it gains
+
+    // Those that only grow come first.
+    static constexpr std::pair<const char*, uint64_t HeldTexts::Counters::*> COUNTERS[] = {
+        {"lookups", &HeldTexts::Counters::lookups},         {"hits", &HeldTexts::Counters::hits},
+        {"bytes_saved", &HeldTexts::Counters::bytes_saved}, {"evictions", &HeldTexts::Counters::evictions},
+        {"texts", &HeldTexts::Counters::texts},             {"bytes", &HeldTexts::Counters::bytes},
+        {"limit_bytes", &HeldTexts::Counters::limit_bytes}};
+    static constexpr size_t GROWING_COUNTERS = 4;
 
     struct Row {
         Characters characters;
