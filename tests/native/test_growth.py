@@ -117,8 +117,29 @@ def test_cut_looks_into_parts_without_a_seam(name: str) -> None:
                 assert core.cut(text, most, False, long_word) == longest, (text, most, long_word)
 
 
-# How many characters are cut. In tiny_llama2 spaces may join in any order, and the time of `cut` still grows with the
-# square of their number.
+_CONTENTS = ["\n", "\n\n", " ", "\t", "  x", "x ", " x", "\n<a>", "<a>", "'s", "a", "1", " 1", "\u0301", "e\u0301"]
+_BESIDE = ["\n", " ", "\t", "x", "<a>", "'s", "a", "1", "!", "\u0301", "\u00e9", "A", "\u02b0", "\r\n", "  "]
+
+
+def test_cut_beside_added_tokens_of_any_kind() -> None:
+    """With white space and flags: a token may be one, or take white space, only where the text ends."""
+    for seed in range(tier.pick(300, 10_000)):
+        rng = random.Random(seed)
+        contents = enumerate(rng.sample(_CONTENTS, rng.randint(1, 4)), 1_000)
+        tokens = [(content, id, *(rng.random() < 0.4 for _ in range(4)), False) for id, content in contents]
+        names = {name: i for i, name in enumerate(native_cores.STAND_INS)}
+        scanner = rng.choice(["gpt2", "cl100k", "o200k", "whole"])
+        core = native_cores.make_core(names, [], added_tokens=tokens, scanner=scanner)
+        few = rng.sample(_BESIDE, rng.randint(1, 4))
+        text = "".join(rng.choice(few) * rng.choice([1, 1, 2, 9]) for _ in range(rng.randint(1, 30)))[:100]
+        counts = [len(core.encode(text[:end])) for end in range(len(text) + 1)]
+        for most in {*counts}:
+            longest = max(end for end, count in enumerate(counts) if count <= most)
+            assert core.cut(text, most, False, 1) == longest, (seed, text, most)
+
+
+# How many characters are cut. tiny_llama2 has added tokens that may be others at the end of a text: where one may stand, all
+# prefixes are tried.
 _CUT_CHARS = {
     "tiny_qwen2": 1 << 16,
     "tiny_llama2": 1 << 12,
@@ -150,14 +171,16 @@ def test_cut_of_long_texts_without_a_seam(name: str) -> None:
         "!\n",
         "\n ",
         "\n",
+        " ",
+        "12 ",
         ".a",
         "e\u0301",
         "A\u02b0",
+        "\u0928\u094d",
         "<|end|>",
         "<s>",
-        "\u2581",
-        "!\u0301",
     ]
+    units += ["\u2581", "!\u0301"]
     module = "word_pieces" if name in word_pieces.SMALL else "native_cores"
     core = f'__import__("{module}").core_and_reference("{name}")'
     assert own_process.run(_CUT.format(core=core, units=units, chars=_CUT_CHARS[name]), seconds=300).strip() == "done"

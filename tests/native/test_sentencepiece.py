@@ -74,6 +74,29 @@ def test_more_random_tokenizers(part: int) -> None:
     _check_random_tokenizers(range(1000 + part * 2000, 3000 + part * 2000))
 
 
+def test_cut_of_random_tokenizers() -> None:
+    """A prefix with so many ids is the longest one, however the counts of prefixes rise and fall."""
+    falls = 0
+    for seed in range(tier.pick(150, 5_000)):
+        rng = random.Random(f"cut {seed}")
+        tokenizer = random_sentencepiece.random_tokenizer(rng).tokenizer if seed % 2 else _with_runs_of_blanks(rng)
+        try:
+            core = _core(tokenizer)
+        except Unsupported:
+            continue
+        parts = [*"ab. x", *sorted(tokenizer.get_vocab())]
+        few = rng.sample(parts, rng.randint(1, 4))
+        text = "".join(rng.choice(few) * rng.choice([1, 1, 2, 9]) for _ in range(rng.randint(1, 40))).replace(
+            SIGN, " "
+        )[:150]
+        counts = [len(core.encode(text[:end])) for end in range(len(text) + 1)]
+        falls += any(after < before for before, after in itertools.pairwise(counts))
+        for most in {0, rng.randint(0, max(counts)), rng.randint(0, max(counts)), max(counts)}:
+            longest = max(end for end, count in enumerate(counts) if count <= most)
+            assert (seed, text, most, core.cut(text, most, False, 1)) == (seed, text, most, longest)
+    assert falls
+
+
 def _with_runs_of_blanks(rng: random.Random) -> Tokenizer:
     """Merges of blanks, of words and of a blank and a word, each kind early or late; runs of some lengths only."""
     words = [["a", "b"], ["ab", "a"], ["a", "."]]

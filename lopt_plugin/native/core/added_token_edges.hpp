@@ -36,6 +36,7 @@ class AddedTokenEdges {
 
     // May a token that must be a word by itself begin with this character?
     bool begin_word_with(uint32_t c) const { return word_firsts_.holds(c); }
+    bool any_words() const { return !words_.empty(); }
     // Does such a token, but for what stands beside it, end text[0, end)?
     bool end_with_word(const Characters& text, size_t end) const {
         return std::any_of(words_.begin(), words_.end(), [&](const std::u32string& word) {
@@ -49,6 +50,8 @@ class AddedTokenEdges {
     bool take_white_space_before() const { return any_lstrip_; }
     // May a token begin with this character?
     bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
+    // May a token end with this character?
+    bool end_with(uint32_t c) const { return !empty_ && lasts_.holds(c); }
 
   private:
     class Set {

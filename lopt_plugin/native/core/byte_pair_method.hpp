@@ -66,11 +66,15 @@ class BytePairMethod {
     }
     // Is what stands before such a character normalized without what follows, and it and what follows without that?
     bool begins_apart(uint32_t c) const { return metaspace_ || normalizer_.begins_apart(c); }
-    // Of a stretch between added tokens, no id stands for more characters; 0: that is not known.
+    // See Normalizer.
+    bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
+    // Of a stretch between added tokens, no id but `fused_id` stands for more characters; 0: that is not known.
     size_t most_characters_of_id() const {
-        const bool any_bytes = !model_.unknown_characters().fuses() && model_.matcher().knows_all_bytes() && encoder_.keeps_all();
+        const bool any_bytes = model_.matcher().knows_all_bytes() && encoder_.keeps_all();
         return any_bytes ? model_.longest_entry() * (metaspace_ ? 1 : normalizer_.most_in_one()) : 0;
     }
+    // The id of any number of unknown characters side by side; NONE: each has its own.
+    uint32_t fused_id() const { return model_.unknown_characters().fuses() ? model_.unknown_characters().unknown_id() : NONE; }
     // Is a character encoded as it is, whatever stands beside it?
     bool leaves(uint32_t c) const { return metaspace_ ? c != METASPACE : c < 0x80 ? !normalizer_.changes_ascii() : normalizer_.leaves(c); }
     // The model, if GrowingWord takes words of it.

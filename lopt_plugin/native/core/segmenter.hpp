@@ -32,6 +32,8 @@ class Segmenter {
           normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
         for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
+        raw_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, false); });
+        normalized_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, metaspace_); });
     }
 
     template <class Visit>
@@ -52,11 +54,26 @@ class Segmenter {
     }
     size_t longest_token() const { return longest_token_; }  // bytes of its content
     bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
+    // Does a token with flags, or one that spaces put before a text may be part of, begin or end with white space? What stands
+    // before it may then be another at the end of a text than inside it.
+    bool white_space_matters() const { return white_space_matters_; }
     bool tokens_take_white_space() const { return raw_edges_.take_white_space() || normalized_edges_.take_white_space(); }
-    // Of a text, no id stands for more characters; 0: that is not known.
+    // Of a text, no id stands for more characters, but for `Method::fused_id` and white space that an added token takes; 0: that
+    // is not known.
     size_t most_characters_of_id() const {
         const size_t most = method_.most_characters_of_id();
-        return most && !tokens_take_white_space() ? std::max(most, longest_token_) : 0;
+        return most ? std::max(most, longest_token_) : 0;
+    }
+    bool any_id_may_take_more() const { return tokens_take_white_space() || method_.fused_id() != NONE; }
+    // Has each prefix of a text, if it ends where an id of a longer prefix ends, the ids up to there, and none for more characters
+    // than that? `ids`: of the text. Certain where added tokens have no flags and are found in raw text, or none ends.
+    template <class Ids>
+    bool grows_by_ids(const Characters& text, const Ids& ids) const {
+        if (std::find(ids.data(), ids.data() + ids.size(), method_.fused_id()) != ids.data() + ids.size()) return false;
+        if (normalized_tokens_.empty() && !tokens_take_white_space() && !raw_edges_.any_words()) return true;
+        for (size_t i = 0; i < text.length; i++)
+            if (raw_edges_.end_with(text[i]) || normalized_edges_.end_with(text[i])) return false;
+        return true;
     }
 
     // No added token of any text reaches across such a place, ends there, or looks or takes spaces across it.
@@ -154,6 +171,14 @@ class Segmenter {
     }
 
   private:
+    void note_white_space(const AddedToken& token, bool with_spaces) {
+        if (!with_spaces && !token.single_word && !token.lstrip && !token.rstrip) return;
+        const auto* const begin = reinterpret_cast<const uint8_t*>(token.content.data());
+        for (const uint8_t* p : {begin, character_before(begin + token.content.size())}) {
+            int length;
+            white_space_matters_ |= static_cast<bool>(method_.classes().of(decode_character(p, length)) & class_bit::strip_space);
+        }
+    }
     // Divides the segments of the text. Each division then knows its segment.
     static void divide(Workspace& space, Buffer<Segment>& segments) {
         auto& divisions = space.divisions;
@@ -230,6 +255,7 @@ class Segmenter {
     bool add_prefix_space_;
     PrependScheme prepend_scheme_;  // which stretches get a space if they begin with none
     size_t longest_token_ = 0;
+    bool white_space_matters_ = false;
 };
 
 }  // namespace lopt

@@ -79,7 +79,9 @@ class WordPieceMethod {
         constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
         return !((text_ ? text_->classes() : words_->classes()).of(c) & moved);
     }
+    static bool keeps(std::string_view) { return false; }  // such characters are put into order, or removed
     static size_t most_characters_of_id() { return 0; }  // words of any length are unknown
+    static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }
     static const Model* word_model() { return nullptr; }  // words have a greatest length
     static unsigned run_kinds(uint32_t) { return 0; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/core.hpp"
@@ -10,6 +11,13 @@
 #include "text/utf8.hpp"
 
 namespace lopt {
+
+// text[begin, end) in UTF-8.
+inline std::string utf8_of(const Characters& text, size_t begin, size_t end) {
+    std::string bytes;
+    for (size_t i = begin; i < end; i++) append_character(text[i], bytes);
+    return bytes;
+}
 
 // Characters that are encoded at a time: what they need stays in the caches.
 inline constexpr size_t PART = size_t{1} << 14;

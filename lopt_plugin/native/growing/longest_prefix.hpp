@@ -3,7 +3,8 @@
 // The counts of prefixes do not rise steadily, but those of prefixes that end at seams do, and a prefix that ends after a seam
 // has at least as many ids as the one that ends there. So the longest prefix ends between the last seam with at most so many
 // ids and the next seam. Where these are far apart, the places of the part between them (places.hpp) say the same, and what is
-// left is one pre-token: if it is long, one pass gives the counts of all its prefixes (word_prefixes.hpp).
+// left is one pre-token: if it is long, one pass gives the counts of all its prefixes (word_prefixes.hpp). A text with a
+// metaspace is one, but a prefix with fewer ids is never far: an id has only so many characters.
 #pragma once
 
 #include <algorithm>
@@ -53,11 +54,28 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     return part.begin;
 }
 
+// The same where the part `grows_by_ids`, each of `reach` characters at most: the way to a longer prefix has an id that ends at
+// one of any `reach` places in a row. So if all prefixes that end there have more ids than `room`, longer ones have too.
+template <class Core>
+size_t longest_prefix_by_reach(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special, size_t reach,
+                               typename Core::Workspace& space) {
+    const auto fits = [&](size_t end) { return encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= room; };
+    size_t longest = part.begin, more = part.end;
+    while (more - longest > 1) {
+        const size_t middle = longest + (more - longest) / 2;
+        (fits(middle) ? longest : more) = middle;
+    }
+    for (size_t end = longest + 1; end < std::min(longest + reach + 1, part.end); end++)
+        if (fits(end)) longest = end;
+    return longest;
+}
+
 // `long_word`: parts of at least so many characters are looked into; of shorter ones all prefixes are encoded.
 template <class Core>
 size_t longest_prefix(const Core& core, Characters text, size_t most, bool split_special, typename Core::Workspace& space, size_t long_word = LONG_WORD) {
     constexpr size_t SHORT = 64;  // characters that are encoded in no time
-    if (const size_t of_id = core.segmenter().most_characters_of_id(); of_id && most < text.length / of_id) text.length = (most + 1) * of_id;
+    const size_t of_id = core.segmenter().most_characters_of_id();
+    if (of_id && !core.segmenter().any_id_may_take_more() && most < text.length / of_id) text.length = (most + 1) * of_id;
     Estimate estimate;
     size_t before = 0;
     typename Parts<Core>::Part part{0, text.length, false};
@@ -74,7 +92,11 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
         }
         if (!found) return part.end;  // only where the whole text has no more
     }
-    if (part.end - part.begin >= long_word) return longest_prefix_of_part(core, text, part, most - before, split_special, long_word, space);
+    if (part.end - part.begin >= long_word) {
+        const bool by_reach = of_id && core.method().metaspace() && core.segmenter().grows_by_ids(text.part(part.begin, part.end), space.ids);
+        if (by_reach) return longest_prefix_by_reach(core, text, part, most - before, split_special, of_id, space);
+        if (!core.segmenter().white_space_matters()) return longest_prefix_of_part(core, text, part, most - before, split_special, long_word, space);
+    }
     for (size_t end = part.end - 1; end > part.begin; end--)
         if (before + encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= most) return end;
     return part.begin;

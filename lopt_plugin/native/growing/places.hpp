@@ -12,6 +12,34 @@
 
 namespace lopt {
 
+// Whether text before a place, and from there on, is normalized as it is together: asked for places in order.
+template <class Core>
+class NormalizedApart {
+  public:
+    NormalizedApart(const Core& core, const Characters& text, size_t begin, size_t end) : core_(core), text_(text), begin_(begin), end_(end) {}
+
+    bool at(size_t place) {
+        if (begins_apart(place)) return true;
+        if (place >= until_) {
+            size_t first = place;
+            while (first > begin_ && !begins_apart(first)) first--;
+            for (until_ = place + 1; until_ < end_ && !begins_apart(until_);) until_++;
+            kept_ = begins_apart(first) && core_.method().keeps(utf8_of(text_, first, until_));
+        }
+        return kept_;
+    }
+
+  private:
+    bool begins_apart(size_t place) const { return core_.method().begins_apart(text_[place]); }
+
+    const Core& core_;
+    const Characters& text_;
+    size_t begin_, end_;
+    // The end of the last characters that are normalized together, and whether they stay as they are.
+    size_t until_ = 0;
+    bool kept_ = false;
+};
+
 struct Place {
     size_t at;          // a character of the text
     bool inside;        // what begins there goes on with a stretch (EncodeOptions::inside)
@@ -67,6 +95,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     const uint8_t* in_normalized = nullptr;
     size_t normalized = 0, base = 0;
     const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
+    NormalizedApart<Core> normalized_apart(core, text, part.begin, part.end);
     IdBuffer ids;
     for (size_t i = 0; i < space.segments.size() && places.back().count <= most; i++) {
         const Segment& segment = space.segments[i];
@@ -106,7 +135,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             } else {
                 at = character(p);
             }
-            return at >= part.end || !core.method().begins_apart(text[at]) || add(at, true, false);
+            return at >= part.end || !normalized_apart.at(at) || add(at, true, false);
         });
     }
     if (places.back().count <= most) places.push_back({part.end, true, count, pre_tokens, space.segments.back().token != NONE});

@@ -66,10 +66,9 @@ class WordPrefixes {
     size_t take(size_t at, size_t end) {
         size_t stop = at + 1;
         while (stop < end && !core_.method().begins_apart(text_[stop])) stop++;
-        if (stop - at > 1 && normalized(at, stop) == as_it_is(at, stop)) {
-            // Nor do its beginnings change.
+        if (stop - at > 1 && core_.method().keeps(utf8_of(text_, at, stop))) {
             for (size_t i = at; i < stop && known_; i++) {
-                grow(as_it_is(i, i + 1), i);
+                grow(utf8_of(text_, i, i + 1), i);
                 if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
             }
             return stop;
@@ -80,20 +79,13 @@ class WordPrefixes {
         if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
         return stop;
     }
-    std::string as_it_is(size_t from, size_t to) const {
-        std::string text;
-        for (size_t i = from; i < to; i++) append_character(text_[i], text);
-        return text;
-    }
     std::string normalized(size_t from, size_t to) const {
-        std::string text = as_it_is(from, to), out;
+        const std::string text = utf8_of(text_, from, to);
         if (to - from == 1 && core_.method().leaves(text_[from])) return text;
         if (core_.method().metaspace()) return " ";
-        text.append(READABLE_AFTER, '\0');
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
-        if (core_.method().normalize(begin, begin + text.size() - READABLE_AFTER, true, out, nullptr)) return out;
-        text.resize(text.size() - READABLE_AFTER);
-        return text;
+        std::string out;
+        return core_.method().normalize(begin, begin + text.size(), true, out, nullptr) ? out : text;
     }
     // What becomes of the state, and the bytes that are encoded. False where a tail begins among the characters.
     bool read(const std::string& bytes, State& state, std::string& kept) const {

@@ -73,6 +73,13 @@ class Normalizer {
     bool begins_apart(uint32_t c) const {
         return std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->begins_apart(c); });
     }
+    // Does each step leave these characters as they are, and so every part of them? The first one begins apart, and what
+    // follows the last one does.
+    bool keeps(std::string_view text) const {
+        const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
+        std::string out;
+        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return !step->apply(begin, begin + text.size(), out, nullptr) || out == text; });
+    }
     size_t most_in_one() const {
         size_t most = 1;
         for (const auto& step : steps_) most *= step->most_in_one();
