@@ -138,8 +138,8 @@ def test_cut_beside_added_tokens_of_any_kind() -> None:
             assert core.cut(text, most, False, 1) == longest, (seed, text, most)
 
 
-# How many characters are cut. tiny_llama2 has added tokens that may be others at the end of a text: where one may stand, all
-# prefixes are tried.
+# How many characters are cut. tiny_llama2 has added tokens that may be others at the end of a text: where one may
+# stand, all prefixes are tried.
 _CUT_CHARS = {
     "tiny_qwen2": 1 << 16,
     "tiny_llama2": 1 << 12,
