@@ -118,6 +118,8 @@ def test_parts_that_were_reached_before() -> None:
     """A part of a tokenizer shares its state with the object that was asked for earlier."""
     backend = corpus.load_tokenizer("tiny_qwen2")
     backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Prepend("a")])
+    # Before tokenizers 0.22, added tokens keep the form that an earlier normalizer gave them.
+    backend = Tokenizer.from_str(backend.to_str())
     backend.model.dropout = None
     normalizer, model = backend.normalizer, backend.model
     encoder = Encoder(backend)
