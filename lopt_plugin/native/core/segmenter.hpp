@@ -54,8 +54,8 @@ class Segmenter {
     }
     size_t longest_token() const { return longest_token_; }  // bytes of its content
     bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
-    // Does a token with flags, or one that spaces put before a text may be part of, begin or end with white space? What stands
-    // before it may then be another at the end of a text than inside it.
+    // Does a token begin or end with white space that has flags, or is found where spaces have been put before the text? The end
+    // of a text may then have other tokens than the same characters inside a text.
     bool white_space_matters() const { return white_space_matters_; }
     bool tokens_take_white_space() const { return raw_edges_.take_white_space() || normalized_edges_.take_white_space(); }
     // Of a text, no id stands for more characters, but for `Method::fused_id` and white space that an added token takes; 0: that
@@ -65,8 +65,9 @@ class Segmenter {
         return most ? std::max(most, longest_token_) : 0;
     }
     bool any_id_may_take_more() const { return tokens_take_white_space() || method_.fused_id() != NONE; }
-    // Has each prefix of a text, if it ends where an id of a longer prefix ends, the ids up to there, and none for more characters
-    // than that? `ids`: of the text. Certain where added tokens have no flags and are found in raw text, or none ends.
+    // Does a prefix of the text that ends where an id of a longer prefix ends have just the ids before that place, none of them
+    // for more characters than that? `ids`: of the text. True only where it is certain: added tokens have no flags and are found
+    // in raw text, or none ends in this text.
     template <class Ids>
     bool grows_by_ids(const Characters& text, const Ids& ids) const {
         if (std::find(ids.data(), ids.data() + ids.size(), method_.fused_id()) != ids.data() + ids.size()) return false;

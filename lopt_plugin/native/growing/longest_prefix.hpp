@@ -4,7 +4,7 @@
 // has at least as many ids as the one that ends there. So the longest prefix ends between the last seam with at most so many
 // ids and the next seam. Where these are far apart, the places of the part between them (places.hpp) say the same, and what is
 // left is one pre-token: if it is long, one pass gives the counts of all its prefixes (word_prefixes.hpp). A text with a
-// metaspace is one, but a prefix with fewer ids is never far: an id has only so many characters.
+// metaspace is one pre-token; the most characters that an id may have bound the search there.
 #pragma once
 
 #include <algorithm>
@@ -54,8 +54,8 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     return part.begin;
 }
 
-// The same where the part `grows_by_ids`, each of `reach` characters at most: the way to a longer prefix has an id that ends at
-// one of any `reach` places in a row. So if all prefixes that end there have more ids than `room`, longer ones have too.
+// The same where the part `grows_by_ids`, with at most `reach` characters for each. Of any `reach` places in a row, at least one
+// is the end of an id of a longer prefix. So if all prefixes that end there have more ids than `room`, longer ones have too.
 template <class Core>
 size_t longest_prefix_by_reach(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special, size_t reach,
                                typename Core::Workspace& space) {

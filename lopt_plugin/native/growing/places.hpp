@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// Whether text before a place, and from there on, is normalized as it is together: asked for places in order.
+// Whether the text before a place and the text after it are normalized separately. To be asked for places in ascending order.
 template <class Core>
 class NormalizedApart {
   public:

@@ -73,8 +73,8 @@ class Normalizer {
     bool begins_apart(uint32_t c) const {
         return std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->begins_apart(c); });
     }
-    // Does each step leave these characters as they are, and so every part of them? The first one begins apart, and what
-    // follows the last one does.
+    // Does each step leave the text unchanged, and so every part of it? Its first character begins apart, and so does the one
+    // after it.
     bool keeps(std::string_view text) const {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
         std::string out;
