@@ -220,7 +220,7 @@ def _print_result(counts: Counts, seconds: float, kind: str) -> None:
     first = counts.first
     rows = {"first": "{origin}, token {index:,}, by {call} {detail}".format(**first).strip(), "text": first["text"]}
     rows |= {
-        who: f"{first[f'{of}_ids']} {first[f'{of}_tokens']}" for who, of in (("HF", "expected"), ("lopt", "found"))
+        name: f"{first[f'{key}_ids']} {first[f'{key}_tokens']}" for name, key in (("HF", "expected"), ("lopt", "found"))
     }
     _print_rows(rows)
 

@@ -130,7 +130,7 @@ def is_native(tokenizer: Any) -> bool:
 
 
 def observe(tokenizer: Any, observer: Observer | None) -> None:
-    """Sets who counts the calls of an accelerated tokenizer."""
+    """Sets the observer that counts the calls of an accelerated tokenizer."""
     tokenizer.lopt._runner.observer = observer
 
 

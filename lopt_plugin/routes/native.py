@@ -61,7 +61,7 @@ class NativeRoute:
         # The first id's offset depends on its being the first.
         self.first_offset_differs = pipeline.offset_trim == "spaces, but one before the first token"
         self._trims = pipeline.offset_trim != "none", self.first_offset_differs
-        # What `takes_apart` tries, given by who chose this route; and what came of it, None before the first call.
+        # The texts that `takes_apart` tries, set where the route is chosen; and the result, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list
         self.seams_checked: bool | None = None
 

@@ -55,7 +55,7 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
     _source: Source | None
     _made: list[Encoding] | None
-    # For who asks for no more than that; None: HF's encodings are asked.
+    # Enough for callers who ask for no more than that; None: HF's encodings are made.
     _lopt_places: Places | None = None
     # Of rows that are one text each, how many ids: enough to find their places when somebody asks.
     _lopt_lengths: tuple[int, ...] | None = None
