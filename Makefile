@@ -18,6 +18,7 @@
 #   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
 #   make lint           ruff, mypy, pyright and the layers of the rooms alone
 #   make docs           the pages of docs/, into build/docs
+#   make man            the manual pages in docs/man, from the command's help; needs help2man
 #   make clean          removes environments and builds
 
 SHELL := bash
@@ -32,6 +33,8 @@ PYTEST := pytest -p no:cacheprovider --durations=10
 # Blocks that the reference and the core give back go back to the system; else a test process grows without end.
 export MALLOC_ARENA_MAX ?= 2
 export MALLOC_TRIM_THRESHOLD_ ?= 1000000
+# A warning is an error here, but not for a user whose compiler is newer than ours.
+STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON
 # How long each target takes stands in the log.
 TIMED = TIMEFORMAT='$@ took %0R s'; time
 
@@ -47,7 +50,7 @@ TESTS ?= tests $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TES
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
 .PHONY: test test-core doctest test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
-	test-sanitize test-threads fuzz soak gpu-test core-for-gpu-test demo demo-sglang bench docs lint clean environments environment vllm-environment sglang-environment
+	test-sanitize test-threads fuzz soak gpu-test core-for-gpu-test demo demo-sglang bench docs man lint clean environments environment vllm-environment sglang-environment
 
 test:
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
@@ -100,7 +103,7 @@ exhaustive: environment
 test-sanitize: environment
 	rm -rf build/sanitized
 	LOPT_SANITIZE=ON $(VENV)/bin/python $(PIP) install --no-deps --target build/sanitized \
-		--config-settings build-dir=build/sanitized-objects .
+		--config-settings build-dir=build/sanitized-objects $(STRICT) .
 	LD_PRELOAD="$$($${CXX:-g++} -print-file-name=libasan.so) $$($${CXX:-g++} -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONPATH=build/sanitized \
 	PYTHONMALLOC=malloc \
@@ -154,6 +157,9 @@ lint: environment
 docs: .venv-docs/made
 	@NO_MKDOCS_2_WARNING=1; export NO_MKDOCS_2_WARNING; $(TIMED) .venv-docs/bin/mkdocs build --strict
 
+man: environment
+	PATH="$$PWD/$(VENV)/bin:$$PATH" docs/man/make.sh
+
 environments: environment vllm-environment sglang-environment
 environment: $(VENV)/made
 vllm-environment: .venv-vllm/made
@@ -185,7 +191,7 @@ $(VENV)/made: $(WHEELS)/made
 
 $(WHEELS)/made: $(SOURCES) | $(VENV)/bin/ninja
 	rm -rf $(WHEELS)
-	@$(TIMED) $(VENV)/bin/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) .
+	@$(TIMED) $(VENV)/bin/python $(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(WHEELS) $(STRICT) .
 	touch $@
 
 $(VENV)/bin/ninja:

@@ -19,10 +19,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import datasets
-
 import lopt_plugin
 from lopt_plugin.settings import available_cpus
+
+try:
+    import datasets
+except ModuleNotFoundError as error:
+    sys.exit(f"{error.name} is not installed for {sys.executable}: pip install 'lopt-plugin[datasets]'")
 
 FORMATS = {".jsonl": "json", ".json": "json", ".parquet": "parquet", ".csv": "csv", ".txt": "text"}
 

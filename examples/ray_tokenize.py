@@ -23,13 +23,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import ray
-from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
 
 from lopt_plugin.cli.corpus.inputs import CorpusError, Input, find_inputs
 from lopt_plugin.cli.corpus.records import read_batches
 from lopt_plugin.settings import available_cpus
+
+try:
+    import pyarrow as pa
+    import ray
+    from ray.data import ActorPoolStrategy, DataContext, TaskPoolStrategy
+except ModuleNotFoundError as error:
+    sys.exit(f"{error.name} is not installed for {sys.executable}: pip install 'lopt-plugin[ray]'")
 
 BATCH_BYTES = 8 << 20
 BATCH_ROWS = 4096

@@ -12,6 +12,7 @@ this script in the environment that `make demo` makes.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import statistics
 import sys
 import time
@@ -52,6 +53,8 @@ def main() -> int:
     parser.add_argument("--turn-chars", type=int, default=2000, help="characters that a turn adds (default 2000)")
     parser.add_argument("--compare-every", type=int, default=20, help="turns between comparisons (default 20)")
     given = parser.parse_args()
+    if importlib.util.find_spec("vllm") is None:
+        parser.error(f"vLLM is not installed for {sys.executable}: pip install 'lopt-plugin[vllm]'")
     FOLDER.mkdir(parents=True, exist_ok=True)
     model = build(FOLDER / "model")
     text = long_english_text(given.turns * given.turn_chars)[0]

@@ -9,6 +9,8 @@ Hugging Face tokenizer. Without a GPU, all cores tokenize. Not yet run on a GPU.
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import sys
 import time
 from pathlib import Path
 
@@ -21,6 +23,8 @@ def main() -> None:
     parser.add_argument("--max-tokens", type=int, default=100)
     parser.add_argument("--max-model-len", type=int, default=None)
     arguments = parser.parse_args()
+    if importlib.util.find_spec("vllm") is None:
+        parser.error(f"vLLM is not installed for {sys.executable}: pip install 'lopt-plugin[vllm]'")
     documents = sorted(arguments.folder.glob("*.txt"))
     if not documents:
         parser.error(f"{arguments.folder} has no *.txt files")

@@ -10,6 +10,7 @@ same documents. `make demo-sglang` makes the environment and runs this script in
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
 from dataclasses import dataclass
@@ -51,6 +52,8 @@ def main() -> int:
     parser.add_argument("--compare", action="store_true", help="also run a server with the backend huggingface")
     parser.add_argument("--tokens", type=int, default=TOKENS_ON_CPU if is_for_cpu() else TOKENS_ON_GPU)
     arguments = parser.parse_args()
+    if importlib.util.find_spec("sglang") is None:
+        parser.error(f"SGLang is not installed for {sys.executable}: pip install 'lopt-plugin[sglang]'")
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
         with interrupted_by_signals():

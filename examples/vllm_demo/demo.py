@@ -10,6 +10,7 @@ second server without lopt gets the same prompt. `make demo` makes the environme
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 
 from book import long_english_text
@@ -30,6 +31,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compare", action="store_true", help="also run a server with vLLM's own tokenizer mode")
     arguments = parser.parse_args()
+    if importlib.util.find_spec("vllm") is None:
+        parser.error(f"vLLM is not installed for {sys.executable}: pip install 'lopt-plugin[vllm]'")
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
         with interrupted_by_signals():

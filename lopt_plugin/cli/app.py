@@ -11,7 +11,6 @@ from . import bench, check, demo, encode
 app = typer.Typer(
     name="lopt",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -23,15 +22,16 @@ for command in (check.check, bench.bench, encode.encode, demo.demo):
 def _version(wanted: bool) -> None:
     if wanted:
         from .. import __version__
+        from ..native import build_description
 
-        typer.echo(f"lopt_plugin {__version__}")
+        typer.echo(f"lopt_plugin {__version__}\nnative core: {build_description() or 'not installed'}")
         raise typer.Exit()
 
 
 @app.callback(help="Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.")
 def common(
     version: Annotated[
-        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and the build.")
     ] = False,
 ) -> None:
     """Options of every command."""

@@ -10,6 +10,7 @@ from typing import Any
 import tokenizers
 
 from .._version import version
+from ..native import build_description
 from ..unicode_tables.load import character_classes
 from .runner import Runner
 
@@ -28,6 +29,7 @@ def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, A
         "verify": runner.settings.verify,
         "versions": {
             "lopt_plugin": version(),
+            "native_core": build_description(),
             "tokenizers": tokenizers.__version__,
             "transformers": getattr(sys.modules.get("transformers"), "__version__", None),
             "python": platform.python_version(),

@@ -53,6 +53,9 @@ def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
     BufferError for one that cannot be written.
     """
 
+def build_description() -> str:
+    """The compiler, the processor and the vectors in use: "g++ 12.2.0 for x86-64 with SSE2 and AVX2"."""
+
 def _covers_layouts(version_hex: int) -> bool:
     """Whether a CPython with that `sys.hexversion` is among those whose layouts the core was checked for; for tests."""
 

@@ -683,7 +683,8 @@ def test_explain_is_json(backend: Tokenizer, fake: Any) -> None:
     explained = json.loads(json.dumps(encoder.explain(TEXT)))
     assert explained["route"] == "native"
     assert explained["threads"] == 2
-    assert explained["versions"].keys() == {"lopt_plugin", "tokenizers", "transformers", "python", "character_classes"}
+    libraries = {"tokenizers", "transformers", "python", "character_classes"}
+    assert explained["versions"].keys() == {"lopt_plugin", "native_core", *libraries}
     assert explained["self_check"]["mismatch"] is None
     assert explained["calls"] == {"native": 1, "hf_chunks": 0, "gpu": 0, "hf": 0, "verified": 0}
 

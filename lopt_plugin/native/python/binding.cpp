@@ -8,6 +8,7 @@
 #include "bpe/merges_json.hpp"
 #include "bpe/sentencepiece_vocabulary.hpp"
 #include "core/byte_pair_method.hpp"
+#include "python/build_description.hpp"
 #include "python/cpython_layout.hpp"
 #include "python/id_range.hpp"
 #include "python/normalizer_arguments.hpp"
@@ -229,6 +230,7 @@ NB_MODULE(_core, module) {
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));
+    module.def("build_description", &build_description);
     module.def("_covers_layouts", &cpython::covers, nb::arg("version_hex"));
     module.def(
         "_trust_layouts",

@@ -13,6 +13,15 @@
 
 namespace lopt {
 
+// The vectors that this header uses.
+#if defined(__SSE2__)
+inline constexpr const char* VECTORS = "SSE2";
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+inline constexpr const char* VECTORS = "NEON";
+#else
+inline constexpr const char* VECTORS = "no vectors";
+#endif
+
 namespace detail {
 
 // The compiler has vectors for every processor; only how a bit is taken from each lane differs. A comparison gives -1 or 0.
