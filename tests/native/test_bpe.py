@@ -158,7 +158,7 @@ def test_random_models(part: int) -> None:
 
 @pytest.mark.parametrize("part", range(2))
 def test_random_models_of_characters(part: int) -> None:
-    """Characters of three bytes: whole ones, parts of them, and entries that reach across."""
+    """What runs of characters of three bytes (native/bpe/character_runs.hpp) rest on, and what breaks it."""
     _check_random_models(_seeds(part), make=random_models.random_character_model)
 
 

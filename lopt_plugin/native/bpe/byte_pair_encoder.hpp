@@ -26,13 +26,12 @@ namespace lopt {
 class BytePairEncoder {
   public:
     // The working space of one scan; not shared by threads.
-    struct Workspace {
+    struct Workspace : PieceSpace {
         // Frees each buffer that has more bytes than that; returns how many bytes the others have.
         size_t keep_at_most(size_t bytes) {
             return lopt::keep_at_most(bytes, window.parts) + lopt::keep_at_most(bytes, pieces) + words.keep_at_most(bytes);
         }
 
-        Window window;
         std::vector<Span> pieces;
         WordBuffer words;
     };
@@ -197,6 +196,7 @@ class BytePairEncoder {
     const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
         window.start(p);
+        space.run.start(p);
         while (p < stop) {
             filler_.make_room(text, window, out);
             // A window that begins with characters of such a script would find little.
@@ -204,22 +204,24 @@ class BytePairEncoder {
                 const uint64_t starts = Scanner::starts(classes_, p);
                 if (starts) {
                     if (!WindowFiller::holds_script(p)) {
+                        filler_.flush_run(text, space, out);
                         p = WindowFiller::add_starts(window, p, starts);
                         continue;
                     }
                     const uint8_t* const at = p;
                     for (uint64_t left = starts; left; left &= left - 1) {
                         const uint8_t* end = at + __builtin_ctzll(left);
-                        filler_.add_cut(text, p, end, window, out);
+                        filler_.add_cut(text, p, end, space, out);
                         p = end;
                     }
                     continue;
                 }
             }
             const uint8_t* end = Scanner::next(classes_, p, text.end);
-            filler_.add_cut(text, p, end, window, out);
+            filler_.add_cut(text, p, end, space, out);
             p = end;
         }
+        filler_.flush_run(text, space, out);
         filler_.flush(text, window, out);
         return p;
     }

@@ -54,6 +54,7 @@ class Cuts {
             visit_inner_places(entry.bytes, [this](const InnerPlace& place) {
                 if (place.is_whole()) return set_pair(place.left, place.right);
                 for (const uint32_t c : {place.left, place.right}) note_neighbour(c);
+                open_places_.push_back(place);
                 if (place.left != NONE) set(left_open_, open_bit(place.left, place.first_byte));
                 else if (place.right != NONE) set(right_open_, open_bit(place.right, place.last_byte));
                 else set(open_, size_t{place.last_byte} << 8 | place.first_byte);
@@ -63,11 +64,17 @@ class Cuts {
     // Is the place between these neighbours a cut? Characters as code points, and the two bytes that meet.
     // The pairs are hashed to bits: a collision refuses a cut, which is always right.
     bool between(uint32_t left, uint32_t right, uint8_t last_byte, uint8_t first_byte) const {
-        return !(get(pairs_, pair_bit(left, right)) | get(left_open_, open_bit(left, first_byte)) |
-                 get(right_open_, open_bit(right, last_byte)) | get(open_, size_t{last_byte} << 8 | first_byte));
+        return !(get(pairs_, pair_bit(left, right)) | is_open(left, right, last_byte, first_byte));
+    }
+    // May an entry reach across the place that holds one of the neighbours in part?
+    bool is_open(uint32_t left, uint32_t right, uint8_t last_byte, uint8_t first_byte) const {
+        return get(left_open_, open_bit(left, first_byte)) | get(right_open_, open_bit(right, last_byte)) |
+               get(open_, size_t{last_byte} << 8 | first_byte);
     }
     // Does no entry hold this character of ASCII beside another one?
     bool stands_alone(uint8_t character) const { return !has_neighbours_[character]; }
+    // Those places inside entries beside which one character is not whole.
+    const std::vector<InnerPlace>& open_places() const { return open_places_; }
     // `between` for two characters of ASCII where no entry ends inside a character, by the pair alone and exactly.
     bool between_ascii(uint8_t left, uint8_t right) const { return !(ascii_[left][right >> 6] >> (right & 63) & 1); }
     // The same for any two characters.
@@ -96,6 +103,7 @@ class Cuts {
     static bool get(const Table<uint64_t>& bits, size_t i) { return bits[i >> 6] >> (i & 63) & 1; }
 
     Table<uint64_t> pairs_, open_, left_open_, right_open_;
+    std::vector<InnerPlace> open_places_;
     std::array<std::array<uint64_t, 2>, 0x80> ascii_{};
     std::array<bool, 0x80> has_neighbours_{};
 };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/parallel_for.hpp"
+#include "bpe/character_runs.hpp"
 #include "bpe/compatibility.hpp"
 #include "bpe/cuts.hpp"
 #include "bpe/matcher.hpp"
@@ -31,9 +33,10 @@ class Model {
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
-          words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
+          whole_words_matter_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
         link_shorter();
+        if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)
             for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
@@ -51,7 +54,11 @@ class Model {
     size_t longest_entry() const { return longest_entry_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
+    // Null where the vocabulary does not allow it.
+    const CharacterRuns* character_runs() const { return character_runs_ ? &*character_runs_ : nullptr; }
     bool ends_words() const { return ends_words_; }
+    // Does it make a difference whether a piece is a whole pre-token?
+    bool whole_words_matter() const { return whole_words_matter_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
     // The id of an entry that BPE makes of the text, short enough to be found as a whole; NONE if it is no such entry.
     uint32_t word_id(std::string_view text) const {
@@ -64,7 +71,8 @@ class Model {
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || drops_byte(byte); }
     bool drops_byte(uint8_t byte) const { return merges_.byte_id(byte) == NONE && !matcher_.knows_all_bytes(); }
     size_t bytes() const {
-        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes();
+        return merges_.bytes() + compatibility_.bytes() + trie_.bytes() + cuts_.bytes() + words_.bytes() + cache_.bytes() + long_cache_.bytes() +
+               (character_runs_ ? character_runs_->bytes() : 0);
     }
 
   private:
@@ -114,6 +122,12 @@ class Model {
         }
     }
 
+    void index_character_runs(const Vocabulary& vocabulary) {
+        character_runs_.emplace(
+            vocabulary.entries(), merges_, cuts_, [this](std::string_view text) { return word_id(text); },
+            [this](uint32_t id) { return !compatibility_.irregular(id); });
+    }
+
     // No text holds the byte that keys are filled up with, so entries that do are not looked for.
     static bool fits_key(const Entry& entry) {
         return entry.bytes.size() <= LONGEST_KEY && entry.bytes.find('\xFF') == std::string_view::npos;
@@ -152,12 +166,13 @@ class Model {
     Trie trie_;
     Matcher matcher_;
     Cuts cuts_;
-    bool ends_words_;
+    bool ends_words_, whole_words_matter_;
     WordTable words_;
     LongWordTable long_words_;
     WordCache cache_;
     LongWordCache long_cache_;
     WindowEncoder window_encoder_;
+    std::optional<CharacterRuns> character_runs_;
     size_t longest_whole_ = 0, longest_entry_ = 0;
 };
 

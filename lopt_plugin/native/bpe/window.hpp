@@ -28,6 +28,14 @@ struct Window {
     };
     std::vector<Parts> parts;
 
+    // A piece whose ids are known when it is added: they stand in `ready` from `first` on, up to those of the next one.
+    struct Resolved {
+        uint32_t piece, first;
+    };
+    static constexpr uint32_t READY = 4096, READY_AT_ONCE = 256;
+    uint32_t resolved_count = 0, ready_count = 0;
+    Resolved resolved[ROOM + 1];
+
     // A piece that the table of entries does not hold where it is looked for first.
     struct Miss {
         WordKey key;
@@ -40,6 +48,7 @@ struct Window {
     static constexpr uint32_t COPIED = 16;
 
     uint32_t ids[ROOM + COPIED];
+    uint32_t ready[READY + READY_AT_ONCE + COPIED];
     Miss misses[ROOM + 1];
     uint32_t found[ROOM + 1][COPIED];  // of each miss
     uint32_t fresh[ROOM + 1];          // the misses that the cache does not hold
@@ -57,8 +66,20 @@ struct Window {
         count = 0;
         bounds[0] = 0;
         parts.clear();
+        resolved_count = ready_count = 0;
     }
-    bool full() const { return count >= WINDOW; }
+    bool full() const { return (count >= WINDOW) | (ready_count >= READY); }
+    // Room for READY_AT_ONCE ids of a resolved piece; to be written, and then added with their end.
+    uint32_t* ready_end() { return ready + ready_count; }
+    void add_resolved(const uint8_t* end, const uint32_t* ids_end) {
+        if (resolved_count && resolved[resolved_count - 1].piece + 1 == count) {
+            bounds[count] = static_cast<uint32_t>(end - base);
+        } else {
+            resolved[resolved_count++] = {count, ready_count};
+            add(end);
+        }
+        ready_count = static_cast<uint32_t>(ids_end - ready);
+    }
     void add(const uint8_t* end) { bounds[++count] = static_cast<uint32_t>(end - base); }
     bool is_whole(uint32_t piece) const {
         const auto later = std::upper_bound(parts.begin(), parts.end(), piece, [](uint32_t k, const Parts& p) { return k < p.first; });

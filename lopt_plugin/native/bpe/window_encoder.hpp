@@ -22,7 +22,8 @@ class WindowEncoder {
   public:
     WindowEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache,
                 LongWordCache& long_cache)
-        : words_(words), long_words_(long_words), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache) {}
+        : words_(words), long_words_(long_words), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
+          no_word_(words.prefetch(WordTable::NO_WORD)) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
@@ -47,19 +48,26 @@ class WindowEncoder {
     template <bool NEAR_END>
     uint32_t probe(Window& window) const {
         window.further = 0;
-        uint32_t missing = 0;
+        window.resolved[window.resolved_count] = {window.count, window.ready_count};
+        uint32_t missing = 0, resolved = 0;
         for (uint32_t first = 0; first < window.count; first += PROBE_BLOCK)
-            missing = probe_block<NEAR_END>(window, first, std::min(first + PROBE_BLOCK, window.count), missing);
+            missing = probe_block<NEAR_END>(window, first, std::min(first + PROBE_BLOCK, window.count), missing, resolved);
         return missing;
     }
     // The same for pieces [first, last), with `missing` gathered so far. All slots are asked for before one is read.
+    // `resolved`: the first resolved piece that is not before them.
     template <bool NEAR_END>
-    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing) const {
+    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing, uint32_t& resolved) const {
         WordKey keys[PROBE_BLOCK];
         for (uint32_t k = first; k < last; k++) {
             const WordKey key = key_of<NEAR_END>(window, k);
             keys[k - first] = key;
             window.ids[k] = words_.prefetch(key);
+        }
+        for (; window.resolved[resolved].piece < last; resolved++) {
+            const uint32_t k = window.resolved[resolved].piece;
+            keys[k - first] = WordTable::NO_WORD;
+            window.ids[k] = no_word_;
         }
         uint32_t elsewhere[PROBE_BLOCK + 1], count = 0;
         for (uint32_t k = first; k < last; k++) {
@@ -168,20 +176,30 @@ class WindowEncoder {
 
     void emit(const Window& window, uint32_t missing, IdBuffer& out) const {
         uint32_t* o = out.reserve(window.bounds[window.count] + Window::COPIED);
-        uint32_t piece = 0;
-        for (uint32_t m = 0;; m++) {
-            const uint32_t stop = m < missing ? window.misses[m].piece : window.count;
-            copy_all(window.ids + piece, stop - piece, o);
-            o += stop - piece;
-            if (m == missing) break;
-            const Window::Miss& miss = window.misses[m];
-            piece = miss.piece + 1;
-            if (miss.count == Window::UNBOUNDED) {
-                o = encode_long(window, miss, o);
-                continue;
+        uint32_t piece = 0, m = 0;
+        for (uint32_t s = 0;; s++) {
+            const Window::Resolved& resolved = window.resolved[s];
+            for (;;) {
+                const uint32_t next_miss = m < missing ? window.misses[m].piece : window.count;
+                const uint32_t stop = std::min(next_miss, resolved.piece);
+                copy_all(window.ids + piece, stop - piece, o);
+                o += stop - piece;
+                piece = stop;
+                if (stop == resolved.piece) break;
+                const uint32_t count = window.misses[m++].count;
+                piece++;
+                if (count == Window::UNBOUNDED) {
+                    o = encode_long(window, window.misses[m - 1], o);
+                    continue;
+                }
+                copy_some(window.found[m - 1], o);
+                o += count;
             }
-            copy_some(window.found[m], o);
-            o += miss.count;
+            if (s == window.resolved_count) break;
+            const uint32_t count = window.resolved[s + 1].first - resolved.first;
+            copy_all(window.ready + resolved.first, count, o);
+            o += count;
+            piece++;
         }
         out.set_end(o);
     }
@@ -214,6 +232,7 @@ class WindowEncoder {
     WordCache& cache_;
     LongWordCache& long_cache_;
     KeyMasks masks_;
+    uint32_t no_word_;
 };
 
 }  // namespace lopt

@@ -1,16 +1,23 @@
-// Pre-tokens and pieces of them on their way into windows: bounds and cuts.
+// Pre-tokens and pieces of them on their way into windows: bounds, cuts, and runs of characters of three bytes.
 #pragma once
 
 #include <cstdint>
 
 #include "base/hash.hpp"
 #include "base/id_buffer.hpp"
+#include "bpe/character_runs.hpp"
 #include "bpe/model.hpp"
 #include "bpe/window.hpp"
 #include "text/text.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
+
+// A window, and the characters that will be added to it.
+struct PieceSpace {
+    Window window;
+    CharacterRun run;
+};
 
 class WindowFiller {
   public:
@@ -69,8 +76,12 @@ class WindowFiller {
         return after_sign < length && leads_script(p[after_sign]);
     }
     // Adds a pre-token.
-    [[gnu::always_inline]] void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
-        if (may_be_cut(p, static_cast<size_t>(end - p))) add_pieces(text, p, end, window, out);
+    [[gnu::always_inline]] void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
+        Window& window = space.window;
+        const bool cut = may_be_cut(p, static_cast<size_t>(end - p));
+        if (cut && model_.character_runs()) return add_to_run(text, p, end, space, out);
+        flush_run(text, space, out);
+        if (cut) add_pieces(text, p, end, window, out);
         window.add(end);
     }
     // Adds the cuts inside the pre-token [p, end), not its end. Without a branch on what is a cut: that is hard to predict.
@@ -101,7 +112,92 @@ class WindowFiller {
         if (restarted || count > first) window.parts.push_back({first, count});
     }
 
+    // Adds the characters that were gathered.
+    void flush_run(const Text& text, PieceSpace& space, IdBuffer& out) const {
+        CharacterRun& run = space.run;
+        if (run.count == 0) return;
+        const CharacterRuns& runs = *model_.character_runs();
+        Window& window = space.window;
+        runs.find(run);
+        const uint64_t special = run.special();
+        for (uint32_t i = 0; i < run.count;) {
+            make_room(text, window, out);
+            uint32_t* ids = window.ready_end();
+            uint32_t stop = i;
+            for (;;) {
+                const uint32_t plain = run.next(special, stop);
+                ids = CharacterRuns::write(run, stop, plain, ids);
+                stop = plain;
+                if (stop == run.count || run.hard >> stop & 1) break;
+                ids = runs.write_several(run, stop++, ids);
+            }
+            if (stop > i) window.add_resolved(run.begin + stop * CharacterRun::LENGTH, ids);
+            if (stop == run.count) break;
+            make_room(text, window, out);
+            i = stop + run.piece(stop);
+            add_part(window, run.begin + i * CharacterRun::LENGTH, run.words >> stop & 1);
+        }
+        run.count = 0;
+    }
+
   private:
+    // Adds the pre-token [word, end). Characters of three bytes are gathered in the run of characters, over several
+    // pre-tokens; what is added to the window next must flush it first.
+    void add_to_run(const Text& text, const uint8_t* word, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
+        const CharacterRuns& runs = *model_.character_runs();
+        CharacterRun& run = space.run;
+        if (run.count == 0) run.start(word);
+        uint32_t first = run.count;
+        for (const uint8_t* p = word;;) {
+            runs.read(run, end);
+            if (run.end() == end) {
+                if (p == word && model_.whole_words_matter() && run.is_one_piece(first)) run.set_word(first);
+                return;
+            }
+            if (run.count > first && !ends_at_cut(run.end())) run.drop_last_piece(first);
+            if (run.count == first) {
+                const bool full = first > 0 && begins_three_bytes(p);
+                flush_run(text, space, out);
+                if (!full) {
+                    make_room(text, space.window, out);
+                    const uint8_t* const stop = next_piece(p, end);
+                    add_part(space.window, stop, p == word && stop == end);
+                    p = stop;
+                }
+            } else {
+                p = run.end();
+                flush_run(text, space, out);
+            }
+            if (p == end) return;
+            run.start(p);
+            first = 0;
+        }
+    }
+    void add_part(Window& window, const uint8_t* end, bool is_word) const {
+        if (model_.whole_words_matter() && !is_word) window.parts.push_back({window.count, window.count});
+        window.add(end);
+    }
+    bool is_cut(const uint8_t* p, uint32_t left, uint32_t right) const {
+        return (left | right) >= 0x800 && model_.cuts().between(left, right, p[-1], *p);
+    }
+    // Is the place after a character of three bytes, inside a pre-token, a cut?
+    bool ends_at_cut(const uint8_t* p) const {
+        int length;
+        const uint32_t left = decode_character(p - CharacterRun::LENGTH, length);
+        return is_cut(p, left, decode_character(p, length));
+    }
+    // The end of the piece of a pre-token that begins at p.
+    const uint8_t* next_piece(const uint8_t* p, const uint8_t* end) const {
+        int length;
+        uint32_t left = decode_character(p, length);
+        for (p += length; p < end; p += length) {
+            const uint32_t right = decode_character(p, length);
+            if (is_cut(p, left, right)) return p;
+            left = right;
+        }
+        return end;
+    }
+
     const Model& model_;
 };
 

@@ -65,6 +65,9 @@ class WordTable {
         uint32_t id;
     };
 
+    // A key that no text has, and that is always found where it is looked for first, with the id 0.
+    static constexpr WordKey NO_WORD{~uint64_t{0} - 1, ~uint64_t{0}};
+
     // The frequent words first: the first to come gets a first slot.
     explicit WordTable(std::vector<Item> items) {
         sort_by_frequency(items);
@@ -74,6 +77,7 @@ class WordTable {
         region_ = power_of_two_at_least((3 * slots + 2) * sizeof(ShortSlot));
         shift_ = static_cast<unsigned>(__builtin_clzll(region_)) + 1;
         memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
+        memory_[first(NO_WORD.hash(), true) / sizeof(ShortSlot)] = {NO_WORD.low, 0, 0};
         for (const auto& item : items) {
             const bool short_word = item.key.is_short();
             const size_t home = first(item.key.hash(), short_word);

@@ -66,9 +66,13 @@ void append_character(uint32_t c, Bytes& out) {
 
 // Characters of three bytes: Chinese, Japanese, Korean, Indic scripts, Thai and others.
 inline bool begins_three_bytes(const uint8_t* p) { return (*p & 0xF0) == 0xE0; }
+// Are three bytes, which may be any, such a character?
+inline bool are_three_bytes(const uint8_t* p) { return begins_three_bytes(p) && is_continuation(p[1]) && is_continuation(p[2]); }
 inline uint32_t decode_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu); }
 // Code point / 64: the last byte is not needed.
 inline uint32_t block_of_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 6 | (p[1] & 0x3Fu); }
+inline uint8_t first_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0xE0 | c >> 12); }
+inline uint8_t last_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0x80 | (c & 63)); }
 
 // The first byte of the character that p lies in, or that ends before p.
 inline const uint8_t* character_start(const uint8_t* p) {

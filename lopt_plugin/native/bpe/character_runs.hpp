@@ -1,0 +1,289 @@
+// Runs of characters of three bytes (Chinese, Japanese, Hangul, Thai, ...) to ids, without keys, probes or merges.
+//
+// Cuts leave pieces of one or two characters, mostly. A piece is easy if every character is one token, if no entry
+// that begins or ends inside a character can reach across a place inside the piece, and if no three characters of it
+// stand side by side in an entry. Then every token that BPE can ever make of it is a part of a character, a character,
+// or two characters; and two characters can only be made of two whole ones. Let such a merge have a higher rank than
+// all that made its two characters (what is made otherwise is not called easy). Then the merges that BPE does are those
+// that are left when, lowest rank first and leftmost first, each merge forbids the ones that share a character with it.
+// For let a merge be next in this order, and nothing have forbidden it. It could only fail because a merge beside it,
+// of a higher rank or further right, came first. At that moment its own two characters are whole: until a character is
+// whole, BPE finds a merge of lower rank inside it. So the merge itself was possible, and came before.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/table.hpp"
+#include "bpe/cuts.hpp"
+#include "bpe/merges.hpp"
+#include "bpe/vocabulary.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+// Consecutive characters of a text, of one pre-token or of several. Bit i of a mask stands for character i, or for the
+// place between it and the next.
+struct CharacterRun {
+    static constexpr uint32_t MOST = 64;   // characters
+    static constexpr uint32_t LENGTH = 3;  // of a character in bytes
+
+    const uint8_t* begin;
+    uint32_t count = 0;
+    uint64_t joined;    // perhaps no cut: the pieces are what is joined
+    uint64_t open;      // of these, where perhaps an entry reaches across that holds one of the two in part
+    uint64_t several;   // characters that are not one token
+    uint64_t words;     // characters of pieces that are whole pre-tokens, where that makes a difference
+    // What `CharacterRuns::find` finds:
+    uint64_t chosen;    // characters that are one token with the next one
+    uint64_t hard;      // characters of pieces that are not easy
+    uint32_t ids[MOST];  // of each character, or where its ids stand, if several
+    uint32_t code_points[MOST];
+
+    void start(const uint8_t* at) {
+        begin = at;
+        count = 0;
+        joined = open = several = words = 0;
+    }
+    const uint8_t* end() const { return begin + count * LENGTH; }
+    // Takes back the characters from `from` on that belong to a piece that goes on after the run.
+    void drop_last_piece(uint32_t from) {
+        const uint64_t cuts = ~joined & places(count) & ~characters(from);
+        count = cuts ? MOST - static_cast<uint32_t>(__builtin_clzll(cuts)) : from;
+        joined &= places(count);
+        open &= places(count);
+        several &= characters(count);
+    }
+    // Are the characters from `from` on one piece?
+    bool is_one_piece(uint32_t from) const { return !(~joined & places(count) & ~characters(from)); }
+    void set_word(uint32_t from) { words |= characters(count) & ~characters(from); }
+
+    // The characters that must be treated by themselves: of pieces that are not easy, or of several ids.
+    uint64_t special() const { return hard | several; }
+    // How many characters the piece that begins with character i has: one more than places that are no cuts.
+    uint32_t piece(uint32_t i) const { return lowest(~(joined >> i)) + 1; }
+    // The first character from `from` on that the mask holds; `count` if there is none.
+    uint32_t next(uint64_t mask, uint32_t from) const {
+        const uint64_t left = mask & ~characters(from);
+        return left ? lowest(left) : count;
+    }
+
+    static uint64_t bit(unsigned i) { return uint64_t{1} << i; }
+    // The first n characters; the places between them.
+    static uint64_t characters(unsigned n) { return n < MOST ? bit(n) - 1 : ~uint64_t{0}; }
+    static uint64_t places(unsigned n) { return characters(n) >> 1; }
+    static unsigned lowest(uint64_t mask) { return static_cast<unsigned>(__builtin_ctzll(mask)); }
+};
+
+class CharacterRuns {
+  public:
+    static constexpr uint32_t IDS_EACH = 3;  // a character's ids are no more than its bytes
+
+    // `token_of(text)`: the id of the entry that BPE makes of the text, NONE if it makes several.
+    // `rises(id)`: whether the ranks rise from merge to merge where the token is made.
+    template <class TokenOf, class Rises>
+    CharacterRuns(const std::vector<Entry>& entries, const MergeTable& merges, const Cuts& cuts, TokenOf token_of, Rises rises)
+        : merges_(merges), cuts_(cuts), characters_(CODE_POINTS, 0), triples_(TRIPLE_BITS / 64, 0) {
+        for (uint32_t c = 0x800; c < CODE_POINTS; c++) {
+            uint8_t p[3];
+            encode_character(c, p);
+            const uint32_t id = token_of({reinterpret_cast<const char*>(p), sizeof p});
+            characters_[c] = id != NONE ? id : several_ids(p);
+        }
+        for (const InnerPlace& place : cuts.open_places()) note_open(place);
+        std::vector<Pair> pairs;
+        for (const auto& entry : entries) {
+            const uint8_t* p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
+            const size_t size = entry.bytes.size();
+            if (std::none_of(p, p + size, [](uint8_t byte) { return byte >= 0xE0; })) continue;
+            for (size_t i = 0; i + 9 <= size; i++)
+                if (are_characters(p + i, 3)) set_triple(decode_three_bytes(p + i), decode_three_bytes(p + i + 3), decode_three_bytes(p + i + 6));
+            if (size != 6 || !are_characters(p, 2)) continue;
+            const uint32_t id = token_of(entry.bytes);
+            pairs.push_back({key_of(decode_three_bytes(p), decode_three_bytes(p + 3)), id != NONE && rises(id) ? id : HARD});
+        }
+        pairs_.assign(power_of_two_at_least(3 * pairs.size() + 2), {NO_PAIR, NONE});
+        shift_ = static_cast<unsigned>(__builtin_clzll(pairs_.size())) + 1;
+        for (const Pair& pair : pairs) {
+            size_t i = place(pair.key);
+            while (pairs_[i].key != NO_PAIR) i = (i + 1) & (pairs_.size() - 1);
+            pairs_[i] = pair;
+        }
+    }
+
+    // Adds the characters from the run's end on, up to `end`, the end of their pre-token, as far as they are of three
+    // bytes and there is room.
+    void read(CharacterRun& run, const uint8_t* end) const {
+        const uint8_t* p = run.end();
+        uint32_t n = run.count;
+        if (p >= end || !begins_three_bytes(p) || n == CharacterRun::MOST) return;
+        uint64_t joined = run.joined, open = run.open, several = run.several;
+        uint32_t left = decode_three_bytes(p), left_entry = characters_[left];
+        for (;;) {
+            run.code_points[n] = left;
+            run.ids[n] = left_entry & ID;
+            several |= static_cast<uint64_t>(left_entry >> SEVERAL_SHIFT) << n;
+            n++;
+            p += CharacterRun::LENGTH;
+            if (p >= end || !begins_three_bytes(p) || n == CharacterRun::MOST) break;
+            const uint32_t right = decode_three_bytes(p), right_entry = characters_[right];
+            const uint32_t may_be_open = (left_entry & OPEN_RIGHT ? 1u : 0u) | (right_entry & OPEN_LEFT ? 1u : 0u);
+            joined |= static_cast<uint64_t>(may_be_open | !cuts_.between_characters(left, right)) << (n - 1);
+            open |= static_cast<uint64_t>(may_be_open) << (n - 1);
+            left = right;
+            left_entry = right_entry;
+        }
+        run.count = n;
+        run.joined = joined;
+        run.open = open;
+        run.several = several;
+    }
+
+    // Finds the tokens of a run, after which there is a cut.
+    void find(CharacterRun& run) const {
+        run.chosen = 0;
+        run.hard = run.words;
+        uint64_t open = 0;
+        for (uint64_t left = run.open & ~run.words; left; left &= left - 1) {
+            const unsigned i = CharacterRun::lowest(left);
+            if (is_open(run, i)) open |= CharacterRun::bit(i);
+            else if (cuts_.between_characters(run.code_points[i], run.code_points[i + 1])) run.joined &= ~CharacterRun::bit(i);
+        }
+        const uint64_t joined = run.joined;
+        for (uint64_t left = (run.several & (joined | joined << 1)) | open; left; left &= left - 1) set_hard(run, CharacterRun::lowest(left));
+        uint64_t in_triples = joined & joined >> 1;
+        for (uint64_t left = in_triples & ~run.hard; left; left &= left - 1) {
+            const unsigned i = CharacterRun::lowest(left);
+            const uint32_t* c = run.code_points + i;
+            if (!get_triple(c[0], c[1], c[2])) continue;
+            set_hard(run, i);
+            left &= ~run.hard | CharacterRun::bit(i);
+        }
+        in_triples |= in_triples << 1;
+        for (uint64_t left = joined & ~run.hard & ~in_triples; left; left &= left - 1) {
+            const unsigned i = CharacterRun::lowest(left);
+            const uint32_t id = pair_id(run.code_points[i], run.code_points[i + 1]);
+            if (id == HARD) set_hard(run, i);
+            if (id >= HARD) continue;
+            run.ids[i] = id;
+            run.chosen |= CharacterRun::bit(i);
+        }
+        for (uint64_t left = in_triples & ~run.hard; left;) {
+            const unsigned first = CharacterRun::lowest(left), count = run.piece(first) - 1;
+            choose(run, first, count);
+            left &= ~(CharacterRun::characters(first + count) & ~CharacterRun::characters(first));
+        }
+    }
+
+    // Writes the ids of characters [first, last), none of them special; returns their end.
+    static uint32_t* write(const CharacterRun& run, uint32_t first, uint32_t last, uint32_t* out) {
+        const uint64_t taken = run.chosen << 1;
+        for (uint32_t i = first; i < last; i++) {
+            *out = run.ids[i];
+            out += 1 - (taken >> i & 1);
+        }
+        return out;
+    }
+    // Writes the ids of a character that has several.
+    uint32_t* write_several(const CharacterRun& run, uint32_t i, uint32_t* out) const {
+        const uint32_t* const ids = several_.data() + run.ids[i];
+        for (uint32_t k = 0; k < IDS_EACH; k++) out[k] = ids[k];
+        return out + ids[IDS_EACH];
+    }
+
+    size_t bytes() const { return (characters_.size() + several_.size()) * sizeof(uint32_t) + pairs_.bytes() + triples_.bytes(); }
+
+  private:
+    static constexpr uint32_t CODE_POINTS = 0x10000;
+    // Of a character: its id, or where its ids stand, and flags.
+    static constexpr unsigned SEVERAL_SHIFT = 31;
+    static constexpr uint32_t SEVERAL = 1u << SEVERAL_SHIFT;
+    static constexpr uint32_t OPEN_RIGHT = 1u << 30, OPEN_LEFT = 1u << 29;  // an entry may hold a part of what stands there
+    static constexpr uint32_t ID = OPEN_LEFT - 1;
+    static_assert(ID >= CODE_POINTS * (IDS_EACH + 1));
+
+    static constexpr uint32_t HARD = NONE - 1;  // in place of an id
+    static constexpr size_t TRIPLE_BITS = size_t{1} << 18;
+    struct Pair {
+        uint32_t key, id;
+    };
+    static constexpr uint32_t NO_PAIR = 0;  // no character of three bytes is zero
+
+    static bool are_characters(const uint8_t* p, size_t count) {
+        for (const uint8_t* q = p; q < p + 3 * count; q += 3)
+            if (!are_three_bytes(q)) return false;
+        return true;
+    }
+
+    static uint32_t key_of(uint32_t left, uint32_t right) { return left << 16 | right; }
+    size_t place(uint32_t key) const { return (key * HASH_A) >> shift_; }
+    uint32_t pair_id(uint32_t left, uint32_t right) const {
+        const uint32_t key = key_of(left, right);
+        for (size_t i = place(key);; i = (i + 1) & (pairs_.size() - 1))
+            if (pairs_[i].key == key || pairs_[i].key == NO_PAIR) return pairs_[i].id;
+    }
+    static size_t triple_bit(uint32_t a, uint32_t b, uint32_t c) {
+        return ((uint64_t{a} << 32 | uint64_t{b} << 16 | c) * HASH_A) >> (64 - 18);
+    }
+    void set_triple(uint32_t a, uint32_t b, uint32_t c) { triples_[triple_bit(a, b, c) >> 6] |= uint64_t{1} << (triple_bit(a, b, c) & 63); }
+    bool get_triple(uint32_t a, uint32_t b, uint32_t c) const { return triples_[triple_bit(a, b, c) >> 6] >> (triple_bit(a, b, c) & 63) & 1; }
+
+    uint32_t several_ids(const uint8_t* p) {
+        uint32_t ids[IDS_EACH + 1] = {};
+        ids[IDS_EACH] = static_cast<uint32_t>(merge_by_rank(merges_, p, CharacterRun::LENGTH, ids));
+        several_.insert(several_.end(), ids, ids + IDS_EACH + 1);
+        return SEVERAL | static_cast<uint32_t>(several_.size() - IDS_EACH - 1);
+    }
+    void note_open(const InnerPlace& place) {
+        if (place.left != NONE && place.left < CODE_POINTS) characters_[place.left] |= OPEN_RIGHT;
+        if (place.right != NONE && place.right < CODE_POINTS) characters_[place.right] |= OPEN_LEFT;
+        if (place.left != NONE || place.right != NONE) return;
+        for (uint32_t c = 0x800; c < CODE_POINTS; c++)
+            if (last_of_three_bytes(c) == place.last_byte) characters_[c] |= OPEN_RIGHT;
+    }
+
+    bool is_open(const CharacterRun& run, unsigned i) const {
+        const uint32_t left = run.code_points[i], right = run.code_points[i + 1];
+        return cuts_.is_open(left, right, last_of_three_bytes(left), first_of_three_bytes(right));
+    }
+    // Character i and all those that are joined with it.
+    static void set_hard(CharacterRun& run, unsigned i) {
+        unsigned first = i, last = i;
+        while (first > 0 && (run.joined >> (first - 1) & 1)) first--;
+        while (run.joined >> last & 1) last++;
+        run.hard |= CharacterRun::characters(last + 1) & ~CharacterRun::characters(first);
+    }
+
+    // The merges of a piece with `count` places, of which character `first` is the first.
+    void choose(CharacterRun& run, unsigned first, unsigned count) const {
+        uint32_t ranks[CharacterRun::MOST], ids[CharacterRun::MOST];
+        for (unsigned k = 0; k < count; k++) {
+            const unsigned i = first + k;
+            ids[k] = pair_id(run.code_points[i], run.code_points[i + 1]);
+            if (ids[k] == HARD) return set_hard(run, i);
+            ranks[k] = ids[k] == NONE ? NONE : merges_.rank(run.ids[i], run.ids[i + 1]);
+        }
+        for (;;) {
+            unsigned best = 0;
+            for (unsigned k = 1; k < count; k++) best = ranks[k] < ranks[best] ? k : best;
+            if (ranks[best] == NONE) return;
+            run.chosen |= CharacterRun::bit(first + best);
+            run.ids[first + best] = ids[best];
+            ranks[best] = NONE;
+            if (best > 0) ranks[best - 1] = NONE;
+            if (best + 1 < count) ranks[best + 1] = NONE;
+        }
+    }
+
+    const MergeTable& merges_;
+    const Cuts& cuts_;
+    std::vector<uint32_t> characters_, several_;
+    Table<Pair> pairs_;
+    Table<uint64_t> triples_;
+    unsigned shift_ = 0;
+};
+
+}  // namespace lopt
