@@ -31,7 +31,8 @@ class Settings:
         gpu_min_bytes: Smaller batches and shorter texts stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of
             UTF-8, counted as characters). None: the size that `benchmarks/gpu/gpu.py` stored for this machine; without
             one, "auto" does not use the GPU.
-        verify: Share of calls, 0 to 1, that Hugging Face also encodes and whose ids are compared (LOPT_VERIFY).
+        verify: Share of calls, 0 to 1, that Hugging Face also encodes or decodes, to compare (LOPT_VERIFY).
+        decode: Whether ids become text natively (LOPT_DECODE; 0: Hugging Face decodes).
 
     >>> Settings(threads=4).route
     'auto'
@@ -45,6 +46,7 @@ class Settings:
     prefix_cache_mb: int = 256
     gpu_min_bytes: int | None = None
     verify: float = 0.0
+    decode: bool = True
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Settings:
@@ -110,7 +112,11 @@ def available_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def _parse(name: str, value: Any, source: str) -> int | float | str:
+def _parse(name: str, value: Any, source: str) -> bool | int | float | str:
+    if name == "decode":
+        if value not in (True, False, "0", "1"):
+            raise ValueError(f"{source} must be 0 or 1, got {value!r}")
+        return value in (True, "1")
     if name == "route":
         if value not in ROUTES:
             raise ValueError(f"{source} must be one of {ROUTES}, got {value!r}")

@@ -12,6 +12,7 @@ import pytest
 
 import lopt_plugin
 from lopt_plugin.encoder.counting import Intervals
+from lopt_plugin.encoder.decode_stream import DecodeStream
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.incremental import IncrementalEncoder
 from lopt_plugin.encoder.token_batch import TokenBatch
@@ -20,8 +21,8 @@ from lopt_plugin.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 ENCODER_NAMES = {
-    "count", "count_batch", "count_until", "cut", "encode_batch_ids", "encode_ids", "encode_list",
-    "encode_with_offsets", "explain", "incremental", "intervals",
+    "count", "count_batch", "count_until", "cut", "decode_batch", "decode_ids", "decode_stream", "encode_batch_ids",
+    "encode_ids", "encode_list", "encode_with_offsets", "explain", "incremental", "intervals",
 }  # fmt: skip
 # Their examples need an engine, and are not run.
 FOR_ENGINES = {"generate": vllm.generate, "tokenizer_backend": sglang.tokenizer_backend}
@@ -34,7 +35,7 @@ def public_names(owner: Any) -> set[str]:
 def documented() -> Iterator[tuple[str, Any]]:
     for function in (lopt_plugin.accelerate, lopt_plugin.from_pretrained):
         yield function.__name__, function
-    for owner in (Encoder, IncrementalEncoder, Intervals, Settings, TokenBatch):
+    for owner in (DecodeStream, Encoder, IncrementalEncoder, Intervals, Settings, TokenBatch):
         yield owner.__name__, owner
         for name in sorted(public_names(owner)):
             member = inspect.getattr_static(owner, name)

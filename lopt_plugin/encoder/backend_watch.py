@@ -10,13 +10,14 @@ changed, the fingerprint of a backend says whether this one was:
   - the normalizer, pre-tokenizer and post-processor, replaced or changed in place (their serialized state is compared);
   - another model, a trained one, the model's options (dropout, unknown token, prefixes and suffixes, longest word ...)
     and its vocabulary size.
+What decides about decoded texts has a fingerprint of its own: added tokens, the model and the decoder.
 What somebody looked up before the classes were wrapped is not counted, so the fingerprint is compared now and then all
 the same. Not noticed: `__setstate__` called by hand on a model that a tokenizer has; copies call it on new ones.
 Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
 
 Touched, in tokenizers 0.21 to 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
-`__delitem__` and `__setstate__` of the classes of its normalizers, pre-tokenizers, post-processors and models. Where
-they cannot be set, Hugging Face does the work, with that reason.
+`__delitem__` and `__setstate__` of the classes of its parts. Where they cannot be set, Hugging Face does the work, with
+that reason.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tokenizers
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from tokenizers.models import BPE, WordPiece
 
 from ..pipeline import Unsupported
@@ -46,6 +47,7 @@ CHANGES_TOKENIZER = {
     "normalizer": None,
     "pre_tokenizer": None,
     "post_processor": None,
+    "decoder": None,
     "model": "model_version",
     "add_tokens": "added_tokens_version",
     "add_special_tokens": "added_tokens_version",
@@ -68,8 +70,14 @@ class Changes:
     last = 0
     _next = itertools.count(1).__next__
 
+    def __init__(self) -> None:
+        # Native decoders, which answer without looking at `last`, and are stopped instead.
+        self.decoders: weakref.WeakSet[Any] = weakref.WeakSet()
+
     def count(self) -> int:
         self.last = number = self._next()
+        for decoder in list(self.decoders):
+            decoder.stop()
         return number
 
 
@@ -125,6 +133,19 @@ class BackendWatch:
             None if options is None else options(model),
         )
 
+    def decoding_fingerprint(self) -> Fingerprint:
+        """The same for decoded texts."""
+        backend = self.backend
+        decoder = backend.decoder
+        return (
+            self.added_tokens_version,
+            self.model_version,
+            None if decoder is None else decoder.__getstate__(),
+            backend.get_vocab_size(False),
+            type(backend.model),
+            "decode" in getattr(backend, "__dict__", {}),
+        )
+
     def added_tokens(self) -> tuple[tuple[int, str, bool, bool, bool, bool, bool], ...]:
         """Every added token with its flags."""
         return tuple(
@@ -168,9 +189,11 @@ def watch_classes() -> bool:
 
 
 def watched_classes() -> set[type]:
-    """`Tokenizer` and all kinds of its parts that decide about ids."""
-    modules = (models, normalizers, pre_tokenizers, processors)
-    return {Tokenizer, *(member for module in modules for member in vars(module).values() if inspect.isclass(member))}
+    """`Tokenizer` and all kinds of its parts."""
+    modules = (models, normalizers, pre_tokenizers, processors, decoders)
+    found = {member for module in modules for member in vars(module).values() if inspect.isclass(member)}
+    found.discard(decoders.DecodeStream)
+    return {Tokenizer, *found}
 
 
 def _wrap(kind: type, name: str, changed: Callable[[Any], object]) -> None:

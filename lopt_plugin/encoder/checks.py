@@ -35,6 +35,13 @@ def texts_of(texts: Any) -> list[str]:
     return found
 
 
+def ids_of(ids: Any) -> list[Any]:
+    """The ids of an argument as a list. What its elements are is not looked at."""
+    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        raise TypeError(f"ids must be a sequence of int, not {type(ids).__name__}")
+    return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+
+
 def a_bool(flag: Any, name: str) -> bool:
     """The flag of an argument."""
     if not isinstance(flag, (bool, np.bool_)):

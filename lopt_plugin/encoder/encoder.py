@@ -1,4 +1,4 @@
-"""Encoder: text to ids, by the fastest route that is exact for the tokenizer."""
+"""Encoder: text to ids and back, by the fastest route that is exact for the tokenizer."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from ..routes.request import COMMONEST, PLAIN, Columns, EncodeRequest, NeedsRefe
 from ..settings import Settings
 from . import counting
 from .call_state import PendingCallState
-from .checks import a_bool, a_text, an_int, texts_of
+from .checks import a_bool, a_text, an_int, ids_of, texts_of
 from .counting import Intervals
+from .decode_stream import DecodeStream, decode_stream
+from .decoding import Decoding
 from .explain import explanation
 from .gpu_policy import check_device
 from .incremental import IncrementalEncoder
@@ -43,6 +45,7 @@ class Encoder:
     def __init__(self, backend: Tokenizer, settings: Settings | None = None, *, lazy: bool = False) -> None:
         self._runner = Runner(backend, Settings.read() if settings is None else settings)
         self._backend = backend
+        self._decoding = Decoding(self._runner)
         self._split_special_tokens = False
         # It stands here, not in the tokenizer, whose pickle (and the hash of it, by datasets) must not depend on calls.
         self._pending_call_state: PendingCallState | None = None
@@ -54,6 +57,7 @@ class Encoder:
         copied = Encoder(backend, self._runner.settings, lazy=True)
         copied._runner.observer = self._runner.observer
         self._runner.state.pass_on(copied._runner.state)
+        self._decoding.pass_on(copied._decoding)
         copied._runner.gpu = self._runner.gpu.copy_for(backend)
         return copied
 
@@ -322,6 +326,71 @@ class Encoder:
         given = a_text(text), an_int(max_tokens, "max_tokens")
         return text[: self._runner.run("cut", counting.CUT, given, request)[0]]
 
+    def decode_ids(self, ids: Sequence[int] | Ids, skip_special_tokens: bool = False) -> str:
+        """Decodes ids to a text.
+
+        Args:
+            ids: The ids, as a list or a one-dimensional array.
+            skip_special_tokens: Whether special tokens are left out.
+
+        Returns:
+            The text, as the backend decodes it: `clean_up_tokenization_spaces` of transformers is not applied.
+
+        Raises:
+            TypeError: For what is no id.
+            OverflowError: For a number below 0 or above 2^32 - 1. An id that the vocabulary does not have adds nothing.
+
+        >>> tokenizer.lopt.decode_ids(tokenizer.lopt.encode_ids("Hello world"))
+        'Hello world'
+        """
+        given = ids if type(ids) is list else ids_of(ids)
+        text = self._decoding.decode(given, skip_special_tokens)
+        return self._decoding.text("decode_ids", given, skip_special_tokens) if text is None else text
+
+    def decode_batch(
+        self, rows: Sequence[Sequence[int] | Ids] | TokenBatch, skip_special_tokens: bool = False
+    ) -> list[str]:
+        """Decodes several rows of ids.
+
+        Args:
+            rows: The rows, each a list or a one-dimensional array of ids; or a TokenBatch.
+            skip_special_tokens: Whether special tokens are left out.
+
+        Returns:
+            The text of each row, as for `decode_ids`.
+
+        Raises:
+            TypeError: For what is no id.
+            OverflowError: As for `decode_ids`.
+
+        >>> tokenizer.lopt.decode_batch(tokenizer.lopt.encode_batch_ids(["Hello", "world"]))
+        ['Hello', 'world']
+        """
+        given = map(rows.row, range(len(rows))) if isinstance(rows, TokenBatch) else rows
+        lists = [row if type(row) is list else ids_of(row) for row in given]
+        texts = self._decoding.decode_rows(lists, skip_special_tokens)
+        return self._decoding.texts("decode_batch", lists, skip_special_tokens) if texts is None else texts
+
+    def decode_stream(self, ids: Sequence[int] | Ids = (), skip_special_tokens: bool = False) -> DecodeStream:
+        """Makes a decoder for ids that come one by one.
+
+        Args:
+            ids: The ids before the first one that is decoded, such as those of a prompt.
+            skip_special_tokens: Whether special tokens are left out.
+
+        Returns:
+            A DecodeStream. Its `step(id)` is that of `tokenizers.decoders.DecodeStream` for this tokenizer: the next
+            part of the text, or None where a character is not complete. The time is linear in the text.
+
+        Raises:
+            TypeError: For what is no id.
+
+        >>> stream = tokenizer.lopt.decode_stream()
+        >>> "".join(stream.step(number) or "" for number in tokenizer.lopt.encode_list("Hello world"))
+        'Hello world'
+        """
+        return decode_stream(self._decoding, ids_of(ids), a_bool(skip_special_tokens, "skip_special_tokens"))
+
     def explain(self, text: str | Sequence[str] | None = None) -> dict[str, Any]:
         """Says what is active and why. Nothing is encoded, and no GPU is started.
 
@@ -335,7 +404,7 @@ class Encoder:
         >>> tokenizer.lopt.explain()["route"]
         'native'
         """
-        return explanation(self._runner, text)
+        return explanation(self._runner, self._decoding, text)
 
     def _encode(self, rows: Sequence[Row], request: EncodeRequest) -> tuple[Columns, Snapshot]:
         """The columns of each row, and the state of the backend that they are for. Raises NeedsReference."""

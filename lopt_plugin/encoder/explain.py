@@ -12,10 +12,11 @@ import tokenizers
 from .._version import version
 from ..native import build_description
 from ..unicode_tables.load import character_classes
+from .decoding import Decoding
 from .runner import Runner
 
 
-def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, Any]:
+def explanation(runner: Runner, decoding: Decoding, text: str | Sequence[str] | None) -> dict[str, Any]:
     """See Encoder.explain."""
     snapshot = runner.state.snapshot()
     native, hf_chunks = snapshot.native, snapshot.hf_chunks
@@ -45,6 +46,7 @@ def explanation(runner: Runner, text: str | Sequence[str] | None) -> dict[str, A
         },
         "hf_calls": dict(runner.reference_calls),
         "core": None if native is None else native.info(),
+        "decoding": decoding.info(),
         "hf_chunks": None if hf_chunks is None else hf_chunks.info(),
         "gpu": runner.gpu.info(),
     }

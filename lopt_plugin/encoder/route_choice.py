@@ -183,7 +183,7 @@ def _core_to_keep(before: Snapshot | None, fingerprint: Fingerprint) -> Any:
     return before.native.core if differ_only_in(POST_PROCESSOR, fingerprint, before.fingerprint) else None
 
 
-def _watch(backend: Any) -> BackendWatch | str:
+def watch_of(backend: Any) -> BackendWatch | str:
     """The watch of a backend, or why there is none."""
     if type(backend) is not Tokenizer:  # what stands for one may be changed without its setters
         kind = f"{type(backend).__module__}.{type(backend).__qualname__}"
@@ -202,7 +202,7 @@ class BackendState:
         self._settings = settings
         self._snapshot: Snapshot | None = None
         self._forced_to_hf: str | None = None
-        self._watch = _watch(hf.backend)
+        self._watch = watch_of(hf.backend)
         # The number of the last change anywhere when the snapshot was found to be true; how many calls may rely on it.
         self._true_at = 0
         self._calls_left = 0

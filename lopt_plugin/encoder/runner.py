@@ -34,7 +34,7 @@ class Runner:
         self.state = BackendState(self.hf, settings)
         self.verification = Verification(self.hf, self.state, settings.verify)
         self.observer: Observer | None = None
-        self._verifies = settings.verify > 0
+        self.verifies = settings.verify > 0
         self.native_calls = 0
         self.chunked_calls = 0
         self.gpu_calls = 0
@@ -68,7 +68,7 @@ class Runner:
                 raise NeedsReference(snapshot.reason)
             route = found
             answer = operation.encode(route, given, request)
-            if self._verifies and self.verification.is_due():
+            if self.verifies and self.verification.is_due():
                 self.verification.check(operation, given, request, answer)
         except NeedsReference as needed:
             reason = needed
@@ -90,7 +90,7 @@ class Runner:
     def run_short(self, text: str, request: EncodeRequest) -> tuple[list[int], Snapshot] | None:
         """`run` of LIST for a short text that is not truncated; None where something is to look up, time or verify."""
         snapshot = self.state.unchanged()
-        if snapshot is None or snapshot.native is None or self.observer is not None or self._verifies:
+        if snapshot is None or snapshot.native is None or self.observer is not None or self.verifies:
             return None
         try:
             ids = snapshot.native.encode_short(text, request)

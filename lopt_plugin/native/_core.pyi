@@ -43,6 +43,81 @@ class Intervals:
     def bytes(self) -> int:
         """Memory besides the text."""
 
+class TokenTable:
+    """What each id adds to a text."""
+
+def token_table(
+    *,
+    tokens: list[str | None],
+    added: list[str | None],
+    firsts: list[str | None],
+    special: list[int],
+    byte_alphabet: str | None,
+    byte_tokens: list[tuple[int, int]],
+    stripped: str,
+    most_stripped: int,
+) -> TokenTable:
+    """The table of a vocabulary; place i of the lists is for id i, and None where there is none.
+
+    added, firsts: what a token adds to a text, and what it adds where it is the first one.
+    special: the ids that are left out where special tokens are skipped.
+    byte_alphabet: the characters of the bytes 0 to 255 that tokens consist of; then `added` and `firsts` do not count.
+    byte_tokens: ids that stand for one byte, and that byte.
+    stripped, most_stripped: an ASCII character that is taken off the beginning of a text, at most so many times.
+
+    Raises ValueError for lists of other lengths, or an alphabet that is none.
+    """
+
+class Decoder:
+    """Decodes as long as `allow` and `stop` let it; otherwise, and where ids are not plain ints, the answer is None."""
+
+    def __init__(self, table: TokenTable) -> None: ...
+    def allow(self, calls: int) -> None:
+        """The next calls, so many, are answered."""
+
+    def stop(self) -> None:
+        """No call is answered until `allow`."""
+
+    def decode(self, ids: Any, skip_special_tokens: Any) -> str | None:
+        """The text of an id or a list of ids."""
+
+    def decode_rows(self, rows: Any, skip_special_tokens: Any) -> list[str] | None:
+        """The text of each list of a list."""
+
+    def tokens(self, ids: Any) -> list[str | None] | None:
+        """The token of each id of a list; None for ids that the table does not have."""
+
+    @property
+    def table(self) -> TokenTable: ...
+    @property
+    def calls(self) -> int:
+        """How many calls were answered."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the table."""
+
+class DecodeStream:
+    """As `tokenizers.decoders.DecodeStream`, for the tokenizer of a Decoder.
+
+    `otherwise(stream, id, invalid)` answers a step that the decoder may not answer, or that has an invalid prefix.
+    """
+
+    def __init__(
+        self, decoder: Decoder, ids: list[int], skip_special_tokens: bool, otherwise: Callable[..., Any]
+    ) -> None: ...
+    def step(self, id: int | list[int]) -> str | None:
+        """Adds ids; the next part of the text, if there is one."""
+
+    def state(self) -> tuple[list[int], str, int]:
+        """The ids that may still matter, the text of the first of them, and how many these are."""
+
+    def go_on(self, decoder: Decoder | None, ids: list[int], prefix: str, prefix_ids: int) -> None:
+        """Goes on from such a state, with another decoder if one is given."""
+
+    @property
+    def skip_special_tokens(self) -> bool: ...
+
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
 

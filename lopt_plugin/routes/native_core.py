@@ -68,14 +68,20 @@ def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]
     return align
 
 
-def build_core(pipeline: Pipeline) -> Any:
-    """A core of its own, in some tenths of a second. Raises Unsupported."""
+def import_core() -> Any:
+    """The extension module. Raises Unsupported."""
     try:
         from ..native import _core
     except ImportError as error:
         if importlib.util.find_spec("lopt_plugin.native._core") is None:
             raise Unsupported("installed without the native core (LOPT_PURE)") from error
         raise Unsupported(f"the native core is not installed: {error}") from error
+    return _core
+
+
+def build_core(pipeline: Pipeline) -> Any:
+    """A core of its own, in some tenths of a second. Raises Unsupported."""
+    _core = import_core()
     try:
         if isinstance(pipeline.model, WordPieceModel):
             return _core.WordPieceCore(**_word_piece_arguments(pipeline, pipeline.model))

@@ -21,8 +21,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 
 from ..encoder.encoder import Encoder
 from ..settings import SETTING_NAMES, Settings
-from .calls import Calls
-from .overrides import first_override
+from .decode_calls import DecodeCalls
+from .overrides import DECODE, first_override
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -117,7 +117,7 @@ def _check_fast(tokenizer: Any) -> None:
         )
 
 
-class LoptMixin(Calls):
+class LoptMixin(DecodeCalls):
     """What an accelerated tokenizer has beside its own class; see the module's docstring."""
 
     _lopt_is_ours = True
@@ -181,6 +181,8 @@ def accelerated_class(original: Any) -> Any:
         # A class with a method of its own may have other arguments than ours.
         if first_override(original, (name,)) is not None:
             namespace[name] = getattr(original, name)
+    if first_override(original, DECODE) is not None:
+        namespace.update({name: getattr(original, name) for name in DECODE})
     return type(f"Lopt{original.__name__}", (LoptMixin, original), namespace)
 
 

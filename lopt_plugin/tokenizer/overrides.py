@@ -23,6 +23,7 @@ BEFORE_ENCODE_PLUS = (
     "_switch_to_input_mode",
     "_switch_to_target_mode",
 )
+DECODE = ("decode", "batch_decode", "_decode", "convert_ids_to_tokens")
 
 # In transformers 4 these classes override _encode_plus and _batch_encode_plus only to refuse is_split_into_words.
 _HARMLESS = frozenset(

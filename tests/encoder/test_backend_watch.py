@@ -88,7 +88,7 @@ def test_through_the_tokenizer_of_transformers() -> None:
 
 def test_every_setter_and_method_of_the_library_is_known() -> None:
     """A new version of tokenizers may have others: whatever changes a tokenizer belongs to what is watched."""
-    call_state = {"truncation", "padding", "encode_special_tokens", "decoder"}
+    call_state = {"truncation", "padding", "encode_special_tokens"}
     call_state |= {"enable_truncation", "enable_padding", "no_truncation", "no_padding"}
     harmless = {"to_str", "save", "token_to_id", "id_to_token", "post_process", "process", "num_special_tokens_to_add"}
     harmless |= {"tokenize", "get_trainer", "_clear_cache", "_resize_cache", "custom"}

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # From the top: a file includes files of its own folder and of those after it.
-FOLDERS = ["python", "growing", "core", "prefix", "offsets", "wordpiece", "bpe", "normalize", "scan", "text", "base"]
+FOLDERS = [
+    *("python", "growing", "core", "prefix", "offsets", "wordpiece", "bpe", "normalize", "scan", "decode"),
+    *("text", "base"),
+]
 PYTHON = re.compile(r"Python\.h|nanobind|\bPyObject\b|\bPy_\w+")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 

@@ -10,6 +10,7 @@ from typing_extensions import assert_type
 
 import lopt_plugin
 from lopt_plugin.encoder.counting import Intervals
+from lopt_plugin.encoder.decode_stream import DecodeStream
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.incremental import IncrementalEncoder
 from lopt_plugin.encoder.settled import IncrementalState
@@ -35,6 +36,16 @@ def encoding() -> None:
     assert_type(len(batch), int)
     assert_type(batch.padded(0, side="left", multiple=8), PaddedBatch)
     assert_type(lopt.explain(["one", "two"]), dict[str, Any])
+
+
+def decoding() -> None:
+    lopt = lopt_plugin.from_pretrained("folder").lopt
+    assert_type(lopt.decode_ids(lopt.encode_ids("text"), skip_special_tokens=True), str)
+    assert_type(lopt.decode_ids([1, 2]), str)
+    assert_type(lopt.decode_batch([[1, 2], [3]]), list[str])
+    assert_type(lopt.decode_batch(lopt.encode_batch_ids(["one"])), list[str])
+    assert_type(lopt.decode_stream([1, 2]), DecodeStream)
+    assert_type(lopt.decode_stream().step(3), str | None)
 
 
 def counting() -> None:

@@ -16,6 +16,7 @@
 
 namespace lopt {
 
+void define_decoding(nb::module_& module);
 void define_word_piece(nb::module_& module);
 
 namespace {
@@ -226,6 +227,7 @@ NB_MODULE(_core, module) {
         .def("info", &PythonBytePairCore::info);
     PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
     define_word_piece(module);
+    define_decoding(module);
     define_prefetched_texts(module);
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),

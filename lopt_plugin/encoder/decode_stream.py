@@ -1,0 +1,105 @@
+"""Texts of ids that come one by one, in parts: as `tokenizers.decoders.DecodeStream` gives them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from tokenizers import Tokenizer
+from tokenizers.decoders import DecodeStream as ReferenceStream
+
+from ..routes.native_core import import_core
+from .decoding import Decoding
+
+_REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
+
+
+class DecodeStream(Protocol):
+    """The text of ids that come one by one, in parts. `Encoder.decode_stream` makes it.
+
+    >>> stream = tokenizer.lopt.decode_stream()
+    >>> [stream.step(number) for number in tokenizer.lopt.encode_list("Hi")][-1][-1]
+    'i'
+    """
+
+    def step(self, id: int | list[int]) -> str | None:
+        """Adds an id, or several.
+
+        Args:
+            id: The id; a list for several.
+
+        Returns:
+            The next part of the text; None where more ids are needed for one.
+
+        Raises:
+            TypeError: For what is no id.
+            OverflowError: For a number below 0 or above 2^32 - 1.
+            Exception: Where the text of all ids does not begin with the parts so far, as the reference raises it.
+
+        >>> stream = tokenizer.lopt.decode_stream(skip_special_tokens=True)
+        >>> stream.step(tokenizer.lopt.encode_list("Hello world"))
+        'Hello world'
+        """
+
+
+def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: bool) -> DecodeStream:
+    """A stream that goes on after `ids`."""
+    found = decoding.current()
+    plain = list(ids)
+    if found.decoder is None or not found.streams or not all(_is_id(number) for number in plain):
+        reason = "streams of this version of tokenizers are not known" if found.decoder else found.reason
+        decoding.count_reference(f"decode_stream: {reason}")
+        return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
+    otherwise = functools.partial(_step_otherwise, decoding)
+    stream: DecodeStream = import_core().DecodeStream(found.decoder, plain, skip_special_tokens, otherwise)
+    return stream
+
+
+def _is_id(number: Any) -> bool:
+    return type(number) is int and 0 <= number < 1 << 32
+
+
+class _StreamOfReference:
+    """The reference's stream, for one tokenizer."""
+
+    def __init__(self, backend: Tokenizer, ids: Sequence[int], skip_special_tokens: bool) -> None:
+        begun = {"ids": ids} if ids else {}
+        self._stream = ReferenceStream(skip_special_tokens=skip_special_tokens, **begun)
+        self._backend = backend
+
+    def step(self, id: int | list[int]) -> str | None:
+        part: str | None = self._stream.step(self._backend, id)
+        return part
+
+
+def _step_otherwise(decoding: Decoding, stream: Any, ids: Any, invalid: bool) -> str | None:
+    """A step of a native stream whose tokenizer may have changed, or whose ids are not plain, or have no valid text."""
+    skip, backend = stream.skip_special_tokens, decoding.backend
+    # It raises what the reference raises for what is no id.
+    ReferenceStream(skip_special_tokens=skip).step(backend, ids)
+    added = [operator.index(ids)] if hasattr(ids, "__index__") else [operator.index(number) for number in ids]
+    found = decoding.current()
+    if found.decoder is not None and found.streams and not invalid:
+        stream.go_on(found.decoder, *stream.state())
+        part: str | None = stream.step(added)
+        return part
+    decoding.count_reference(f"decode_stream: {found.reason if found.decoder is None else 'an invalid prefix'}")
+    before, prefix, prefix_ids = stream.state()
+    if before and not prefix:
+        text = backend.decode(before, skip_special_tokens=skip)
+        if not text.endswith(_REPLACEMENT_CHARACTER):
+            prefix, prefix_ids = text, len(before)
+    window = before + added
+    stream.go_on(None, window, prefix, prefix_ids)
+    text = backend.decode(window, skip_special_tokens=skip)
+    if len(text.encode()) <= len(prefix.encode()) or text.endswith(_REPLACEMENT_CHARACTER):
+        return None
+    if not text.startswith(prefix):
+        # The reference's own words: callers look for them.
+        wrong = f"Token ID: {added[-1]}, Expected prefix: '{prefix}', Actual string: '{text}'"
+        raise Exception(f"Invalid prefix encountered while decoding stream. {wrong}")
+    left = window[prefix_ids:]
+    stream.go_on(None, left, backend.decode(left, skip_special_tokens=skip), len(left))
+    return str(text[len(prefix) :])

@@ -1,0 +1,86 @@
+// The text of ids as they come, in parts: what `tokenizers.decoders.DecodeStream` gives at each step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "decode/decoded_text.hpp"
+
+namespace lopt {
+
+// The text of more ids does not begin with the text of fewer.
+struct InvalidPrefix : std::runtime_error {
+    InvalidPrefix() : std::runtime_error("the text of more ids does not begin with the text of fewer") {}
+};
+
+// The reference decodes all ids since the last but one part at every step. Here each id is decoded once when it comes, and
+// again when a part was given: the time is linear in the text.
+class DecodeStream {
+  public:
+    DecodeStream(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, bool skip_special)
+        : table_(std::move(table)), ids_(std::move(ids)), skips_(skip_special), window_(*table_) {
+        restart();
+    }
+    DecodeStream(const DecodeStream&) = delete;
+    DecodeStream& operator=(const DecodeStream&) = delete;
+
+    // Appends ids; whether there is a new part, which `part` then holds. After InvalidPrefix nothing is appended.
+    bool step(const uint32_t* ids, size_t count, std::string& part) {
+        if (prefix_.empty() && !ids_.empty() && !window_.ends_in_replacement()) {
+            prefix_ = window_.text();
+            prefix_ids_ = ids_.size();
+        }
+        for (size_t i = 0; i < count; i++) {
+            ids_.push_back(ids[i]);
+            window_.append(ids[i], skips_);
+        }
+        if (window_.length() <= prefix_.size() || window_.ends_in_replacement()) return false;
+        part = window_.take();
+        if (!part.starts_with(prefix_)) {
+            ids_.resize(ids_.size() - count);
+            restart();
+            throw InvalidPrefix();
+        }
+        part.erase(0, prefix_.size());
+        ids_.erase(ids_.begin(), ids_.begin() + static_cast<ptrdiff_t>(prefix_ids_));
+        prefix_ids_ = ids_.size();
+        restart();
+        prefix_ = window_.text();
+        return true;
+    }
+
+    // The ids that may still matter, the text of the first of them, and how many these are.
+    const std::vector<uint32_t>& ids() const { return ids_; }
+    const std::string& prefix() const { return prefix_; }
+    size_t prefix_ids() const { return prefix_ids_; }
+    bool skips_special() const { return skips_; }
+
+    // Goes on from such a state, with this table.
+    void go_on(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, std::string prefix, size_t prefix_ids) {
+        if (prefix_ids > ids.size()) throw std::invalid_argument("go_on: more ids of the prefix than ids");
+        table_ = std::move(table);
+        ids_ = std::move(ids);
+        prefix_ = std::move(prefix);
+        prefix_ids_ = prefix_ids;
+        restart();
+    }
+
+  private:
+    void restart() {
+        window_ = DecodedText(*table_);
+        for (const uint32_t id : ids_) window_.append(id, skips_);
+    }
+
+    std::shared_ptr<const TokenTable> table_;
+    std::vector<uint32_t> ids_;
+    std::string prefix_;
+    size_t prefix_ids_ = 0;
+    bool skips_;
+    DecodedText window_;
+};
+
+}  // namespace lopt

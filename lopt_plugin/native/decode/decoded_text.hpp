@@ -1,0 +1,114 @@
+// The text of ids that come one by one: at any time, what the reference decodes from all ids so far.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "decode/token_table.hpp"
+#include "text/invalid_utf8.hpp"
+
+namespace lopt {
+
+class DecodedText {
+  public:
+    explicit DecodedText(const TokenTable& table) : table_(&table) {}
+
+    void append(uint32_t id, bool skip_special) {
+        if (!table_->shows(id, skip_special)) return;
+        const bool is_first = !std::exchange(begun_, true);
+        if (table_->joining() == Joining::bytes) {
+            open_ += table_->added(id);
+        } else if (table_->is_byte(id)) {
+            append_to_run(table_->byte(id));
+        } else {
+            end_run();
+            text_ += is_first ? table_->first(id) : table_->added(id);
+        }
+    }
+
+    // Of the text, in bytes.
+    size_t length() {
+        settle();
+        return text_.size() + end_length() - stripped();
+    }
+    bool ends_in_replacement() {
+        settle();
+        if (open_.empty()) return text_.ends_with(REPLACEMENT_CHARACTER);
+        return !run_is_text() || open_.ends_with(REPLACEMENT_CHARACTER);
+    }
+    std::string text() {
+        settle();
+        std::string text;
+        text.reserve(text_.size() + end_length());
+        text = text_;
+        append_end(text);
+        text.erase(0, stripped());
+        return text;
+    }
+    // The same; nothing can be appended afterwards.
+    std::string take() {
+        settle();
+        const size_t off = stripped();
+        append_end(text_);
+        if (off) text_.erase(0, off);
+        return std::move(text_);
+    }
+
+  private:
+    // What `open_` holds then: the beginning of a character, or a run of byte tokens.
+    void settle() {
+        if (table_->joining() != Joining::bytes || open_.empty()) return;
+        const size_t unfinished = append_repaired(open_, text_);
+        open_.erase(0, open_.size() - unfinished);
+    }
+    // A run of byte tokens is a text as a whole, or else U+FFFD for each of them.
+    void append_to_run(uint8_t byte) {
+        open_.push_back(static_cast<char>(byte));
+        const auto* const bytes = reinterpret_cast<const uint8_t*>(open_.data());
+        while (!broken_ && whole_ < open_.size()) {
+            const FirstBytes found = first_bytes(bytes + whole_, bytes + open_.size());
+            if (found.kind == Beginning::unfinished) break;
+            broken_ = found.kind == Beginning::broken;
+            whole_ += found.length;
+        }
+    }
+    void end_run() {
+        if (open_.empty()) return;
+        append_end(text_);
+        open_.clear();
+        whole_ = 0;
+        broken_ = false;
+    }
+    bool run_is_text() const { return table_->joining() != Joining::bytes && !broken_ && whole_ == open_.size(); }
+    size_t replacements() const { return table_->joining() == Joining::bytes ? !open_.empty() : open_.size(); }
+    size_t end_length() const { return run_is_text() ? open_.size() : replacements() * REPLACEMENT_CHARACTER.size(); }
+    void append_end(std::string& text) const {
+        if (run_is_text()) {
+            text += open_;
+        } else {
+            for (size_t i = replacements(); i > 0; i--) text += REPLACEMENT_CHARACTER;
+        }
+    }
+    size_t stripped() const {
+        const LeadingStrip& strip = table_->strip();
+        const std::string_view end = run_is_text() ? std::string_view(open_) : std::string_view();
+        size_t off = 0;
+        while (off < strip.most) {
+            const bool in_text = off < text_.size();
+            if (!in_text && off - text_.size() >= end.size()) break;
+            if ((in_text ? text_[off] : end[off - text_.size()]) != strip.character) break;
+            off++;
+        }
+        return off;
+    }
+
+    const TokenTable* table_;
+    std::string text_;
+    std::string open_;
+    size_t whole_ = 0;  // bytes of a run that are whole characters
+    bool broken_ = false;
+    bool begun_ = false;
+};
+
+}  // namespace lopt

@@ -1,0 +1,88 @@
+// What each id adds to a decoded text.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lopt {
+
+enum class Joining : uint8_t {
+    texts,        // tokens are texts
+    bytes,        // tokens are bytes, which are joined before they become text
+    byte_tokens,  // tokens are texts; some stand for one byte, and runs of these become text together
+};
+
+// Taken off the beginning of the joined text: the character, at most so many times.
+struct LeadingStrip {
+    char character = ' ';
+    uint32_t most = 0;
+};
+
+class TokenTable {
+  public:
+    TokenTable(Joining joining, LeadingStrip strip) : joining_(joining), strip_(strip) {}
+
+    // The next id: its token, what that adds to a text, and what it adds where it is the first one.
+    void add(std::string_view token, std::string_view added, std::string_view first) {
+        const Place token_place = stored(token), added_place = added == token ? token_place : stored(added);
+        entries_.push_back({token_place, added_place, first == added ? added_place : stored(first), KNOWN, 0});
+    }
+    void add_unknown() { entries_.push_back({}); }
+    void set_special(size_t id) { entries_.at(id).flags |= SPECIAL; }
+    void set_byte(size_t id, uint8_t byte) {
+        entries_.at(id).flags |= BYTE;
+        entries_.at(id).byte = byte;
+    }
+
+    // All ids are there.
+    void shrink() {
+        entries_.shrink_to_fit();
+        texts_.shrink_to_fit();
+    }
+
+    size_t size() const { return entries_.size(); }
+    size_t memory() const { return entries_.capacity() * sizeof(Entry) + texts_.capacity(); }
+    Joining joining() const { return joining_; }
+    const LeadingStrip& strip() const { return strip_; }
+
+    // Is there a token of this id in the text? False of ids that nobody knows.
+    bool shows(uint32_t id, bool skip_special) const {
+        if (id >= entries_.size()) return false;
+        const uint8_t flags = entries_[id].flags;
+        return flags & KNOWN && !(skip_special && flags & SPECIAL);
+    }
+    // Of an id that is shown:
+    std::string_view token(uint32_t id) const { return text_of(entries_[id].token); }
+    std::string_view added(uint32_t id) const { return text_of(entries_[id].added); }
+    std::string_view first(uint32_t id) const { return text_of(entries_[id].first); }
+    bool is_byte(uint32_t id) const { return entries_[id].flags & BYTE; }
+    uint8_t byte(uint32_t id) const { return entries_[id].byte; }
+
+  private:
+    static constexpr uint8_t KNOWN = 1, SPECIAL = 2, BYTE = 4;
+    struct Place {
+        uint32_t begin = 0, length = 0;
+    };
+    struct Entry {
+        Place token, added, first;
+        uint8_t flags = 0, byte = 0;
+    };
+
+    Place stored(std::string_view text) {
+        if (text.size() > UINT32_MAX - texts_.size()) throw std::invalid_argument("the tokens have more than 2^32 bytes");
+        const Place place = {static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(text.size())};
+        texts_ += text;
+        return place;
+    }
+    std::string_view text_of(Place place) const { return std::string_view(texts_).substr(place.begin, place.length); }
+
+    Joining joining_;
+    LeadingStrip strip_;
+    std::vector<Entry> entries_;
+    std::string texts_;
+};
+
+}  // namespace lopt

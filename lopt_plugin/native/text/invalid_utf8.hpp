@@ -1,0 +1,66 @@
+// Bytes that need not be UTF-8, as text: each longest beginning of a character that does not go on becomes U+FFFD.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+inline constexpr std::string_view REPLACEMENT_CHARACTER = "\xEF\xBF\xBD";
+
+// How the bytes at a place begin: with a whole character, with what no character goes on from, or with the beginning of a
+// character that the text ends in.
+enum class Beginning : uint8_t { whole, broken, unfinished };
+struct FirstBytes {
+    Beginning kind;
+    uint8_t length;
+};
+
+// p is before end.
+inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
+    const uint8_t first = *p;
+    if (first < 0x80) return {Beginning::whole, 1};
+    if (is_continuation(first) || !in_utf8(first)) return {Beginning::broken, 1};
+    // The second byte excludes forms that are too long, surrogates and what lies beyond U+10FFFF.
+    uint8_t least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    uint8_t most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    const auto length = static_cast<uint8_t>(character_bytes(first));
+    for (uint8_t i = 1; i < length; i++) {
+        if (p + i == end) return {Beginning::unfinished, i};
+        if (p[i] < least || p[i] > most) return {Beginning::broken, i};
+        least = 0x80;
+        most = 0xBF;
+    }
+    return {Beginning::whole, length};
+}
+
+// Appends the text of the bytes up to an unfinished character at their end; returns how many bytes that has.
+inline size_t append_repaired(std::string_view bytes, std::string& out) {
+    const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
+    const auto* const end = p + bytes.size();
+    const auto* copied = p;
+    const auto copy = [&out, &copied](const uint8_t* to) { out.append(copied, to); };
+    while (p < end) {
+        uint64_t eight;
+        if (end - p >= 8 && (std::memcpy(&eight, p, 8), !(eight & 0x8080808080808080u))) {
+            p += 8;
+            continue;
+        }
+        const FirstBytes found = first_bytes(p, end);
+        if (found.kind != Beginning::whole) {
+            copy(p);
+            if (found.kind == Beginning::unfinished) return found.length;
+            out += REPLACEMENT_CHARACTER;
+            copied = p + found.length;
+        }
+        p += found.length;
+    }
+    copy(end);
+    return 0;
+}
+
+}  // namespace lopt

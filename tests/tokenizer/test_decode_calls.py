@@ -1,0 +1,136 @@
+"""Calls from ids to text of an accelerated tokenizer, against transformers: results, warnings and exceptions."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import interface_tokenizers
+import numpy as np
+import pytest
+from outcomes import outcome
+from tokenizers import decoders
+
+import lopt_plugin
+
+IDS: list[Any] = [
+    *[5, [5], [], [5, 6, 7] * 9, [[5, 6], [7]], [[], [5]], [[5], 6], [5, [6]], (5, 6), ((5, 6), (7,)), range(3, 9)],
+    *[-1, [-1], [1 << 32], [1 << 70], 10**6, [10**6, 5], True, [True, 5], None, [None], [[None]], "5", ["5"]],
+    *[np.int64(5), np.array(5), np.array([5, 6]), np.array([[5, 6], [7, 8]], np.int32), [np.int64(5), 6], [[[5]]]],
+    *[5.0, [5.0], {"input_ids": [5, 6]}, {"ids": [5]}, [np.array([5, 6]), np.array([7])], np.array([5.0]), {5, 6}],
+]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"skip_special_tokens": True},
+    {"skip_special_tokens": 1},
+    {"skip_special_tokens": None},
+    {"clean_up_tokenization_spaces": True},
+    {"clean_up_tokenization_spaces": False, "skip_special_tokens": True},
+    {"spaces_between_special_tokens": True},
+    {"use_source_tokenizer": False},
+    {"something": 1},
+]
+NAMES = interface_tokenizers.names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("method", ["decode", "batch_decode"])
+def test_arguments(name: str, method: str) -> None:
+    original = interface_tokenizers.original(name)
+    accelerated = lopt_plugin.accelerate(original, threads=1)
+    for cleans_up in (False, True):
+        original.clean_up_tokenization_spaces = accelerated.clean_up_tokenization_spaces = cleans_up
+        for options in OPTIONS:
+            for ids in IDS:
+                ours, expected = (
+                    outcome(lambda t=t, i=ids, o=options: getattr(t, method)(i, **o)) for t in (accelerated, original)
+                )
+                assert without_once(ours) == without_once(expected), (ids, options, cleans_up)
+    original.clean_up_tokenization_spaces = False
+
+
+def without_once(found: tuple[str, Any]) -> tuple[str, Any]:
+    """Leaves out a warning that transformers gives once in a process."""
+    kind, (value, *rest, messages) = found
+    return kind, (value, *rest, [text for text in messages if "Ignoring clean_up_tokenization_spaces" not in text])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_id(name: str) -> None:
+    original = interface_tokenizers.original(name)
+    accelerated = lopt_plugin.accelerate(original, threads=1)
+    rows = [[number] for number in range(len(original) + 2)] + [list(range(start, start + 20)) for start in range(200)]
+    for options in OPTIONS[:2] + OPTIONS[4:7]:
+        assert accelerated.batch_decode(rows, **options) == original.batch_decode(rows, **options)
+        assert [accelerated.decode(row, **options) for row in rows] == [original.decode(row, **options) for row in rows]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("skip", [False, True])
+def test_tokens(name: str, skip: bool) -> None:
+    original = interface_tokenizers.original(name)
+    accelerated = lopt_plugin.accelerate(original, threads=1)
+    for ids in [*IDS, list(range(len(original) + 2)), original.all_special_ids]:
+        ours, expected = (
+            outcome(lambda t=t, i=ids: t.convert_ids_to_tokens(i, skip_special_tokens=skip))
+            for t in (accelerated, original)
+        )
+        assert ours == expected, ids
+
+
+def test_the_positional_arguments() -> None:
+    original = interface_tokenizers.original(NAMES[0])
+    accelerated = lopt_plugin.accelerate(original)
+    for arguments in ([5, 6], True), ([5, 6], True, False):
+        assert outcome(lambda a=arguments: accelerated.decode(*a)) == outcome(lambda a=arguments: original.decode(*a))
+    assert accelerated.decode(token_ids=[5, 6], skip_special_tokens=True) == original.decode([5, 6], True)
+
+
+def test_a_method_of_its_own() -> None:
+    original = interface_tokenizers.original("qwen")
+
+    class Own(type(original)):  # type: ignore[misc]
+        def _decode(self, *args: Any, **kwargs: Any) -> str:
+            return "own: " + super()._decode(*args, **kwargs)
+
+    own = copy.deepcopy(original)
+    own.__class__ = Own
+    accelerated = lopt_plugin.accelerate(own)
+    for _ in range(3):
+        assert accelerated.decode([5, 6]) == own.decode([5, 6])
+        assert accelerated.batch_decode([[5, 6]]) == own.batch_decode([[5, 6]])
+    assert accelerated.decode([5]).startswith("own: ")
+    assert accelerated.lopt.decode_ids([5]) == original.decode([5])
+
+
+def test_after_changes() -> None:
+    original = copy.deepcopy(interface_tokenizers.original("qwen"))
+    accelerated = lopt_plugin.accelerate(original)
+    ids = list(range(200))
+
+    def check() -> None:
+        for _ in range(3):
+            assert accelerated.decode(ids) == original.decode(ids)
+            assert accelerated.batch_decode([ids]) == original.batch_decode([ids])
+            assert accelerated.convert_ids_to_tokens(ids[:9]) == original.convert_ids_to_tokens(ids[:9])
+
+    check()
+    original.backend_tokenizer.decoder = decoders.Metaspace()
+    check()
+    original.add_tokens(["<new>"])
+    ids.append(original.convert_tokens_to_ids("<new>"))
+    check()
+    accelerated._tokenizer = original._tokenizer = copy.deepcopy(original._tokenizer)
+    original._tokenizer.decoder = decoders.ByteLevel()
+    check()
+
+
+def test_pickles_do_not_depend_on_calls() -> None:
+    accelerated = lopt_plugin.accelerate(interface_tokenizers.original("qwen"))
+    before = pickle.dumps(accelerated)
+    expected = accelerated.decode([5, 6])
+    assert pickle.dumps(accelerated) == before
+    restored = pickle.loads(before)
+    assert restored.decode([5, 6]) == copy.deepcopy(accelerated).decode([5, 6]) == expected
+    assert restored.lopt.explain()["decoding"]["route"] == "native"
