@@ -18,7 +18,8 @@ made="$folder/made-by-lopt-$version-$kind"
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     { echo "SGLang $version needs Python 3.11 or newer; set PYTHON" >&2; exit 1; }
-echo "Making $folder with SGLang $version for the $kind; this takes some minutes the first time."
+size=$([ "$kind" = gpu ] && echo 12 || echo 4)
+echo "Making $folder with SGLang $version for the $kind: some minutes and about $size GB of disk, the first time only."
 rm -rf "$folder"
 "$python" -m venv "$folder"
 pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }

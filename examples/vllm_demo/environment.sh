@@ -14,7 +14,8 @@ fi
 made="$folder/made-by-lopt-$version-$kind"
 [ -e "$made" ] && exit 0
 
-echo "Making $folder with vLLM $version for the $kind; this takes some minutes the first time."
+size=$([ "$kind" = gpu ] && echo 12 || echo 4)
+echo "Making $folder with vLLM $version for the $kind: some minutes and about $size GB of disk, the first time only."
 rm -rf "$folder"
 "${PYTHON:-python3}" -m venv "$folder"
 pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }

@@ -29,7 +29,6 @@ def add_vllm_metadata() -> None:
     folder.mkdir(exist_ok=True)
     (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {name.removeprefix('vllm-')}\n")
     (folder / "RECORD").write_text(f"{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n")
-    print(f"added {folder.name}")
 
 
 def uninstall_broken_extensions() -> None:
@@ -40,7 +39,6 @@ def uninstall_broken_extensions() -> None:
             and subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode
         ):
             subprocess.run([sys.executable, "-m", "pip", "uninstall", "--quiet", "--yes", name], check=True)
-            print(f"uninstalled {name}: it cannot be imported here")
 
 
 def _installed(name: str) -> bool:
