@@ -1,9 +1,11 @@
-"""Compile every kernel, without a GPU, and print what it uses of one: registers, shared memory, spills.
+"""Compile every kernel, without a GPU, and print what it uses of one: registers, shared memory, spills, fences.
 
     python -m lopt_plugin.triton_kernels.inspection.resources [80 90 ...]
 
 Compiled as they are launched: pointers are multiples of 16 bytes, as torch allocates them, and numbers have any value.
-The exit code is 1 if a kernel spills, that is, keeps in memory what does not fit into registers.
+The exit code is 1 if a kernel spills, that is, keeps in memory what does not fit into registers, or if it orders its
+memory accesses for other blocks: their results are read one launch later, and on sm_90 each such fence empties the L1
+cache of the multiprocessor.
 """
 
 from __future__ import annotations
@@ -30,11 +32,12 @@ ARCHITECTURES = (80, 90)
 
 @dataclass(frozen=True)
 class Resources:
-    """registers: of each lane. spilled, shared: bytes; of each lane, and of each program."""
+    """registers: of each lane. spilled, shared: bytes; of each lane, and of each program. fences: instructions."""
 
     registers: int
     spilled: int
     shared: int
+    fences: int
 
 
 def all_variants() -> list[Variant]:
@@ -49,7 +52,8 @@ def resources_of(binary: bytes, reader: Path) -> Resources:
     if found is None:
         raise RuntimeError(f"cuobjdump says nothing of resources: {usage!r}")
     registers, stack, shared, local = map(int, found.groups())
-    return Resources(registers, stack + local, shared)
+    fences = len(re.findall(r"\b(?:MEMBAR|CCTL\.IVALL)", read(binary, "-sass", reader)))
+    return Resources(registers, stack + local, shared, fences)
 
 
 def measure(variant: Variant, architecture: int, reader: Path) -> Resources:
@@ -62,19 +66,19 @@ def main() -> None:
     architectures = [int(argument) for argument in sys.argv[1:]] or list(ARCHITECTURES)
     reader = reader_or_exit()
     print(f"Triton {triton.__version__}")
-    print(f"{'':6} {'kernel':18} {'constants':40} {'registers':>9} {'shared':>7} {'spilled':>7}")
-    spilled = 0
+    print(f"{'':6} {'kernel':18} {'constants':40} {'registers':>9} {'shared':>7} {'spilled':>7} {'fences':>6}")
+    faults = 0
     for architecture in architectures:
         for variant in all_variants():
             resources = measure(variant, architecture, reader)
             constants = ", ".join(f"{name}={value}" for name, value in variant.constants.items())
             print(
                 f"sm_{architecture:<3} {variant.kernel.__name__:18} {constants:40} "
-                f"{resources.registers:9} {resources.shared:7} {resources.spilled:7}",
+                f"{resources.registers:9} {resources.shared:7} {resources.spilled:7} {resources.fences:6}",
                 flush=True,
             )
-            spilled += resources.spilled
-    sys.exit(1 if spilled else 0)
+            faults += resources.spilled + resources.fences
+    sys.exit(1 if faults else 0)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def _lookup_kernel(
         miss = (live & (found == _MISSED)).to(tl.int32)
         misses = tl.sum(miss, 0)
         if misses > 0:
-            first = tl.atomic_add(missed_count, misses)
+            first = tl.atomic_add(missed_count, misses, sem="relaxed")
             tl.store(missed + first + tl.cumsum(miss, 0) - 1, word, mask=miss > 0)
 
 

@@ -168,7 +168,7 @@ def _set_aside_kernel(word_starts, chosen, chosen_count, counts, aside, aside_co
         flags = longer.to(tl.int32)
         how_many = tl.sum(flags, 0)
         if how_many > 0:
-            place = tl.atomic_add(aside_count, how_many) + tl.cumsum(flags, 0) - 1
+            place = tl.atomic_add(aside_count, how_many, sem="relaxed") + tl.cumsum(flags, 0) - 1
             tl.store(aside + place, word, mask=longer)
 
 

@@ -56,9 +56,9 @@ def _pairs_kernel(tokens, words, pairs, pair_of, least, count, last_slot, TILE: 
     first_word = tl.min(tl.where(live, word, 0x7FFFFFFF), 0)
     if first_word == tl.max(word, 0):
         if tl.max(mergeable.to(tl.int32), 0) > 0:
-            tl.atomic_min(least + first_word, tl.min(key, 0))
+            tl.atomic_min(least + first_word, tl.min(key, 0), sem="relaxed")
     else:
-        tl.atomic_min(least + word, key, mask=live & mergeable)
+        tl.atomic_min(least + word, key, mask=live & mergeable, sem="relaxed")
 
 
 @triton.jit(do_not_specialize=["count"])

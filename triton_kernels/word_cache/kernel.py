@@ -102,6 +102,7 @@ def _claim_kernel(
                         states + tl.where(free, slot, last_slot + 1 + lane),
                         tl.where(free, 0, 1),
                         tl.where(free, -1 - word, 0),
+                        sem="relaxed",
                     )
                     state = tl.where(free, before, state)
                 mine = free & (state == 0)
@@ -129,12 +130,12 @@ def _claim_kernel(
             listed = (merging & (size == which)).to(tl.int32)
             how_many = tl.sum(listed, 0)
             if how_many > 0:
-                place = tl.atomic_add(list_counts + which, how_many) + tl.cumsum(listed, 0) - 1
+                place = tl.atomic_add(list_counts + which, how_many, sem="relaxed") + tl.cumsum(listed, 0) - 1
                 words = list_16 if which == 0 else list_32 if which == 1 else list_64 if which == 2 else list_longer
                 tl.store(words + place, word, mask=listed > 0)
         claims = tl.sum(claimed.to(tl.int32), 0)
         if claims > 0:
-            tl.atomic_add(list_counts + 4, claims)
+            tl.atomic_add(list_counts + 4, claims, sem="relaxed")
 
 
 @triton.jit(do_not_specialize_on_alignment=["chosen_count"])
