@@ -16,6 +16,7 @@ from benchmarks.common.engines import engine_class
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute
+from lopt_plugin.routes.gpu.rows import Chunk
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN
@@ -92,13 +93,12 @@ class Routes:
         Raises WrongIdsError where they are not HF's, which is checked before.
         """
         batch = self.gpu._batch
-        self._check(
-            "gpu, all on the device",
-            _on_host(batch.compute([[*range(len(texts))]], texts, PLAIN[False][False], on_host=False)[0][1:]),
-            self.hf.encode_batch(texts, PLAIN[False][False]),
-        )
+        chunk = Chunk([*range(len(texts))], utf8_bytes(texts))
+        (part,) = batch.compute([chunk], texts, PLAIN[False][False], on_host=False)
+        expected = self.hf.encode_batch(texts, PLAIN[False][False])
+        self._check("gpu, all on the device", _on_host(part[1:]), expected)
         with batch.entered():
-            sent = batch.send(list(texts), PLAIN[False][False])
+            sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
             try:
 
                 def work() -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.common.report import Table
-from benchmarks.gpu.routes import Routes, texts_of
+from benchmarks.gpu.routes import Routes, texts_of, utf8_bytes
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.triton_kernels.common.limits import MASK_TILE
@@ -205,7 +205,7 @@ def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[st
         with batch.entered():
             for _ in range(repeats + 1):
                 last = time.perf_counter()
-                sent = batch.send(list(texts), PLAIN[False][False])
+                sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
                 batch.launch(sent, on_host=False)
                 batch.finish(sent, on_host=False)
                 _, words, missed, *lists, _, _, ids = batch._lanes[sent.lane].counters.tolist()

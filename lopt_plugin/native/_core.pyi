@@ -241,6 +241,11 @@ class _AnyCore:
         Raises ValueError for what is no id of this core.
         """
 
+    def packed_sizes(self, texts: list[str], threads: int = 1) -> npt.NDArray[np.int64]:
+        """Of each text, its bytes in UTF-8, and 1 if the normalizer may change it, 0 if it does not: [texts, 2].
+
+        A lone surrogate counts three bytes; `pack` refuses it.
+        """
     def pack(
         self,
         texts: list[str],

@@ -16,6 +16,24 @@
 
 namespace lopt {
 
+// What is known of a text before it is packed.
+struct PackedSize {
+    int64_t bytes;        // of UTF-8
+    bool may_be_changed;  // by the normalizer: it holds characters of marked pages
+};
+
+inline PackedSize packed_size(const Characters& text, const uint8_t* page_marks) {
+    if (text.ascii) return {static_cast<int64_t>(text.length), false};
+    return visit_units(text, [&](const auto* units) {
+        uint8_t marks = 0;
+        for (size_t i = 0; i < text.length; i++) {
+            const uint32_t c = units[i];
+            if (c >= 0x80) marks |= page_marks[c >> 4];
+        }
+        return PackedSize{static_cast<int64_t>(utf8_length(units, text.length)), marks != 0};
+    });
+}
+
 // The layout is known before anything is written, so that threads may write neighbouring parts of one buffer. Long texts
 // are cut: a character is as good a place as any other.
 class Packing {

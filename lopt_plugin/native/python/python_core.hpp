@@ -89,6 +89,25 @@ class PythonCore {
         list.append(reinterpret_cast<const uint32_t*>(data), count);
         return nb::steal(list.finish());
     }
+    // Of each text, its bytes in UTF-8, and whether the normalizer may change it: [texts, 2].
+    nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> packed_sizes(nb::list texts, size_t threads) const {
+        const nb::tuple alive(texts);
+        const std::vector<Characters> rows = characters_of_all(alive, "packed_sizes: a text is not a str");
+        auto sizes = allocated<int64_t>(2 * rows.size());
+        {
+            const InterpreterUnlocked unlocked;
+            const auto& method = core_->method();
+            constexpr size_t TOGETHER = 64;  // so that short texts do not keep the threads busy with each other
+            core_->pool().run((rows.size() + TOGETHER - 1) / TOGETHER, threads, [&](size_t some) {
+                for (size_t i = some * TOGETHER; i < std::min(rows.size(), (some + 1) * TOGETHER); i++) {
+                    const PackedSize size = packed_size(rows[i], method.page_marks());
+                    sizes[2 * i] = size.bytes;
+                    sizes[2 * i + 1] = size.may_be_changed || method.normalizes_ascii();
+                }
+            });
+        }
+        return array_over<int64_t, 2>(std::move(sizes), {rows.size(), 2});
+    }
     // Texts as the GPU route sends them, written to `out`: its bytes, places and ids of separators, and which end rows.
     nb::tuple pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
                    std::vector<int32_t> suffix, bool split_special, size_t threads, size_t part_characters) const {
@@ -211,6 +230,7 @@ class PythonCore {
             .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("list_of", &PythonCore::list_of, nb::arg("ids").noconvert())
+            .def("packed_sizes", &PythonCore::packed_sizes, nb::arg("texts"), nb::arg("threads") = 1)
             .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("prefix"), nb::arg("suffix"),
                  nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("part_characters") = Packing::PART_CHARACTERS)
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,

@@ -19,7 +19,7 @@ from ...triton_kernels.common.limits import MASK_TILE
 from ..native import NativeRoute
 from ..request import EncodeRequest
 from .cuda_graphs import Graphs
-from .rows import Part, ids_around, most_bytes, separators
+from .rows import Chunk, Part, ids_around, separators
 from .streams import LANES, CudaStream, HostStream, Lane
 from .tables import HostTables
 
@@ -81,7 +81,7 @@ class DeviceBatch:
         return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
 
     def compute(
-        self, chunks: Iterable[list[int]], texts: Sequence[str], request: EncodeRequest, *, on_host: bool
+        self, chunks: Iterable[Chunk], texts: Sequence[str], request: EncodeRequest, *, on_host: bool
     ) -> list[Part]:
         """The rows of all chunks; each chunk is packed and copied while the one before it is computed.
 
@@ -96,8 +96,8 @@ class DeviceBatch:
 
         with self.entered():
             try:
-                for numbers in chunks:
-                    sent = self.send([texts[number] for number in numbers], request)
+                for numbers, utf8_bytes in chunks:
+                    sent = self.send([texts[number] for number in numbers], utf8_bytes, request)
                     finish()
                     self.launch(sent, on_host=on_host)
                     in_flight = numbers, sent
@@ -108,15 +108,15 @@ class DeviceBatch:
                 raise
         return parts
 
-    def send(self, texts: list[str], request: EncodeRequest) -> Sent:
-        """Pack a batch and copy it to the device.
+    def send(self, texts: list[str], utf8_bytes: int, request: EncodeRequest) -> Sent:
+        """Pack a batch, whose texts have that many bytes together, and copy it to the device.
 
         Raises NeedsReference for a lone surrogate, before using the device.
         """
         number = next(lane for lane in range(LANES) if lane not in self._in_flight)
         lane = self._lanes[number]
         around, threads = ids_around(self._native, request), self._native.threads_for(sum(map(len, texts)))
-        staged = lane.room_for(sum(map(most_bytes, texts)) + len(texts) * separators(*around))
+        staged = lane.room_for(utf8_bytes + len(texts) * separators(*around))
         text_bytes, *found = self._native.core.pack(texts, staged, *around, request.split_special_tokens, threads)
         words = -(-(text_bytes + PADDING) // 8)
         staged[text_bytes : 8 * words] = 0

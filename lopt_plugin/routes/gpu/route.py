@@ -65,7 +65,7 @@ class GpuRoute:
         check_supported(pipeline)
         self.native = native
         self.pattern = pipeline.scanner
-        self.chunker = Chunker(pipeline, native, chunk_bytes, longest_bytes)
+        self.chunker = Chunker(native, chunk_bytes, longest_bytes)
         self.failure: str | None = None
         self.texts_on_device = 0
         self.texts_on_host = 0

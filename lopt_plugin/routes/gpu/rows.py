@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...pipeline import Pipeline
-from ...pipeline.normalizers import MapCharacters
 from ...triton_kernels.common.limits import SEPARATOR_SHARE
 from ..native import NativeRoute
 from ..request import EncodeRequest, NeedsReference
@@ -44,11 +42,6 @@ def in_order(parts: Sequence[Part], device: Any) -> tuple[Any, Any]:
     return ids, offsets
 
 
-def most_bytes(text: str) -> int:
-    """An upper bound of the length of a text in UTF-8."""
-    return len(text) if text.isascii() else 4 * len(text)
-
-
 def ids_around(native: NativeRoute, request: EncodeRequest) -> tuple[list[int], list[int]]:
     """The ids before and after every text."""
     around = native.post_processing
@@ -60,44 +53,50 @@ def separators(prefix: list[int], suffix: list[int]) -> int:
     return len(prefix) + max(1, len(suffix))
 
 
+class Chunk(NamedTuple):
+    """The numbers of some texts, and their bytes in UTF-8 together."""
+
+    numbers: list[int]
+    utf8_bytes: int
+
+
 class Chunker:
     """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never divided.
 
-    The others go to the host: texts above `longest_bytes`, and those that the normalizer may change.
+    The others go to the host: texts above `longest_bytes`, and those that the normalizer changes.
     """
 
-    def __init__(self, pipeline: Pipeline, native: NativeRoute, chunk_bytes: int, longest_bytes: int) -> None:
+    def __init__(self, native: NativeRoute, chunk_bytes: int, longest_bytes: int) -> None:
         self.chunk_bytes = chunk_bytes
         self.longest_bytes = longest_bytes
         self._native = native
-        self._normalizes = bool(pipeline.normalizer)
-        steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
-        self._ascii_unchanged = not any(isinstance(step, MapCharacters) for step in steps)
 
-    def chunks(self, texts: Sequence[str], request: EncodeRequest, host: list[int]) -> Iterator[list[int]]:
-        """Numbers of the texts for the device, by chunk; adds those for the host to `host`."""
-        chunk: list[int] = []
-        room = self.chunk_bytes
+    def chunks(self, texts: Sequence[str], request: EncodeRequest, host: list[int]) -> Iterator[Chunk]:
+        """The texts for the device, by chunk; adds the numbers of those for the host to `host`.
+
+        Raises NeedsReference for a lone surrogate in a text that the normalizer may change.
+        """
+        texts = list(texts)
+        threads = self._native.threads_for(sum(map(len, texts)))
+        sizes, may_be_changed = self._native.core.packed_sizes(texts, threads).T
         added = separators(*ids_around(self._native, request))
-        for number, text in enumerate(texts):
-            needed = most_bytes(text)
-            if needed + added > self.longest_bytes or not self._unchanged(text):
-                host.append(number)
-                continue
-            # A separator takes a byte of text, and as much room in other buffers as this many bytes.
-            needed += SEPARATOR_SHARE * added
-            if needed > room and chunk:
-                yield chunk
-                chunk, room = [], self.chunk_bytes
-            chunk.append(number)
-            room -= needed
-        if chunk:
-            yield chunk
+        on_host = sizes + added > self.longest_bytes
+        for number in np.flatnonzero((may_be_changed > 0) & ~on_host):
+            on_host[number] = self._is_changed(texts[number])
+        host += np.flatnonzero(on_host).tolist()
+        numbers = np.flatnonzero(~on_host)
+        # A separator takes a byte of text, and as much room in other buffers as this many bytes.
+        ends = np.cumsum(sizes[numbers] + SEPARATOR_SHARE * added)
+        begin = 0
+        while begin < len(numbers):
+            room = (ends[begin - 1] if begin else 0) + self.chunk_bytes
+            end = max(begin + 1, int(np.searchsorted(ends, room, side="right")))
+            chunk = numbers[begin:end]
+            yield Chunk(chunk.tolist(), int(sizes[chunk].sum()))
+            begin = end
 
-    def _unchanged(self, text: str) -> bool:
-        if not self._normalizes or (self._ascii_unchanged and text.isascii()):
-            return True
+    def _is_changed(self, text: str) -> bool:
         try:
-            return bool(self._native.core.normalize(text) == text)
+            return bool(self._native.core.normalize(text) != text)
         except UnicodeEncodeError as error:
             raise NeedsReference(str(error)) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -97,6 +98,7 @@ def test_example_of_a_long_context_batch(
             return [SimpleNamespace(prompt_token_ids=p["prompt_token_ids"], outputs=output) for p in prompts]
 
     vllm = ModuleType("vllm")
+    vllm.__spec__ = ModuleSpec("vllm", None)  # the example asks whether it is installed
     vllm.LLM, vllm.SamplingParams = FakeLLM, SimpleNamespace
     monkeypatch.setitem(sys.modules, "vllm", vllm)
     for number, text in enumerate(TEXTS):

@@ -23,6 +23,7 @@ from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
+from lopt_plugin.triton_kernels.common.limits import SEPARATOR_SHARE
 from lopt_plugin.triton_kernels.merge import kernel_long
 
 # One tokenizer for each split pattern in a fresh clone; the families of the GPU route beside ../shared.
@@ -101,6 +102,19 @@ def test_batches_are_streamed_and_stay_in_order() -> None:
     assert route.texts_on_host >= 4
     assert route.texts_on_device >= len(texts) // 2
     assert rows(route.encode_batch([], PLAIN[True][False])) == []
+
+
+def test_chunks_are_planned_by_bytes() -> None:
+    """A curly quote makes a text a few bytes longer, not four times."""
+    route = made(corpus.load_tokenizer("qwen3"), chunk_bytes=400, longest_bytes=500, check=False)
+    texts = ["a" * 50 + "\u2019s"] * 12 + ["", "\U0001f600" * 80, "b" * 499, "c" * 500, "e\u0301", "\u00e9"]
+    host: list[int] = []
+    chunks = list(route.chunker.chunks(texts, PLAIN[False][False], host))
+    assert sorted(host) == [15, 16]
+    assert [number for chunk in chunks for number in chunk.numbers] == [*range(15), 17]
+    assert [chunk.utf8_bytes for chunk in chunks] == [sum(len(texts[n].encode()) for n in c.numbers) for c in chunks]
+    assert all(chunk.utf8_bytes <= 400 or len(chunk.numbers) == 1 for chunk in chunks)
+    assert len(chunks[0].numbers) == 400 // (54 + SEPARATOR_SHARE)
 
 
 def test_added_tokens_that_look_around_themselves() -> None:
