@@ -33,10 +33,10 @@ from typing import Any
 
 import tokenizers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from tokenizers.models import BPE, WordPiece
+from tokenizers.models import BPE, Unigram, WordPiece
 
 from ..pipeline import Unsupported
-from ..pipeline.models import BYTE_PAIR_OPTIONS, WORD_PIECE_OPTIONS
+from ..pipeline.models import BYTE_PAIR_OPTIONS, UNIGRAM_OPTIONS, WORD_PIECE_OPTIONS
 
 # What the first parts of a fingerprint are; the versions are numbers of changes seen by one watch.
 Fingerprint = tuple[Any, ...]
@@ -155,17 +155,27 @@ class BackendWatch:
 
 
 # Only these models reach the native route, so only their options matter; others are compared by type alone.
-_OPTION_NAMES: dict[type, tuple[str, ...]] = {BPE: BYTE_PAIR_OPTIONS, WordPiece: WORD_PIECE_OPTIONS}
+_OPTION_NAMES: dict[type, tuple[str, ...]] = {
+    BPE: BYTE_PAIR_OPTIONS,
+    WordPiece: WORD_PIECE_OPTIONS,
+}
+if all(hasattr(Unigram, name) for name in UNIGRAM_OPTIONS):  # since tokenizers 0.23
+    _OPTION_NAMES[Unigram] = UNIGRAM_OPTIONS
 _OPTIONS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
     kind: operator.attrgetter(*names) for kind, names in _OPTION_NAMES.items()
 }
 
 
 def with_options(model: Any, fingerprint: Fingerprint) -> Any:
-    """The model, or a copy of it, with the options that it had at the time of a fingerprint."""
+    """The model, or a copy of it, with the options that it had at the time of a fingerprint.
+
+    None where a copy would not be equal: that of a Unigram goes through JSON, after which its scores are others.
+    """
     kind, options = fingerprint[-2:]
     if options is None or _OPTIONS[kind](model) == options:
         return model
+    if kind is Unigram:
+        return None
     model = copy.deepcopy(model)
     for name, option in zip(_OPTION_NAMES[kind], options, strict=True):
         setattr(model, name, option)

@@ -71,11 +71,14 @@ class Snapshot:
 
 
 def earlier_backend(snapshot: Snapshot) -> Tokenizer | None:
-    """A tokenizer in the state of the snapshot; None where its added tokens cannot be added as they were."""
+    """A tokenizer in the state of the snapshot; None where its added tokens or its model cannot be as they were."""
     assert snapshot.fingerprint is not None
     parts = snapshot.fingerprint[NORMALIZER : POST_PROCESSOR + 1]
     states = dict(zip(("normalizer", "pre_tokenizer", "post_processor"), parts, strict=True))
-    backend = tokenizer_with(with_options(snapshot.model, snapshot.fingerprint), states)
+    model = with_options(snapshot.model, snapshot.fingerprint)
+    if model is None:
+        return None
+    backend = tokenizer_with(model, states)
     names = ("single_word", "lstrip", "rstrip", "normalized", "special")
     added = snapshot.added_tokens
     tokens = {i: AddedToken(content, **dict(zip(names, flags, strict=True))) for i, content, *flags in added}

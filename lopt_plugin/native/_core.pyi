@@ -12,6 +12,7 @@ NormalizerStep: TypeAlias = (
     | tuple[Literal["replace_runs"], str, int, bool, str]
     | tuple[Literal["strip"], str, bool, bool]
     | tuple[Literal["prepend"], str]
+    | tuple[Literal["precompiled"], bytes, str, str, Callable[[str], str]]
     | tuple[Literal["reference"], Callable[[str], str]]
 )
 
@@ -407,6 +408,8 @@ class Core(_AnyCore):
         ("replace_runs", characters, least, each, by): runs of so many of these characters, or, each, every single one;
         ("strip", white space, left, right);
         ("prepend", text);
+        ("precompiled", character map, characters that are in one grapheme cluster with one before them, with one after
+            them, function): the function is asked about the few places where clusters may matter;
         ("reference", function): the function is asked about whole stretches.
     form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
     added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
@@ -470,6 +473,12 @@ class WordPieceIntervals:
 
 _WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
 
+class UnigramIntervals:
+    """As Intervals."""
+
+    def count(self, start: int, end: int) -> int: ...
+    def bytes(self) -> int: ...
+
 class WordPieceCore(_AnyCore):
     """Text to ids for one WordPiece pipeline. Immutable; shared by threads; survives fork.
 
@@ -500,4 +509,40 @@ class WordPieceCore(_AnyCore):
     ) -> None: ...
     def growing_word(self, text: str) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
+        """As `Core.intervals`."""
+
+class UnigramCore(_AnyCore):
+    """Text to ids for one Unigram pipeline. Immutable; shared by threads; survives fork.
+
+    names, scores: of the pieces, by id.
+    unknown_id: of unknown characters, one for a run of them.
+    byte_fallback: unknown characters become the pieces of their bytes, where there are such.
+    scanner: "whitespace_split", words between `white_space`, each of which U+2581 begins; "metaspace", where each space
+        begins a word; or "whole", where nothing does.
+    prepend_scheme: of Metaspace.
+    The other arguments: as for Core.
+
+    Raises ValueError, with the reason, for what it cannot do exactly.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: list[str],
+        scores: list[float],
+        unknown_id: int,
+        byte_fallback: bool,
+        scanner: str,
+        white_space: str,
+        prepend_scheme: str,
+        class_pages: bytes,
+        class_cells: bytes,
+        compose_pairs: bytes,
+        normalizer: list[NormalizerStep],
+        form_pages: bytes,
+        form_cells: bytes,
+        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
+    ) -> None: ...
+    def growing_word(self, text: str) -> None: ...
+    def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
         """As `Core.intervals`."""

@@ -13,6 +13,7 @@ from .pipeline import (
     SentencePieceModel as SentencePieceModel,
     Template as Template,
     Templates as Templates,
+    UnigramModel as UnigramModel,
     WordPieceModel as WordPieceModel,
 )
 from .read import read_pipeline as read_pipeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..unicode_tables.bert import BertOptions
 from .normalizers import NormalizerStep, SpaceNormalizer, describe_step
-from .pipeline import BytePairModel, Pipeline, Refinement, SentencePieceModel, WordPieceModel
+from .pipeline import BytePairModel, Model, Pipeline, Refinement, UnigramModel, WordPieceModel
 
 
 def describe(pipeline: Pipeline) -> dict[str, str]:
@@ -41,12 +41,16 @@ def _describe_bert(options: BertOptions) -> str:
     return ", ".join(step for step, done in steps.items() if done) or "nothing"
 
 
-def _describe_model(model: BytePairModel | SentencePieceModel | WordPieceModel) -> str:
+def _describe_model(model: Model) -> str:
     if isinstance(model, WordPieceModel):
         return (
             f"WordPiece, {len(model.vocabulary):,} entries, prefix {model.continuing_prefix!r}, "
             f"unknown {model.unknown_token!r}, words of up to {model.max_characters:,} characters"
         )
+    if isinstance(model, UnigramModel):
+        unknown = model.pieces[model.unknown_id][0]
+        fallback = "as bytes" if model.byte_fallback else f"as {unknown}, fused"
+        return f"Unigram, {len(model.pieces):,} pieces, unknown characters {fallback}"
     size = f"{len(model.vocabulary):,} entries, {len(model.merges):,} merges"
     if isinstance(model, BytePairModel):
         return (

@@ -1,4 +1,4 @@
-"""Hugging Face models: BPE over bytes or over characters, and WordPiece."""
+"""Hugging Face models: BPE over bytes or over characters, WordPiece, and Unigram."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tokenizers
 from ..unicode_tables.byte_level import alphabet
 from .component_state import Unsupported, check_options
 from .merges import Merges
-from .pipeline import BytePairModel, SentencePieceModel, WordPieceModel
+from .pipeline import BytePairModel, Model, SentencePieceModel, UnigramModel, WordPieceModel
 
 # All options of these models besides entries and merges; `BackendWatch` watches the same ones.
 WORD_PIECE_OPTIONS = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word")
@@ -22,19 +22,22 @@ BYTE_PAIR_OPTIONS = (
     "byte_fallback",
     "ignore_merges",
 )
+# What makes it sample; not part of its state.
+UNIGRAM_OPTIONS = ("alpha", "nbest_size")
 # All but 0xC0, 0xC1 and 0xF5 to 0xFF.
 _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
 
 
-def read_model(
-    tokenizer: tokenizers.Tokenizer, over_characters: bool
-) -> BytePairModel | SentencePieceModel | WordPieceModel:
-    """The model, which must be a WordPiece, or a BPE: over characters if `over_characters`, else byte-level.
+def read_model(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> Model:
+    """The model, a WordPiece, a Unigram, or a BPE: over characters if `over_characters`, else byte-level.
 
     Raises Unsupported.
     """
-    if type(tokenizer.model).__name__ == "WordPiece":
+    kind = type(tokenizer.model).__name__
+    if kind == "WordPiece":
         return _read_word_piece(tokenizer)
+    if kind == "Unigram":
+        return _read_unigram(tokenizer)
     return _read_byte_pairs(tokenizer, over_characters)
 
 
@@ -51,6 +54,22 @@ def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel:
     return WordPieceModel(
         vocabulary, unknown_token, state["continuing_subword_prefix"], state["max_input_chars_per_word"]
     )
+
+
+def _read_unigram(tokenizer: tokenizers.Tokenizer) -> UnigramModel:
+    """Its state has the scores after the reference's own loading, each in the shortest form that gives the same number.
+
+    Without an unknown id, a character that needs one is an error, which is left to Hugging Face.
+    """
+    model = tokenizer.model
+    state = json.loads(model.__getstate__())
+    check_options(state, {"unk_id", "vocab", "byte_fallback"}, "model")
+    if any(getattr(model, option, None) is not None for option in UNIGRAM_OPTIONS):
+        raise Unsupported("model Unigram with alpha or nbest_size is not accelerated: it is random")
+    if state["unk_id"] is None:
+        raise Unsupported("model Unigram without an unknown id is not accelerated")
+    pieces = [(name, score) for name, score in state["vocab"]]
+    return UnigramModel(pieces, state["unk_id"], bool(state.get("byte_fallback")))
 
 
 def _read_byte_pairs(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> BytePairModel | SentencePieceModel:

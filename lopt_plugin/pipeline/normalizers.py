@@ -6,6 +6,7 @@ added tokens of the raw text, and to the contents of the other added tokens.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from dataclasses import dataclass
@@ -65,6 +66,13 @@ class ReplaceRuns:
 
 
 @dataclass(frozen=True)
+class Precompiled:
+    """SentencePiece's own normalizer: its character map, in which grapheme clusters are looked up."""
+
+    charsmap: bytes
+
+
+@dataclass(frozen=True)
 class ByReference:
     """A step that only Hugging Face can do, a whole stretch at a time; `state` is the component's JSON."""
 
@@ -73,7 +81,7 @@ class ByReference:
 
 
 NormalizerStep: TypeAlias = (
-    NormalizationForm | MapCharacters | Strip | Prepend | ReplaceText | ReplaceRuns | ByReference
+    NormalizationForm | MapCharacters | Strip | Prepend | ReplaceText | ReplaceRuns | Precompiled | ByReference
 )
 
 
@@ -107,6 +115,7 @@ _OPTIONS = {
     "Strip": {"strip_left", "strip_right"},
     "Prepend": {"prepend"},
     "Replace": {"pattern", "content"},
+    "Precompiled": {"precompiled_charsmap"},
 }
 
 
@@ -153,6 +162,8 @@ def _read_step(step: State) -> NormalizerStep | BertOptions:
         if not step["prepend"]:  # Hugging Face panics
             raise Unsupported("normalizer Prepend has an empty text")
         return Prepend(step["prepend"])
+    if kind == "Precompiled":
+        return Precompiled(base64.b64decode(step["precompiled_charsmap"]))
     return _read_replace(step)
 
 
@@ -220,6 +231,8 @@ def describe_step(step: NormalizerStep) -> str:
         return f"Strip {' and '.join(sides) or 'nothing'}"
     if isinstance(step, Prepend):
         return f"Prepend {step.text!r}"
+    if isinstance(step, Precompiled):
+        return f"Precompiled, {len(step.charsmap):,} bytes"
     if isinstance(step, ReplaceText):
         return f"Replace {step.text!r} by {step.content!r}"
     if isinstance(step, ReplaceRuns):

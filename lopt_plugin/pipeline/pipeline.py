@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..unicode_tables.bert import BertOptions
 from .merges import Merges
@@ -93,6 +93,19 @@ class WordPieceModel:
         return self.vocabulary[self.unknown_token]
 
 
+@dataclass(frozen=True)
+class UnigramModel:
+    """Of all ways to divide a word into pieces, the one whose scores have the largest sum.
+
+    pieces: by id, each with its score, exactly as the reference has it.
+    byte_fallback: unknown characters become the pieces "<0x00>" to "<0xFF>" of their bytes, where there are such.
+    """
+
+    pieces: list[tuple[str, float]]
+    unknown_id: int
+    byte_fallback: bool
+
+
 class AddedToken(NamedTuple):
     """A token that is found in the text itself; see `added_tokens`.
 
@@ -156,6 +169,7 @@ class Templates:
     pair_bare: Template
 
 
+Model: TypeAlias = BytePairModel | SentencePieceModel | WordPieceModel | UnigramModel
 OffsetTrim = Literal["none", "spaces", "spaces, but one before the first token"]
 
 
@@ -164,7 +178,8 @@ class Pipeline:
     """From text to ids: added tokens, normalizer, scanner, refinements, model, post-processor.
 
     scanner: the first split steps, fused into one scan of a stretch; "whole" leaves it in one piece. WordPiece's
-        scanners, "bert" and "whitespace_split", drop white space.
+        scanners, "bert" and "whitespace_split", drop white space. Unigram's are "whitespace_split", then Metaspace in
+        each word; "metaspace", where each U+2581 begins a word; and "whole".
     add_prefix_space: a stretch that does not begin with a space gets one.
     metaspace: the pre-tokenizer of that name, which comes before the scanner.
     templates: the post-processor's templates; None if Hugging Face must post-process.
@@ -176,7 +191,7 @@ class Pipeline:
     scanner: str
     refinements: tuple[Refinement, ...]
     add_prefix_space: bool
-    model: BytePairModel | SentencePieceModel | WordPieceModel
+    model: Model
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
     metaspace: Metaspace | None = None

@@ -144,6 +144,24 @@ def read_word_pre_tokenizer(state: State | None) -> PreTokenizer:
     return PreTokenizer(scanner, ())
 
 
+def read_unigram_pre_tokenizer(state: State | None) -> PreTokenizer:
+    """The pre-tokenizer of a Unigram model: Metaspace, perhaps after WhitespaceSplit. Raises Unsupported."""
+    steps = steps_of(state, "pretokenizers")
+    kinds = [str(step["type"]) for step in steps]
+    if kinds not in (["Metaspace"], ["WhitespaceSplit", "Metaspace"]):
+        raise Unsupported(f"pre-tokenizer {', '.join(kinds) or 'None'} with a model Unigram is not accelerated yet")
+    metaspace = _read_metaspace(steps[-1], after_prepend=False).metaspace
+    assert metaspace is not None
+    if len(steps) == 1:
+        return PreTokenizer("metaspace" if steps[0]["split"] else "whole", (), metaspace=metaspace)
+    check_options(steps[0], set(), "pre-tokenizer")
+    if metaspace.prepend == "first":
+        raise Unsupported("pre-tokenizer Metaspace with prepend 'first' after WhitespaceSplit is not accelerated yet")
+    if not steps[1]["split"]:
+        raise Unsupported("pre-tokenizer Metaspace without split after WhitespaceSplit is not accelerated yet")
+    return PreTokenizer("whitespace_split", (), metaspace=metaspace)
+
+
 def _read_split(step: State, after_byte_level: bool) -> Refinement:
     kind = step.get("type")
     if kind not in _OPTIONS or kind == "Metaspace":

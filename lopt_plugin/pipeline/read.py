@@ -11,7 +11,12 @@ from .models import read_model
 from .normalizers import NormalizerStep, SpaceNormalizer, as_space_normalizer, read_normalizer
 from .pipeline import Pipeline
 from .post_processors import read_offset_trim, read_post_processor
-from .pre_tokenizers import read_pre_tokenizer, read_space_splitter, read_word_pre_tokenizer
+from .pre_tokenizers import (
+    read_pre_tokenizer,
+    read_space_splitter,
+    read_unigram_pre_tokenizer,
+    read_word_pre_tokenizer,
+)
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
@@ -22,12 +27,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
     padding, which are state of a call.
     """
     kind = type(tokenizer.model).__name__
-    if kind == "Unigram":
-        raise Unsupported(
-            "model Unigram is left to Hugging Face, whole texts at a time: any character may decide how "
-            "all the others are divided"
-        )
-    if kind not in ("BPE", "WordPiece"):
+    if kind not in ("BPE", "WordPiece", "Unigram"):
         raise Unsupported(f"model {kind} is not accelerated yet")
     normalizer_state, pre_tokenizer_state, post_processor_state = states_of(tokenizer)
 
@@ -40,6 +40,8 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
     over_characters = None
     if isinstance(read, BertOptions) or kind == "WordPiece":
         pre_tokenizer = read_word_pre_tokenizer(pre_tokenizer_state)
+    elif kind == "Unigram":
+        pre_tokenizer = read_unigram_pre_tokenizer(pre_tokenizer_state)
     else:
         spaces = as_space_normalizer(read)
         over_characters = read_space_splitter(pre_tokenizer_state, spaces or read)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
+import json
 from collections.abc import Callable
 from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers
 
-from ..pipeline import BertOptions, BytePairModel, Pipeline, SentencePieceModel, SpaceNormalizer, WordPieceModel
+from ..pipeline import (
+    BertOptions,
+    BytePairModel,
+    Pipeline,
+    SentencePieceModel,
+    SpaceNormalizer,
+    UnigramModel,
+    WordPieceModel,
+)
 from ..pipeline.component_state import Unsupported, tokenizer_with
 from ..pipeline.normalizers import (
     MapCharacters,
     NormalizationForm,
     NormalizerStep,
+    Precompiled,
     Prepend,
     ReplaceRuns,
     ReplaceText,
@@ -51,8 +62,16 @@ def _native_step(step: NormalizerStep) -> tuple[Any, ...]:
     if isinstance(step, ReplaceRuns):
         of = sets.regex_white_space() if step.of == "white space" else step.of
         return "replace_runs", of, step.least, step.each, step.content
-    # The reference's own normalizer.
-    return "reference", tokenizer_with(models.BPE(), {"normalizer": step.state}).normalizer.normalize_str
+    if isinstance(step, Precompiled):
+        state = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(step.charsmap).decode()}
+        return "precompiled", step.charsmap, *sets.joining(), _reference(json.dumps(state))
+    return "reference", _reference(step.state)
+
+
+def _reference(state: str) -> Callable[[str], str]:
+    """The reference's own normalizer, from its JSON."""
+    normalize: Callable[[str], str] = tokenizer_with(models.BPE(), {"normalizer": state}).normalizer.normalize_str
+    return normalize
 
 
 def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
@@ -85,6 +104,8 @@ def build_core(pipeline: Pipeline) -> Any:
     try:
         if isinstance(pipeline.model, WordPieceModel):
             return _core.WordPieceCore(**_word_piece_arguments(pipeline, pipeline.model))
+        if isinstance(pipeline.model, UnigramModel):
+            return _core.UnigramCore(**_unigram_arguments(pipeline, pipeline.model))
         return _core.Core(**_byte_pair_arguments(pipeline, pipeline.model))
     except ValueError as error:
         raise Unsupported(str(error)) from error
@@ -142,6 +163,29 @@ def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str
         "characters": plain.as_bytes(),
         "text_characters": characters.as_bytes() if normalizes_text else None,
         "order": options.reorder().normalize_str if options is not None and orders else None,
+        "added_tokens": _added_tokens(pipeline),
+    }
+
+
+def _unigram_arguments(pipeline: Pipeline, model: UnigramModel) -> dict[str, Any]:
+    assert isinstance(pipeline.normalizer, tuple)
+    assert pipeline.metaspace is not None
+    classes = character_classes()
+    form_pages, form_cells = form_table(pipeline.normalizer)
+    return {
+        "names": [name for name, _ in model.pieces],
+        "scores": [score for _, score in model.pieces],
+        "unknown_id": model.unknown_id,
+        "byte_fallback": model.byte_fallback,
+        "scanner": pipeline.scanner,
+        "white_space": sets.white_space(),
+        "prepend_scheme": pipeline.metaspace.prepend,
+        "class_pages": classes.pages.tobytes(),
+        "class_cells": classes.cells.tobytes(),
+        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
+        "normalizer": native_steps(pipeline.normalizer),
+        "form_pages": form_pages,
+        "form_cells": form_cells,
         "added_tokens": _added_tokens(pipeline),
     }
 

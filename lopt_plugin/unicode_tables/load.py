@@ -17,7 +17,7 @@ import tokenizers
 
 from . import bert, table
 from .bert import BertOptions, WordCharacters
-from .derive import bert as derive_bert, classes, normalizers
+from .derive import bert as derive_bert, classes, graphemes, normalizers
 from .files import cache_folder
 from .table import CharacterClasses, PagedTable
 
@@ -36,6 +36,12 @@ def normalizer_classes() -> CharacterClasses:
     """The classes that the other normalizers need; without pairs. Few tokenizers use them."""
     name = table.file_name(tokenizers.__version__, "normalizers")
     return _load(CharacterClasses, name, normalizers.derive)
+
+
+@functools.cache
+def grapheme_classes() -> CharacterClasses:
+    """Which characters share a cluster with a neighbour; without pairs. Only Precompiled asks."""
+    return _load(CharacterClasses, table.file_name(tokenizers.__version__, "graphemes"), graphemes.derive)
 
 
 def word_characters(options: BertOptions | None, pre_tokenizer: str = "bert") -> WordCharacters:

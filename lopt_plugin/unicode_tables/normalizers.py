@@ -6,10 +6,11 @@ import functools
 
 import numpy as np
 
+from .derive.graphemes import JOINS_LEFT, JOINS_RIGHT
 from .derive.normalizers import CHANGES, SEPARATOR, WHITE_SPACE
 from .derive.oracle import normalize_each, to_text
-from .load import character_classes, normalizer_classes
-from .table import SPACE
+from .load import character_classes, grapheme_classes, normalizer_classes
+from .table import SPACE, CharacterClasses
 
 
 @functools.cache
@@ -29,5 +30,11 @@ def regex_white_space() -> str:
     return to_text(np.flatnonzero(character_classes().bits() & SPACE).astype(np.uint32))
 
 
-def _having(bit: int) -> str:
-    return to_text(np.flatnonzero(normalizer_classes().bits() & bit).astype(np.uint32))
+def joining() -> tuple[str, str]:
+    """The characters that share a grapheme cluster with one before them, and those that do with one after them."""
+    classes = grapheme_classes()
+    return _having(JOINS_LEFT, classes), _having(JOINS_RIGHT, classes)
+
+
+def _having(bit: int, classes: CharacterClasses | None = None) -> str:
+    return to_text(np.flatnonzero((classes or normalizer_classes()).bits() & bit).astype(np.uint32))

@@ -14,6 +14,7 @@ import pytest
 import random_models
 import strategies
 import tier
+import unigrams
 from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from short_texts import SHORT_TEXTS
@@ -27,7 +28,7 @@ from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
 
-SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added"]
+SMALL = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
 FAMILIES = ["tiny_qwen2", "tiny_roberta", "tiny_clip", "tiny_llama2", "tiny_metaspace_first", "wordpiece_added"]
 GROWING = [
     "it's I'LL we'\u017f don't",

@@ -10,6 +10,7 @@ import native_cores
 import pytest
 import strategies
 import tier
+import unigrams
 from hypothesis import given, strategies as st
 from native_cores import expected
 from short_texts import SHORT_TEXTS
@@ -17,7 +18,8 @@ from short_texts import SHORT_TEXTS
 # From this many characters on, texts that are not ASCII are transcoded by several threads.
 PARALLEL_TRANSCODING = 1 << 19
 
-NAMES = [*native_cores.SMALL, *(name for name in ("llama3", "qwen3", "llama2", "gemma3") if name in native_cores.ALL)]
+LARGE = [name for name in ("llama3", "qwen3", "llama2", "gemma3") if name in native_cores.ALL]
+NAMES = [*native_cores.SMALL, *unigrams.SMALL, *LARGE]
 
 
 @pytest.mark.parametrize("text", SHORT_TEXTS, ids=range(len(SHORT_TEXTS)))

@@ -12,6 +12,7 @@ import native_cores
 import own_process
 import pytest
 import tier
+import unigrams
 import word_pieces
 
 from lopt_plugin.native._core import NeedsReference
@@ -99,7 +100,7 @@ def _text(rng: random.Random) -> str:
 
 
 @pytest.mark.every_parameter
-@pytest.mark.parametrize("name", [*native_cores.SMALL, *word_pieces.SMALL])
+@pytest.mark.parametrize("name", [*native_cores.SMALL, *word_pieces.SMALL, *unigrams.SMALL])
 def test_cut_looks_into_parts_without_a_seam(name: str) -> None:
     """Parts of any length are, where `long_word` is small: the longest of all prefixes with so many ids is found."""
     wordpiece = name in word_pieces.SMALL

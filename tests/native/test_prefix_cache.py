@@ -15,6 +15,7 @@ import own_process
 import pytest
 import representatives
 import tier
+import unigrams
 from hypothesis import settings as hypothesis_settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tokenizers import Tokenizer
@@ -27,6 +28,7 @@ from lopt_plugin.settings import Settings
 FAMILIES = [
     *["tiny_qwen2", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", "qwen3"],
     *["tiny_llama2", "tiny_gemma", "tiny_metaspace", "tiny_metaspace_first", "bert_base_uncased", "wordpiece_added"],
+    *unigrams.SMALL,
 ]
 # What makes a place that divides a text, and what might make a wrong one.
 WORDS = [
@@ -83,7 +85,8 @@ def test_every_place_divides(name: str) -> None:
         different = [text for text, ids in zip(texts, expected, strict=True) if core.encode(text) != ids]
         assert different[:3] == [], f"seen for time {time + 1}"
     counters = core.prefix_counters()
-    assert counters["hits"] > len(texts) // 2
+    # Words at white space have fewer seams.
+    assert counters["hits"] > len(texts) // (3 if name == "unigram_t5" else 2)
 
 
 @pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_gemma", "bert_base_uncased"])

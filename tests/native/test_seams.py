@@ -15,6 +15,7 @@ import representatives
 import strategies
 import test_normalizers
 import tier
+import unigrams
 import word_pieces
 from hypothesis import given, settings
 from short_texts import SHORT_TEXTS
@@ -25,7 +26,7 @@ from lopt_plugin.pipeline import BertOptions, Unsupported
 
 WORD_PIECES = ["wordpiece_added", "wordpiece_cased", "wordpiece_uncased"]
 LARGE = [name for name in ("clip_vit", "gemma3", "gpt_oss", "llama2_added_normalized") if name in native_cores.ALL]
-NAMES = [*native_cores.SMALL, *WORD_PIECES, *LARGE]
+NAMES = [*native_cores.SMALL, *WORD_PIECES, *unigrams.SMALL, *LARGE]
 SMALL_PIPELINES = [
     "wordpiece",
     "wordpiece_uncased",
@@ -183,7 +184,7 @@ def test_any_text(name: str, text: str) -> None:
     assert wrong_seams(core, reference, [text], 8) == []
 
 
-@pytest.mark.parametrize("name", [*native_cores.SMALL, *WORD_PIECES])
+@pytest.mark.parametrize("name", [*native_cores.SMALL, *WORD_PIECES, *unigrams.SMALL])
 def test_ordinary_text_has_seams_at_hand(name: str) -> None:
     """A rule that finds no seams is never wrong: here they must be found, however the text begins and ends."""
     core, _ = native_cores.core_and_reference(name)

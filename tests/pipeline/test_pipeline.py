@@ -23,6 +23,7 @@ from lopt_plugin.pipeline import (
     PostProcessor,
     Refinement,
     SpaceNormalizer,
+    UnigramModel,
     Unsupported,
     WordPieceModel,
     describe,
@@ -31,6 +32,7 @@ from lopt_plugin.pipeline import (
 )
 from lopt_plugin.pipeline.merges import Merges
 from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
+from lopt_plugin.pipeline.pipeline import Metaspace
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 from lopt_plugin.unicode_tables.byte_level import alphabet
 from lopt_plugin.unicode_tables.derive import oracle
@@ -85,8 +87,11 @@ WORD_PIECE: dict[str, tuple[Any, ...]] = {
     "wordpiece_cased": (CASED, (2,), (3,)),
     "wordpiece_uncased": (UNCASED, (2,), (3,)),
 }
-UNSUPPORTED = {
-    "t5_small": "model Unigram",
+# scanner, prefix and suffix ids
+UNIGRAM: dict[str, tuple[Any, ...]] = {
+    "t5_small": ("whitespace_split", (), (1,)),
+    "unigram_t5": ("whitespace_split", (), (1,)),
+    "unigram_bytes": ("metaspace", (0,), (2,)),
 }
 
 
@@ -117,12 +122,14 @@ def tokenizer_with(**components: Any) -> Tokenizer:
 @pytest.mark.parametrize("name", corpus.tokenizer_names())
 def test_every_tokenizer_of_the_collection(name: str) -> None:
     tokenizer = corpus.load_tokenizer(name)
-    if name in UNSUPPORTED:
-        assert reason_of(tokenizer).startswith(UNSUPPORTED[name])
-        return
     pipeline = pipeline_of(tokenizer)
     file = json.loads(corpus.tokenizer_json(name))
     around = (pipeline.post_processor.prefix_ids, pipeline.post_processor.suffix_ids)
+    if isinstance(pipeline.model, UnigramModel):
+        assert UNIGRAM[name] == (pipeline.scanner, *around)
+        assert [name for name, _ in pipeline.model.pieces] == [name for name, _ in file["model"]["vocab"]]
+        assert pipeline.metaspace == Metaspace("always")
+        return
     assert pipeline.model.vocabulary == file["model"]["vocab"]
     if isinstance(pipeline.model, WordPieceModel):
         assert WORD_PIECE[name] == (pipeline.normalizer, *around)

@@ -19,7 +19,7 @@ from lopt_plugin.unicode_tables import load
 from lopt_plugin.unicode_tables.table import LETTER, MARK, NFC_FOLLOWS, NUMBER, SPACE
 
 # Unigram; Metaspace; added tokens after a BertNormalizer.
-NEVER = {"t5_small", "tiny_metaspace", "tiny_metaspace_first", "wordpiece_added"}
+NEVER = {"t5_small", "unigram_t5", "unigram_bytes", "tiny_metaspace", "tiny_metaspace_first", "wordpiece_added"}
 SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") and name not in NEVER]
 PIPELINES = ["wordpiece", "wordpiece_uncased", "clip", "nfkd", "word_level", *SMALL]
 CONTEXTS = [("", ""), ("It's ", " word's"), ("12", "34"), ("\n  ", "  \n"), ("A'S", "'Sa"), ("(中", "\u0301 x")]

@@ -24,7 +24,7 @@ from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 
 # Unigram; Metaspace; added tokens after a BertNormalizer.
-NEVER = {"t5_small", "tiny_metaspace", "tiny_metaspace_first", "wordpiece_added"}
+NEVER = {"t5_small", "unigram_t5", "unigram_bytes", "tiny_metaspace", "tiny_metaspace_first", "wordpiece_added"}
 SMALL = [
     name
     for name in corpus.tokenizer_names()

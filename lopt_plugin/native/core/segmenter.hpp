@@ -151,7 +151,7 @@ class Segmenter {
                 const Alignment* of_part = alignment;
                 if (part.token == NONE) {
                     const bool begins_stretch = part.begin == stretch.begin;
-                    if (marked && metaspace_ && !metaspace_->in_normalizer) {
+                    if (marked && metaspace_ && !metaspace_->in_normalizer && !metaspace_->stays) {
                         part = changed(space, part, options, of_part, [&part](std::string& out, Sources* sources) {
                             return spaces_for_metaspaces(part.begin, part.end, out, sources);
                         });
@@ -159,7 +159,7 @@ class Segmenter {
                     const bool wanted = prepend_scheme_ == PrependScheme::always  ? !(inside && begins_stretch)
                                         : prepend_scheme_ == PrependScheme::first ? !inside && begins_stretch && raw.begin == text.begin
                                                                                   : false;
-                    if (prepend || (wanted && *part.begin != ' ')) {
+                    if (prepend || (wanted && !begins_with_space(part))) {
                         const uint8_t* const rest = first_piece_end(part);
                         add(after_space(space, part.begin, rest), {part.begin, of_part, true});
                         part.begin = rest;
@@ -223,6 +223,10 @@ class Segmenter {
         decode_character(p, length);
         sources.replace(p, p + length, 2, false);
         sources.keep(p + length, end);
+    }
+    bool begins_with_space(const Segment& part) const {
+        if (*part.begin == ' ') return true;
+        return metaspace_ && metaspace_->stays && part.end - part.begin >= 3 && find_metaspace(part.begin, part.begin + 3) == part.begin;
     }
     // Up to where a stretch has to be encoded with what is put before it.
     const uint8_t* first_piece_end(const Segment& stretch) const {

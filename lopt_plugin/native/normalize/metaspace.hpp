@@ -19,6 +19,7 @@ struct Metaspace {
     bool in_normalizer;           // before added tokens are looked for in the normalized text
     bool normalizer_prepends;     // each stretch that is normalized gets a space
     PrependScheme prepend_scheme;  // after the added tokens: which stretches get a space if they begin with none
+    bool stays = false;            // a metaspace in the text stays one, and the encoder takes it for a space
 };
 
 // One mark for every 16 code points, set where the metaspace is.

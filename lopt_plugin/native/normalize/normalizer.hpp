@@ -46,6 +46,11 @@ class NormalizerStep {
     // True where the character always begins something new: what stands before it is normalized without what follows, and
     // it and what follows without what stands before.
     virtual bool begins_apart(uint32_t) const { return false; }
+    // Does [begin, end) stay as it is, and so every part of it? Its first character begins apart, and so does the one after it.
+    virtual bool keeps(const uint8_t* begin, const uint8_t* end) const {
+        std::string out;
+        return !apply(begin, end, out, nullptr) || std::equal(begin, end, out.begin(), out.end(), [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
+    }
     // Of how many characters one may be made at most; 0: that is not known.
     virtual size_t most_in_one() const { return 0; }
 };
@@ -73,12 +78,9 @@ class Normalizer {
     bool begins_apart(uint32_t c) const {
         return std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->begins_apart(c); });
     }
-    // Does each step leave the text unchanged, and so every part of it? Its first character begins apart, and so does the one
-    // after it.
     bool keeps(std::string_view text) const {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
-        std::string out;
-        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return !step->apply(begin, begin + text.size(), out, nullptr) || out == text; });
+        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->keeps(begin, begin + text.size()); });
     }
     size_t most_in_one() const {
         size_t most = 1;

@@ -84,6 +84,14 @@ class ReplaceRuns final : public NormalizerStep {
     bool passes(Junction& junction) const override {
         const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
         if (left && right && !each_) return false;
+        if (right && !left && least_ == 2 && junction.has_next) {
+            if (!set_.holds(junction.next)) return true;  // a run of one
+            if (content_.empty()) return false;
+            int length;
+            junction.right = decode_character(reinterpret_cast<const uint8_t*>(content_.data()), length);
+            junction.has_next = false;
+            return true;
+        }
         if ((left || right) && (least_ > 1 || content_.size() != 1 || (content_[0] & 0x80))) return false;
         if (left) junction.left = static_cast<uint8_t>(content_[0]);
         if (right) junction.right = static_cast<uint8_t>(content_[0]);

@@ -16,7 +16,8 @@ class Strip final : public NormalizerStep {
 
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
-    bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !white_space_.holds(junction.right); }
+    // What stands before the place is not stripped on its right; what stands after it must not be on its left.
+    bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !(left_ && white_space_.holds(junction.right)); }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const auto [from, to] = stripped(begin, end);
         if (from == begin && to == end) return false;

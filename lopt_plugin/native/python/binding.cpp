@@ -17,6 +17,7 @@
 namespace lopt {
 
 void define_decoding(nb::module_& module);
+void define_unigram(nb::module_& module);
 void define_word_piece(nb::module_& module);
 
 namespace {
@@ -59,10 +60,7 @@ BytePairConfiguration configuration_of(std::shared_ptr<const ClassTable> classes
 
 Metaspace metaspace_of(const MetaspaceTuple& signs) {
     const auto& [in_normalizer, normalizer_prepends, scheme] = signs;
-    if (scheme == "never") return {in_normalizer, normalizer_prepends, PrependScheme::never};
-    if (scheme == "first") return {in_normalizer, normalizer_prepends, PrependScheme::first};
-    if (scheme == "always") return {in_normalizer, normalizer_prepends, PrependScheme::always};
-    throw std::invalid_argument("unknown prepend scheme " + scheme);
+    return {in_normalizer, normalizer_prepends, prepend_scheme(scheme)};
 }
 
 class PythonBytePairCore : public PythonGrowing<BytePairCore> {
@@ -84,8 +82,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
             end_words(end_of_word_suffix, names, merge_names);
         }
         const auto classes = std::make_shared<const ClassTable>(class_table(class_pages, class_cells));
-        const auto forms = form_cells.size() ? std::make_shared<const ClassTable>(class_table(form_pages, form_cells)) : nullptr;
-        auto configuration = configuration_of(classes, normalizer_steps(steps, {classes, forms, copy_of<ComposingPair>(compose_pairs)}),
+        auto configuration = configuration_of(classes, normalizer_steps(steps, form_tables(classes, form_pages, form_cells, compose_pairs)),
                                               byte_classes, scanner, refinements);
         if (metaspace) {
             if (nb::len(steps)) throw std::invalid_argument("blanks are spelled as signs, and there is another normalizer");
@@ -226,6 +223,7 @@ NB_MODULE(_core, module) {
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
     PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
+    define_unigram(module);
     define_word_piece(module);
     define_decoding(module);
     define_prefetched_texts(module);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "normalize/map_characters.hpp"
+#include "normalize/metaspace.hpp"
 #include "normalize/normalization_form.hpp"
+#include "normalize/precompiled.hpp"
 #include "normalize/replace.hpp"
 #include "normalize/strip_and_prepend.hpp"
 #include "python/python_arguments.hpp"
@@ -14,6 +16,19 @@ struct FormTables {
     std::shared_ptr<const ClassTable> classes, forms;
     std::vector<ComposingPair> composing_pairs;
 };
+
+// form_pages, form_cells: empty where NFC is the only form.
+inline FormTables form_tables(std::shared_ptr<const ClassTable> classes, nb::bytes form_pages, nb::bytes form_cells, nb::bytes compose_pairs) {
+    auto forms = form_cells.size() ? std::make_shared<const ClassTable>(class_table(form_pages, form_cells)) : nullptr;
+    return {std::move(classes), std::move(forms), copy_of<ComposingPair>(compose_pairs)};
+}
+
+inline PrependScheme prepend_scheme(const std::string& name) {
+    if (name == "never") return PrependScheme::never;
+    if (name == "first") return PrependScheme::first;
+    if (name == "always") return PrependScheme::always;
+    throw std::invalid_argument("unknown prepend scheme " + name);
+}
 
 // Where each character of a normalized text came from, by a function of the reference library; none for None.
 inline Aligner::Ask aligner(nb::object function) {
@@ -45,13 +60,14 @@ inline std::unique_ptr<NormalizerStep> normalization_form(const std::string& nam
     throw std::invalid_argument("unknown normalization form " + name);
 }
 
-inline CharacterSet character_set(const std::string& members) {
+inline std::vector<uint32_t> code_points_of(const std::string& members) {
     std::vector<uint32_t> code_points;
     const auto* p = reinterpret_cast<const uint8_t*>(members.data());
     int length;
     for (const auto* end = p + members.size(); p < end; p += length) code_points.push_back(decode_character(p, length));
-    return CharacterSet(code_points);
+    return code_points;
 }
+inline CharacterSet character_set(const std::string& members) { return CharacterSet(code_points_of(members)); }
 
 // A step is a tuple: its kind, then what _core.pyi says.
 inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const FormTables& tables) {
@@ -66,6 +82,10 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const For
         return std::make_unique<ReplaceRuns>(character_set(text(1)), nb::cast<size_t>(step[2]), nb::cast<bool>(step[3]), text(4));
     if (has("strip", 3)) return std::make_unique<Strip>(character_set(text(1)), nb::cast<bool>(step[2]), nb::cast<bool>(step[3]));
     if (has("prepend", 1)) return std::make_unique<Prepend>(text(1));
+    if (has("precompiled", 4)) {
+        const auto map = nb::cast<nb::bytes>(step[1]);
+        return std::make_unique<Precompiled>(Charsmap({map.c_str(), map.size()}), code_points_of(text(2)), code_points_of(text(3)), normalizer(step[4]));
+    }
     if (has("reference", 1)) return std::make_unique<ReferenceStep>(normalizer(step[1]));
     if (has("characters", 1)) {
         std::vector<MappedCharacter> mapped;

@@ -8,7 +8,7 @@ import tokenizers
 
 from .. import bert, table
 from ..bert import BertOptions
-from . import bert as derive_bert, classes, normalizers
+from . import bert as derive_bert, classes, graphemes, normalizers
 
 SHIPPED: tuple[BertOptions | None, ...] = (
     None,
@@ -24,6 +24,7 @@ def main() -> None:
     character_classes = classes.derive()
     character_classes.write(folder / table.file_name(version))
     normalizers.derive().write(folder / table.file_name(version, "normalizers"))
+    graphemes.derive().write(folder / table.file_name(version, "graphemes"))
     for options in SHIPPED:
         characters = derive_bert.derive(options, character_classes)
         characters.write(folder / bert.file_name(options, "bert", version))

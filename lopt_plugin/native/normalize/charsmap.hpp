@@ -1,0 +1,81 @@
+// The character map of a Precompiled normalizer, as SentencePiece writes it: a double-array trie of byte strings, and what each
+// of them becomes.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+class Charsmap {
+  public:
+    // The trie's size in bytes (32 bits, little endian), the trie, and the images, each valid UTF-8 that a zero byte ends. Throws
+    // std::invalid_argument for anything else; so may the other methods, where the trie leads outside.
+    explicit Charsmap(std::string_view map) {
+        uint32_t size = 0;
+        if (map.size() < sizeof size) throw std::invalid_argument("a character map is too short");
+        std::memcpy(&size, map.data(), sizeof size);
+        map.remove_prefix(sizeof size);
+        if (size == 0 || size % sizeof(uint32_t) || size > map.size()) throw std::invalid_argument("a character map has no trie");
+        units_.resize(size / sizeof(uint32_t));
+        std::memcpy(units_.data(), map.data(), size);
+        images_ = map.substr(size);
+    }
+
+    // What the shortest key that the text begins with becomes; nothing if there is no such key.
+    std::optional<std::string_view> image_of(std::string_view text) const {
+        std::optional<uint32_t> found;
+        walk(text, [&found](uint32_t value) {
+            found = value;
+            return false;
+        });
+        if (!found) return {};
+        if (*found >= images_.size()) throw std::invalid_argument("a character map leads behind its images");
+        const std::string_view image = std::string_view(images_).substr(*found);
+        if (is_continuation(static_cast<uint8_t>(image[0]))) throw std::invalid_argument("a character map leads into a character");
+        return image.substr(0, image.find('\0'));
+    }
+    // May a text that begins with this character begin with a key?
+    bool begins_key(std::string_view character) const {
+        bool found = false;
+        const bool goes_on = walk(character, [&found](uint32_t) { return !(found = true); });
+        return found || goes_on;
+    }
+
+  private:
+    // Calls visit(value) for each key that the text begins with, the shortest first, until that is false. Is the text, all of
+    // it, the beginning of keys, as far as the trie's last unit says?
+    template <class Visit>
+    bool walk(std::string_view text, Visit&& visit) const {
+        uint32_t node = offset(unit(0));
+        for (const char c : text) {
+            const auto byte = static_cast<uint8_t>(c);
+            if (byte == 0) return false;
+            node ^= byte;
+            const uint32_t found = unit(node);
+            if ((found & (LEAF | 0xFF)) != byte) return false;
+            node ^= offset(found);
+            if ((found & HAS_LEAF) && !visit(unit(node) & ~LEAF)) return false;
+        }
+        return true;
+    }
+    static constexpr uint32_t LEAF = uint32_t{1} << 31, HAS_LEAF = 1 << 8, LARGE_OFFSET = 1 << 9;
+
+    uint32_t unit(uint32_t at) const {
+        if (at >= units_.size()) throw std::invalid_argument("a character map leads outside its trie");
+        return units_[at];
+    }
+    static uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & LARGE_OFFSET) >> 6); }
+
+    std::vector<uint32_t> units_;
+    std::string images_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,191 @@
+// The normalizer step Precompiled: the character map of a SentencePiece model.
+//
+// The reference library looks up whole grapheme clusters of less than 6 bytes, and the single characters of all others. A
+// cluster becomes what the shortest key that it begins with becomes, the rest of it included. So clusters matter only where a
+// character that may begin a key stands before one that joins it, and both have less than 6 bytes: such places, up to the next
+// ASCII characters, are left to the reference library. "\r\n" is a cluster that is known.
+//
+// A cluster boundary is certain before an ASCII character, unless a character that joins what follows it (Prepend) stands there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/answer_cache.hpp"
+#include "normalize/character_set.hpp"
+#include "normalize/charsmap.hpp"
+#include "normalize/normalizer.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+class Precompiled final : public NormalizerStep {
+  public:
+    // joining: the characters that are in one cluster with a character before them; preceding: with one after them.
+    // normalize: the reference library's own step. Throws std::invalid_argument where the map is not as it should be.
+    Precompiled(const Charsmap& map, const std::vector<uint32_t>& joining, const std::vector<uint32_t>& preceding, ReferenceNormalize normalize)
+        : joining_(joining), preceding_(preceding), odd_(both(joining, preceding)), normalize_(std::move(normalize)) {
+        std::vector<uint32_t> mapped, beginning, stops = both(joining, preceding);
+        for (uint32_t c = 0; c < 0x110000; c++) {
+            if (is_surrogate(c)) continue;
+            std::string character;
+            append_character(c, character);
+            if (!map.begins_key(character)) continue;
+            beginning.push_back(c);
+            const auto image = map.image_of(character);
+            if (!image) continue;
+            mapped.push_back(c);
+            images_.emplace(c, *image);
+        }
+        if (const auto image = map.image_of("\r\n")) {
+            line_end_ = *image;
+            if (!images_.contains('\r')) mapped.push_back('\r');
+        }
+        mapped_ = CharacterSet(mapped);
+        beginning_ = CharacterSet(beginning);
+        stops.insert(stops.end(), mapped.begin(), mapped.end());
+        stops_ = CharacterSet(stops);
+    }
+
+    bool changes_ascii() const override { return mapped_.holds_ascii(); }
+    void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
+    // No key begins with the character, so that nothing depends on what it is joined with.
+    bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c); }
+    bool keeps(const uint8_t* begin, const uint8_t* end) const override { return stops_.next(begin, end) == end; }
+    bool passes(Junction& junction) const override {
+        const uint32_t left = junction.left, right = junction.right;
+        if (odd_.holds(left) || odd_.holds(right)) return false;
+        if (beginning_.holds(right) && (!junction.has_next || right >= 0x80 || odd_.holds(junction.next))) return false;
+        const std::string *before = image_of(left), *after = image_of(right);
+        if ((before && before->empty()) || (after && after->empty())) return false;
+        if (line_end_ && (right == '\r' || left == '\r' || (left == '\n' && (before ? *before : "\n") != *line_end_))) return false;
+        const bool next_changes = junction.has_next && stops_.holds(junction.next);
+        int length;
+        if (before) junction.left = decode_character(character_before(reinterpret_cast<const uint8_t*>(before->data()) + before->size()), length);
+        if (after) junction.right = decode_character(reinterpret_cast<const uint8_t*>(after->data()), length);
+        if (after || next_changes) junction.has_next = false;
+        return true;
+    }
+
+    bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
+        const uint8_t* const first = stops_.next(begin, end);
+        if (first == end) return false;
+        out.clear();
+        out.reserve(static_cast<size_t>(end - begin) + 64);
+        Changes changes;
+        for (const uint8_t* p = begin; p < end;) {
+            const auto [odd, odd_end] = next_odd(p, end);
+            append_images(p, odd, out, sources ? &changes : nullptr);
+            if (odd == end) break;
+            if (sources) throw OffsetsUnknownError("a normalizer looks at characters that are joined");
+            out += answers_({reinterpret_cast<const char*>(odd), static_cast<size_t>(odd_end - odd)}, normalize_);
+            p = odd_end;
+        }
+        if (sources) changes.tell(begin, end, *sources);
+        return true;
+    }
+
+  private:
+    static constexpr int LOOKED_UP_WHOLE = 6;  // clusters of fewer bytes
+
+    // How the reference library counts what became of each character: a character that is new comes from the one before it; one
+    // that is removed is taken together with what stands before it in the new text, and counts for nothing where there is none.
+    class Changes {
+      public:
+        void keep(const uint8_t* p, const uint8_t* end) { inserted_.resize(inserted_.size() + count_characters(p, end), 0); }
+        void replace(size_t old_count, size_t new_count) {
+            inserted_.resize(inserted_.size() + new_count, 0);
+            for (size_t i = old_count; i < new_count; i++) inserted_[inserted_.size() - 1 - (i - old_count)] = 1;
+            if (old_count > new_count && !inserted_.empty()) inserted_.back() -= static_cast<int32_t>(old_count - new_count);
+        }
+        void tell(const uint8_t* begin, const uint8_t* end, Sources& sources) const {
+            std::vector<Offset> offsets;
+            offsets.reserve(inserted_.size());
+            int32_t taken = 0;
+            for (const int32_t inserted : inserted_) {
+                const int32_t source = inserted > 0 ? taken - 1 : taken;
+                if (inserted <= 0) taken += 1 - inserted;
+                offsets.push_back({source, source + 1});
+            }
+            sources.replace(begin, end, offsets);
+        }
+
+      private:
+        std::vector<int32_t> inserted_;  // of each new character: 1, or minus the number of removed characters that it takes
+    };
+
+    static std::vector<uint32_t> both(std::vector<uint32_t> some, const std::vector<uint32_t>& others) {
+        some.insert(some.end(), others.begin(), others.end());
+        return some;
+    }
+    // What a character becomes by itself; null if it stays as it is.
+    const std::string* image_of(uint32_t c) const {
+        if (!mapped_.holds(c)) return nullptr;
+        const auto found = images_.find(c);
+        return found == images_.end() ? nullptr : &found->second;
+    }
+
+    // The first part of [begin, end) in which clusters may matter; empty, at the end, if there is none. A certain boundary stands
+    // before it and after it.
+    std::pair<const uint8_t*, const uint8_t*> next_odd(const uint8_t* begin, const uint8_t* end) const {
+        int length;
+        for (const uint8_t* p = odd_.next(begin, end); p < end; p = odd_.next(p + length, end)) {
+            const uint32_t c = decode_character(p, length);
+            if (!preceding_.holds(c)) {
+                if (p == begin) continue;
+                int before;
+                const uint32_t joined = decode_character(character_before(p), before);
+                if (!beginning_.holds(joined) || before + length >= LOOKED_UP_WHOLE) continue;
+            }
+            const uint8_t* first = p;
+            while (first > begin && !certain(begin, first)) first = character_before(first);
+            const uint8_t* last = p + length;
+            while (last < end && !certain(begin, last)) last += character_bytes(*last);
+            return {first, last};
+        }
+        return {end, end};
+    }
+    // Is the place before p, inside a text that begins at `begin`, a boundary whatever else the text holds?
+    bool certain(const uint8_t* begin, const uint8_t* p) const {
+        if (*p >= 0x80) return false;
+        if (p == begin) return true;
+        int length;
+        const uint32_t before = decode_character(character_before(p), length);
+        return !preceding_.holds(before) && !(before == '\r' && *p == '\n');
+    }
+
+    // Appends what [p, end) becomes, of which each character, or "\r\n", is looked up by itself.
+    void append_images(const uint8_t* p, const uint8_t* end, std::string& out, Changes* changes) const {
+        while (p < end) {
+            const uint8_t* const next = mapped_.next(p, end);
+            out.append(p, next);
+            if (changes) changes->keep(p, next);
+            if ((p = next) == end) break;
+            int length;
+            const uint32_t c = decode_character(p, length);
+            const std::string* image = image_of(c);
+            size_t characters = 1;
+            if (line_end_ && c == '\r' && end - p > 1 && p[1] == '\n') {
+                image = &*line_end_;
+                characters = 2;
+                length = 2;
+            }
+            if (image) out += *image;
+            else out.push_back('\r');
+            if (changes) changes->replace(characters, image ? characters_in(*image) : 1);
+            p += length;
+        }
+    }
+
+    CharacterSet joining_, preceding_, odd_;                        // odd: either
+    CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // those that change, that may begin a key, and that change or are odd
+    std::unordered_map<uint32_t, std::string> images_;
+    std::optional<std::string> line_end_;  // what "\r\n" becomes, if it begins with a key
+    ReferenceNormalize normalize_;
+    AnswerCache<std::string> answers_;
+};
+
+}  // namespace lopt

@@ -1,0 +1,93 @@
+// Which characters of a stretch each id of a Unigram model stands for.
+//
+// The names of ids say how long they are. Of unknown characters, and of bytes that stand for them, they do not: such words are
+// divided again.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/alignment.hpp"
+#include "text/text.hpp"
+#include "unigram/unigram.hpp"
+#include "unigram/unigram_encoder.hpp"
+
+namespace lopt {
+
+class UnigramOffsets {
+  public:
+    // Both outlive this.
+    UnigramOffsets(const Unigram& model, const UnigramEncoder& encoder, const std::vector<std::string_view>& names)
+        : model_(model), encoder_(encoder), bytes_(names.size()) {
+        for (size_t id = 0; id < names.size(); id++) {
+            size_t bytes = names[id].size();
+            const auto* p = reinterpret_cast<const uint8_t*>(names[id].data());
+            const uint8_t* const end = p + bytes;
+            for (; (p = find_metaspace(p, end)) < end; p += 3) bytes -= 2;  // a space in a word
+            if (bytes <= UINT16_MAX) bytes_[id] = static_cast<uint16_t>(bytes);
+        }
+        bytes_[model.unknown_id()] = 0;
+        for (const uint32_t id : model.byte_ids())
+            if (id != NONE) bytes_[id] = 0;
+    }
+
+    // As WordPieceOffsets::walk.
+    template <class Emit>
+    int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
+        std::vector<uint8_t> spelled;
+        Lattice lattice;
+        int32_t count = 0;
+        const uint8_t* counted = stretch.begin;
+        encoder_.visit_words(stretch, spelled, [&](const Span& word, const Span& text, bool prepended) {
+            if (id == last) return false;
+            count += characters(counted, word.begin, ascii);
+            counted = word.begin;
+            // A space that was put before the word belongs to its first character.
+            const auto take = [&](int32_t begin, int32_t end) { emit(count + std::max(begin - prepended, 0), count + std::max(end - prepended, 1)); };
+            if (!take_named(text, ascii, id, last, take)) take_divided(text, ascii, lattice, id, last, take);
+            return true;
+        });
+        return count + characters(counted, stretch.end, ascii);
+    }
+    size_t bytes() const { return bytes_.size() * sizeof bytes_[0]; }
+
+  private:
+    static int32_t characters(const uint8_t* p, const uint8_t* end, bool ascii) {
+        return ascii ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
+    }
+    // Whether the names of the next ids say what each of them stands for; then they are taken.
+    template <class Take>
+    bool take_named(const Span& text, bool ascii, const uint32_t*& id, const uint32_t* last, Take&& take) const {
+        const auto size = static_cast<size_t>(text.end - text.begin);
+        const uint32_t* next = id;
+        for (size_t at = 0; at < size && next < last; at += bytes_[*next++]) {
+            if (*next >= bytes_.size() || bytes_[*next] == 0) return false;
+            if (bytes_[*next] > size - at) throw OffsetsUnknownError("the ids are not those of the text's words");
+        }
+        const uint8_t* p = text.begin;
+        for (int32_t begin = 0; id < next; id++) {
+            const int32_t end = begin + characters(p, p + bytes_[*id], ascii);
+            p += bytes_[*id];
+            take(begin, end);
+            begin = end;
+        }
+        return true;
+    }
+    template <class Take>
+    void take_divided(const Span& text, bool ascii, Lattice& lattice, const uint32_t*& id, const uint32_t* last, Take&& take) const {
+        model_.divide(text.begin, text.end, lattice);
+        int32_t begin = 0;
+        for (const Piece& piece : lattice.pieces) {
+            const int32_t end = begin + characters(text.begin + piece.begin, text.begin + piece.end, ascii);
+            for (size_t left = model_.ids_of(text.begin, piece); left > 0 && id < last; left--, id++) take(begin, end);
+            begin = end;
+        }
+    }
+
+    const Unigram& model_;
+    const UnigramEncoder& encoder_;
+    std::vector<uint16_t> bytes_;  // of each id's name, as in a word; 0: it does not tell
+};
+
+}  // namespace lopt

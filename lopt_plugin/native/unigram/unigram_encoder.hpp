@@ -1,0 +1,145 @@
+// One stretch of normalized text to ids by Unigram: words, looked up a block at a time in the word cache, and divided by the
+// model where they are not there.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "base/id_buffer.hpp"
+#include "bpe/word_cache.hpp"
+#include "bpe/words.hpp"
+#include "text/text.hpp"
+#include "unigram/unigram.hpp"
+#include "unigram/unigram_words.hpp"
+
+namespace lopt {
+
+class UnigramEncoder {
+  public:
+    // The working space of one scan; not shared by threads.
+    struct Workspace {
+        static constexpr uint32_t BLOCK = 64;  // words that are looked up together, so that their cache misses overlap
+        struct Word {
+            const uint8_t *begin, *end;
+            WordKey key;
+            uint64_t hash;
+        };
+        Word words[BLOCK];
+        uint32_t count = 0;
+        Lattice lattice;
+        std::vector<uint8_t> spelled;
+
+        // Frees each buffer that has more bytes than that; returns how many bytes the others have.
+        size_t keep_at_most(size_t bytes) { return lattice.keep_at_most(bytes) + lopt::keep_at_most(bytes, spelled); }
+    };
+
+    // prepends: a word between white space that does not begin with U+2581 gets one.
+    UnigramEncoder(const Unigram& model, UnigramWords words, bool prepends)
+        : model_(model), words_(std::move(words)), prepends_(prepends), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS) {}
+
+    // Appends the ids of all words that begin in [from, stop), `from` being the beginning of a unit; returns the end of the last
+    // unit. Reads the text up to its end.
+    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+        const uint8_t* p = from;
+        while (true) {
+            p = words_.skip_white_space(p, stop);
+            if (p >= stop) break;
+            const uint8_t* const end = words_.word_end(p, text.end);
+            add({p, end}, text.readable_end, space, out);
+            p = end;
+        }
+        resolve(space, out);
+        return p;
+    }
+    // Calls visit(end) for each unit of a stretch, once its ids are appended to `out`, until that is false.
+    template <class Visit>
+    void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
+        for (const uint8_t* p = text.begin; p < text.end;) {
+            const uint8_t* const end = next(p, text.end);
+            scan({p, end, text.readable_end}, p, end, space, out);
+            if (!visit(p = end)) return;
+        }
+    }
+    // End of the unit that begins at p.
+    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return words_.next(p, end); }
+    // The end of what has to be encoded with a space that is put before p.
+    const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return words_.word_end(p, end); }
+    bool divides(uint32_t left, uint32_t right) const { return words_.divides(left, right); }
+
+    // Calls visit(word, prepended) for each word of a stretch; what the model gets of it is in `spelled`, and begins with a
+    // space that is not in the text if `prepended`.
+    template <class Visit>
+    void visit_words(const Span& stretch, std::vector<uint8_t>& spelled, Visit&& visit) const {
+        for (const uint8_t* p = words_.skip_white_space(stretch.begin, stretch.end); p < stretch.end;) {
+            const Span word{p, words_.word_end(p, stretch.end)};
+            const Span text = spell(word, spelled);
+            if (!visit(word, text, gets_space(word))) return;
+            p = words_.skip_white_space(word.end, stretch.end);
+        }
+    }
+    size_t bytes() const { return cache_.bytes() + long_cache_.bytes(); }
+
+  private:
+    static constexpr size_t CACHE_SLOTS = 1 << 16, LONG_CACHE_SLOTS = 1 << 14;
+    static constexpr size_t SLACK = 16;  // ids that a slot of a cache holds
+    static_assert(LongWordCache::MAX_IDS <= SLACK && WordCache::MAX_IDS <= SLACK);
+
+    void add(const Span& word, const uint8_t* readable_end, Workspace& space, IdBuffer& out) const {
+        const auto length = static_cast<size_t>(word.end - word.begin);
+        const bool near_end = readable_end - word.begin < static_cast<ptrdiff_t>(LONGEST_KEY);
+        const WordKey key = near_end ? masks_.key_near_end(word.begin, length) : masks_.key(word.begin, length);
+        const uint64_t hash = key.hash();
+        cache_.prefetch(hash);
+        space.words[space.count++] = {word.begin, word.end, key, hash};
+        if (space.count == Workspace::BLOCK) resolve(space, out);
+    }
+    void resolve(Workspace& space, IdBuffer& out) const {
+        for (uint32_t i = 0; i < space.count; i++) {
+            const Workspace::Word& word = space.words[i];
+            const auto length = static_cast<size_t>(word.end - word.begin);
+            if (length <= LONGEST_KEY) encode_cached(cache_, word.key, word.hash, {word.begin, word.end}, space, out);
+            else if (length > LongWordKey::LONGEST) encode_word({word.begin, word.end}, space, out);
+            else encode_cached(long_cache_, LongWordKey(word.begin, length), LongWordKey::hash(word.begin, length), {word.begin, word.end}, space, out);
+        }
+        space.count = 0;
+    }
+    template <class Cache, class Key>
+    void encode_cached(Cache& cache, const Key& key, uint64_t hash, const Span& word, Workspace& space, IdBuffer& out) const {
+        uint32_t* const o = out.reserve(SLACK);
+        if (const size_t cached = cache.find(key, hash, o)) return out.set_end(o + cached);
+        const size_t before = out.size();
+        encode_word(word, space, out);
+        cache.insert(key, hash, out.data() + before, out.size() - before);
+    }
+    void encode_word(const Span& word, Workspace& space, IdBuffer& out) const {
+        const Span text = spell(word, space.spelled);
+        model_.encode(text.begin, text.end, space.lattice, out);
+    }
+
+    static bool begins_with_sign(const Span& word) { return word.end - word.begin >= 3 && find_metaspace(word.begin, word.begin + 3) == word.begin; }
+    bool gets_space(const Span& word) const { return words_.division() == WordDivision::white_space && prepends_ && !begins_with_sign(word); }
+    // A word as the model gets it.
+    Span spell(const Span& word, std::vector<uint8_t>& spelled) const {
+        if (words_.division() == WordDivision::none) {
+            std::string text;
+            if (!spaces_for_metaspaces(word.begin, word.end, text, nullptr)) return word;
+            spelled.assign(text.begin(), text.end());
+            return {spelled.data(), spelled.data() + spelled.size()};
+        }
+        const bool sign = begins_with_sign(word);
+        if (!sign && !gets_space(word)) return word;
+        spelled.assign(1, ' ');
+        spelled.insert(spelled.end(), word.begin + (sign ? 3 : 0), word.end);
+        return {spelled.data(), spelled.data() + spelled.size()};
+    }
+
+    const Unigram& model_;
+    UnigramWords words_;
+    bool prepends_;
+    KeyMasks masks_;
+    mutable WordCache cache_;
+    mutable LongWordCache long_cache_;
+};
+
+}  // namespace lopt
