@@ -71,12 +71,14 @@ def native_wheel(python: str, processor: str, tools: Path, folder: Path) -> None
         # zig strips when it links; the system's strip knows its own processor only.
         "CMAKE_SHARED_LINKER_FLAGS": "-s",
         "CMAKE_MODULE_LINKER_FLAGS": "-s",
-        "NB_SUFFIX": suffix,
-        "NB_SUFFIX_S": ".abi3.so",
     }
     settings = [f"cmake.define.{name}={value}" for name, value in define.items()]
     settings += ["install.strip=false", "build-dir=build/zig/{wheel_tag}"]
-    environment = {"CXX": str(tools / "c++"), "_PYTHON_HOST_PLATFORM": f"linux-{processor}"}
+    environment = {
+        "CXX": str(tools / "c++"),
+        "_PYTHON_HOST_PLATFORM": f"linux-{processor}",
+        "SETUPTOOLS_EXT_SUFFIX": suffix,
+    }
     pip_wheel(python, folder, environment, settings)
 
 
