@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-from deep import pythons  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from pythons import pythons  # noqa: E402
 
 GLIBC = "2.28"
 MOST_BYTES = 3_000_000

@@ -28,6 +28,7 @@ os.environ["LOPT_TIER"] = "deep"
 
 sys.path.insert(0, str(Path(__file__).with_name("support")))
 import corpus  # noqa: E402  (reads LOPT_TIER)
+from pythons import PYTHONS, pythons  # noqa: E402
 
 # Lines of a log that say how much was compared.
 COUNTED = (
@@ -37,7 +38,6 @@ COUNTED = (
     r"[\d,]+ calls, \d+ wrong",
     r"\d+ tokenizers called by \d+ threads, no difference",
 )
-PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 
 
 @dataclass(frozen=True)
@@ -85,23 +85,6 @@ def parts() -> list[Part]:
         _exhaustive("small", small),
         *(_exhaustive(name, [name]) for name in sorted({*every} - {*small})),
     ]
-
-
-def pythons() -> list[tuple[str, str]]:
-    """The versions of CPython that this machine has, from the path or from pyenv, and their interpreters."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = []
-    for version in PYTHONS:
-        candidates = [f"python{version}", *map(str, sorted(pyenv.glob(f"{version}.*/bin/python{version}")))]
-        found += [(version, candidate) for candidate in candidates if _runs(candidate)][:1]
-    return found
-
-
-def _runs(python: str) -> bool:
-    try:
-        return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        return False
 
 
 def _fuzz(name: str) -> Part:
