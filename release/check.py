@@ -67,7 +67,7 @@ def _files(wheels: list[Path]) -> Iterator[str]:
         yield "no wheel without a native core, which pip takes where no other one fits"
     for command in (["twine", "check", "--strict", *sources, *wheels], ["check-wheel-contents", *wheels]):
         program, *arguments = command
-        if subprocess.run([str(TOOLS / program), *map(str, arguments)], check=False).returncode:
+        if subprocess.run([str(TOOLS / program), *map(str, arguments)], cwd=ROOT, check=False).returncode:
             yield f"{program} found something"
     validator = JsonStrictValidator(SchemaVersion.V1_6)
     for wheel in wheels:
