@@ -43,6 +43,7 @@ ALL = {
     " --sizes 0.25,0.5,1 --repeat 1 --timeout 40",
     "growing": "papers/growing.py",
     "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 2",
+    "decoding": "speed/decoding.py",
     "load": "speed/load.py --repeat 3",
 }
 # A benchmark is left out where one of its tokenizers is not available.

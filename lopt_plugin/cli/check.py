@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice, zip_longest
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 from rich.text import Text
+from tokenizers.decoders import DecodeStream
 
 from . import model as models, options
 from .benchmarking.machine import machine
@@ -23,6 +25,7 @@ _SHORT_CHUNKS = {"chunk_chars": 1000, "parallel_min_chars": 2000, "threads": 4}
 _PROSE_CHARS = 1_000_000
 _CONTEXT_CHARS = 40
 _CONTEXT_TOKENS = 3
+_MOST_SHOWN = 200
 
 
 @ends_well(on_error=CANNOT_LOAD)
@@ -48,7 +51,7 @@ def check(
     """Show which route a tokenizer takes and why, and compare its ids with Hugging Face's on your texts.
 
     Each text is tokenized by the tokenizer's call, by encode_ids, by encode_batch_ids, and by encode_ids in short
-    chunks.
+    chunks. Its ids are decoded as a whole and one by one.
 
     Example: `lopt check Qwen/Qwen3-8B data/*.jsonl --offsets`
 
@@ -57,6 +60,7 @@ def check(
     inputs = find_inputs(files, None) if files else []
     original = models.load(model, revision, trust_remote_code)
     accelerated = models.accelerate(original, model, threads=threads)
+    accelerated.lopt.decode_ids([])  # from now on it is known who decodes
     explained = accelerated.lopt.explain()
     report = {"model": model, **explained, "machine": machine()}
     if not as_json:
@@ -158,12 +162,26 @@ class Comparison:
             self._equal(sample, 'tokenizer(text, return_offsets_mapping=True)["input_ids"]', ids, found["input_ids"])
             wanted, given = (list(map(tuple, encoding["offset_mapping"])) for encoding in (expected, found))
             self._equal(sample, "offset_mapping", wanted, given, ids)
+        self._decoded(sample, ids)
         return ids
+
+    def _decoded(self, sample: Sample, ids: list[int]) -> None:
+        """Compares the text of the ids, the texts of each of them, and the parts of a stream."""
+        for skip in (False, True):
+            whole = self.original.decode(ids, skip_special_tokens=skip)
+            found = self.accelerated.decode(ids, skip_special_tokens=skip)
+            self._equal(sample, f"decode(ids, skip_special_tokens={skip})", [whole], [found], ids)
+        backend = self.original.backend_tokenizer
+        alone = [backend.decode([number], skip_special_tokens=False) for number in ids]
+        lopt = self.accelerated.lopt
+        self._equal(sample, "decode_batch of each id", alone, lopt.decode_batch([[number] for number in ids]), ids)
+        parts = _parts(functools.partial(DecodeStream().step, backend), ids)
+        self._equal(sample, "decode_stream", parts, _parts(lopt.decode_stream().step, ids), ids)
 
     def _equal(
         self, sample: Sample, call: str, expected: list[Any], found: list[Any], ids: list[int] | None = None
     ) -> None:
-        """Compares ids, or the offsets of `ids`."""
+        """Compares ids, or the offsets or texts of `ids`."""
         self.counts.comparisons += 1
         if list(found) == expected:
             return
@@ -184,7 +202,7 @@ class Comparison:
             "found_ids": found_ids[around],
             "expected_tokens": tokens(expected_ids[around]),
             "found_tokens": tokens(found_ids[around]),
-            "detail": "" if ids is None else f"offsets {pair[0]}, found {pair[1]}",
+            "detail": "" if ids is None else f"{_shortened(pair[0])}, found {_shortened(pair[1])}",
         }
 
     def _around(self, text: str, index: int) -> str:
@@ -194,6 +212,21 @@ class Comparison:
         return "{}«{}»{}".format(*(repr(part)[1:-1] for part in parts))
 
 
+def _parts(step: Callable[[int], str | None], ids: list[int]) -> list[str | None]:
+    """What a stream gives at each step, up to an error."""
+    found: list[str | None] = []
+    try:
+        found.extend(step(number) for number in ids)
+    except Exception as error:
+        found.append(str(error))
+    return found
+
+
+def _shortened(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}..."
+
+
 def _print_route(report: dict[str, Any]) -> None:
     rows = {"route": report["route"], "reason": report["reason"]}
     rows |= {name.replace("_", " "): value for name, value in (report["pipeline"] or {}).items()}
@@ -201,6 +234,8 @@ def _print_route(report: dict[str, Any]) -> None:
     if checked is not None:
         passed = "passed" if checked["mismatch"] is None else f"different ids in {checked['mismatch']}"
         rows["self-check"] = f"{checked['texts']} texts, {1e3 * checked['seconds']:.0f} ms, {passed}"
+    decoding = report["decoding"]
+    rows["decoding"] = f"{decoding['route']}: {decoding['reason']}"
     threads = f"up to {report['threads']} for a text of {report['parallel_min_chars']:,} characters or more"
     rows["threads"] = f"{threads}; {found['processor']}, {found['cpus']} CPUs"
     rows["GPU"] = ", ".join(found["gpus"]) or "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 from collections.abc import Sequence
@@ -54,6 +55,8 @@ def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: b
         return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
     otherwise = functools.partial(_step_otherwise, decoding)
     stream: DecodeStream = import_core().DecodeStream(found.decoder, plain, skip_special_tokens, otherwise)
+    if decoding.is_verified():
+        return _VerifiedStream(decoding, stream, _StreamOfReference(decoding.backend, plain, skip_special_tokens))
     return stream
 
 
@@ -72,6 +75,27 @@ class _StreamOfReference:
     def step(self, id: int | list[int]) -> str | None:
         part: str | None = self._stream.step(self._backend, id)
         return part
+
+
+class _VerifiedStream:
+    """Both streams. The reference answers; after a difference it does so alone."""
+
+    def __init__(self, decoding: Decoding, native: DecodeStream, reference: DecodeStream) -> None:
+        self._decoding = decoding
+        self._native: DecodeStream | None = native
+        self._reference = reference
+
+    def step(self, id: int | list[int]) -> str | None:
+        found: str | None = None
+        if self._native is not None:
+            # Where it raises, the reference raises the same, or the answers differ.
+            with contextlib.suppress(Exception):
+                found = self._native.step(id)
+        expected = self._reference.step(id)
+        if self._native is not None and found != expected:
+            self._native = None
+            self._decoding.differs()
+        return expected
 
 
 def _step_otherwise(decoding: Decoding, stream: Any, ids: Any, invalid: bool) -> str | None:

@@ -60,6 +60,8 @@ class Decoding:
         self._found: Decoded | None = None
         self._forced: str | None = None
         self._watch = watch_of(self.backend)
+        # Of a state without a native decoder: the number of the last change, and how many calls may rely on it.
+        self._true_at = self._calls_left = 0
         self._earlier_calls = 0
         self.decode: Callable[[Any, Any], str | None] = _no_answer
         self.decode_rows: Callable[[Any, Any], list[str] | None] = _no_answer
@@ -69,8 +71,10 @@ class Decoding:
 
     def current(self) -> Decoded:
         """What holds for the backend as it is now. Its decoder answers the next calls."""
-        found = self._found
-        last = changes.last
+        found, last = self._found, changes.last
+        if found is not None and (self._is_unchanged() if found.decoder is None else found.decoder.is_allowed()):
+            return found
+        self._true_at, self._calls_left = last, _CALLS_UNTIL_COMPARED
         if found is None or found.fingerprint != self._fingerprint():
             with self._runner.hf.lock:
                 found = self._renew()
@@ -119,15 +123,26 @@ class Decoding:
             plain = "arguments that are not plain ids and flags"
             self.count_reference(f"{call}: {found.reason if found.decoder is None else plain}")
             return None
-        verification = self._runner.verification
-        if self._runner.verifies and verification.is_due():
-            verification.calls += 1
-            if all(answer != reference() for _ in range(2)) and self.current() is found:
-                reason = "verification found another text than Hugging Face's"
-                logger.error("lopt_plugin: %s; Hugging Face decodes from now on. Please report this", reason)
-                self._force(reason)
-                return None
+        if self.is_verified() and all(answer != reference() for _ in range(2)) and self.current() is found:
+            self.differs()
+            return None
         return answer
+
+    def is_verified(self) -> bool:
+        """Whether this call is one that is compared with the reference; to be asked once a call."""
+        verification = self._runner.verification
+        if not self._runner.verifies or not verification.is_due():
+            return False
+        verification.calls += 1
+        return True
+
+    def differs(self) -> None:
+        """A comparison has found another text: the reference decodes from now on."""
+        reason = "verification found another text than Hugging Face's"
+        logger.error("lopt_plugin: %s; Hugging Face decodes from now on. Please report this", reason)
+        self._forced = reason
+        with self._runner.hf.lock:
+            self._use(Decoded(None, reason, self._fingerprint()))
 
     def info(self) -> dict[str, Any]:
         """For `explain`. Builds nothing."""
@@ -158,6 +173,10 @@ class Decoding:
             decoder = import_core().Decoder(found.decoder.table)
             copied._use(Decoded(decoder, found.reason, fingerprint, found.added_tokens, found.kind, found.streams))
 
+    def _is_unchanged(self) -> bool:
+        self._calls_left -= 1
+        return self._true_at == changes.last and self._calls_left > 0
+
     def _renew(self) -> Decoded:
         fingerprint, found = self._fingerprint(), self._found
         if found is None or found.fingerprint != fingerprint:
@@ -176,11 +195,6 @@ class Decoding:
             changes.decoders.add(decoder)
             if not self._runner.verifies:
                 self.decode, self.decode_rows, self.tokens = decoder.decode, decoder.decode_rows, decoder.tokens
-
-    def _force(self, reason: str) -> None:
-        self._forced = reason
-        with self._runner.hf.lock:
-            self._use(Decoded(None, reason, self._fingerprint()))
 
     def _fingerprint(self) -> Fingerprint | None:
         """That of the backend now; None where it cannot be made."""

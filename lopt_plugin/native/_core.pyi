@@ -79,6 +79,9 @@ class Decoder:
     def stop(self) -> None:
         """No call is answered until `allow`."""
 
+    def is_allowed(self) -> bool:
+        """Whether the next call is answered."""
+
     def decode(self, ids: Any, skip_special_tokens: Any) -> str | None:
         """The text of an id or a list of ids."""
 

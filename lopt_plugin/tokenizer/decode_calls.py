@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 from transformers import PreTrainedTokenizerFast
@@ -11,6 +12,8 @@ from .overrides import DECODE, first_override
 
 # For slow tokenizers; transformers' fast ones take it and ignore it. SGLang always passes it.
 _IGNORED = {"spaces_between_special_tokens"}
+# What the library reads as a list. SGLang's scheduler decodes arrays.
+_SEQUENCES = (tuple, array)
 # transformers 5 does not clean up what BPE tokenizers decode, unless this attribute says so.
 _CLEANS_UP_BPE = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 _SPARES_BPE = _CLEANS_UP_BPE in PreTrainedTokenizerFast._decode.__code__.co_names
@@ -75,6 +78,8 @@ class DecodeCalls(Calls):
             if cleans_up is None:
                 cleans_up = self.clean_up_tokenization_spaces
             decoding = self._lopt_current()._decoding
+            if type(token_ids) in _SEQUENCES:
+                token_ids = list(token_ids)
             warns = False
             if cleans_up and self._lopt_is_spared():
                 warns, cleans_up = not decoding.warned_of_clean_up, False

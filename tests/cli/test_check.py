@@ -17,6 +17,7 @@ from command import lopt, model_folder
 from lopt_plugin.cli import texts
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.token_batch import TokenBatch
+from lopt_plugin.unicode_tables.byte_level import alphabet
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_files_and_json(model: Path, jsonl: Path, tmp_path: Path) -> None:
     assert report["pipeline"]["normalizer"] == "NFC"
     assert compared["texts"] >= len(jsonl.read_text().splitlines()) + 3
     # A call, encode_ids, chunks, the call with offsets, the offsets, and the batch.
-    assert compared["comparisons"] == 6 * compared["texts"]
+    assert compared["comparisons"] == 10 * compared["texts"]
     assert compared["offsets"] == compared["tokens"] > 1000
 
 
@@ -115,7 +116,7 @@ def test_wrong_offsets_are_found(model: Path, jsonl: Path, monkeypatch: pytest.M
 
     class Wrong:
         def __init__(self, tokenizer: Any) -> None:
-            self.tokenizer, self.lopt = tokenizer, tokenizer.lopt
+            self.tokenizer, self.lopt, self.decode = tokenizer, tokenizer.lopt, tokenizer.decode
 
         def __call__(self, text: str, **kwargs: Any) -> Any:
             found = dict(self.tokenizer(text, **kwargs))
@@ -127,6 +128,14 @@ def test_wrong_offsets_are_found(model: Path, jsonl: Path, monkeypatch: pytest.M
     report = json.loads(lopt("check", model, jsonl, "--offsets", "--json").stdout)
     assert report["compared"]["first"]["call"] == "offset_mapping"
     assert json.loads(lopt("check", model, jsonl, "--json").stdout)["equal"] is True
+
+
+def test_wrong_texts_are_found(model: Path, jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The bytes of the table are in another order, and it is used all the same.
+    monkeypatch.setattr("lopt_plugin.routes.token_table.alphabet", lambda: alphabet()[::-1])
+    monkeypatch.setattr("lopt_plugin.encoder.decoding._mismatch", lambda *_: None)
+    report = json.loads(lopt("check", model, jsonl, "--json").stdout)
+    assert report["compared"]["first"]["call"] == "decode(ids, skip_special_tokens=False)"
 
 
 @pytest.mark.parametrize("broken", ["{", "{}", '{"model": {"type": "BPE"}}'])

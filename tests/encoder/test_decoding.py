@@ -235,6 +235,8 @@ def test_verification(monkeypatch: pytest.MonkeyPatch) -> None:
     check_rows(encoder, [[300, 400], [500]])
     assert encoder.explain()["calls"]["verified"] == 6
     assert decoding_of(encoder)["route"] == "native"
+    check_streams(encoder, [[300, 400, 401, 402, 300]])
+    assert decoding_of(encoder)["route"] == "native"
     # Another table, as if a fault were in it.
     other = Encoder(hard_vocabulary.with_decoder(None), ONE_THREAD)
     other.decode_ids([5])
@@ -242,6 +244,19 @@ def test_verification(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found is not None
     object.__setattr__(found, "decoder", other._decoding.current().decoder)
     check_rows(encoder, [[300, 400], [500]])
+    assert "verification" in decoding_of(encoder)["reason"]
+
+
+def test_verification_of_streams() -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings(1, verify=1.0))
+    stream, expected = encoder.decode_stream(), DecodeStream()
+    for number in (300, 400, 401, 402):
+        assert stream.step(number) == expected.step(encoder._backend, number)
+    assert decoding_of(encoder)["route"] == "native"
+    # Another table, as if a fault were in it.
+    stream._native = Encoder(hard_vocabulary.with_decoder(None), ONE_THREAD).decode_stream()  # type: ignore[attr-defined]
+    for number in (300, 400):
+        assert stream.step(number) == expected.step(encoder._backend, number)
     assert "verification" in decoding_of(encoder)["reason"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from array import array
 from typing import Any
 
 import interface_tokenizers
@@ -19,6 +20,7 @@ IDS: list[Any] = [
     *[-1, [-1], [1 << 32], [1 << 70], 10**6, [10**6, 5], True, [True, 5], None, [None], [[None]], "5", ["5"]],
     *[np.int64(5), np.array(5), np.array([5, 6]), np.array([[5, 6], [7, 8]], np.int32), [np.int64(5), 6], [[[5]]]],
     *[5.0, [5.0], {"input_ids": [5, 6]}, {"ids": [5]}, [np.array([5, 6]), np.array([7])], np.array([5.0]), {5, 6}],
+    *[array("q", [5, 6, 7]), array("q", [5, -1]), array("d", [5.0])],
 ]
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -124,6 +126,13 @@ def test_after_changes() -> None:
     accelerated._tokenizer = original._tokenizer = copy.deepcopy(original._tokenizer)
     original._tokenizer.decoder = decoders.ByteLevel()
     check()
+
+
+def test_arrays_and_tuples_are_no_fallback() -> None:
+    accelerated = lopt_plugin.accelerate(interface_tokenizers.original("qwen"))
+    expected = accelerated.decode([5, 6])
+    assert [accelerated.decode(ids) for ids in (array("q", [5, 6]), (5, 6), np.array([5, 6]))] == [expected] * 3
+    assert accelerated.lopt.explain()["hf_calls"] == {}
 
 
 def test_pickles_do_not_depend_on_calls() -> None:

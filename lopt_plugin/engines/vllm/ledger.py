@@ -86,6 +86,14 @@ ADD_COMPLETION_REQUESTS = TOKENIZE_PROMPTS._replace(
     why="Hooked: `LLM.generate` tokenizes its next prompts while it adds the current one.",
     parameters=("self", "prompts", "..."),
 )
+DETOKENIZER = TouchedName(
+    "vllm.v1.engine.detokenizer:FastIncrementalDetokenizer.__init__",
+    why="Hooked: replaces the stream that it has made, `self.stream`, by a native one.",
+    since="0.32.0",
+    without="A warning is logged, or nothing where streams begin in another way. Hugging Face decodes streams.",
+    until="vLLM asks the tokenizer for its streams.",
+    parameters=("self", "tokenizer", "request"),
+)
 
 RENDERER_METHODS = (TOKENIZE_PROMPT, TOKENIZE_PROMPTS, TOKENIZE_PROMPTS_ASYNC)
 

@@ -26,6 +26,7 @@ from .. import metrics
 from ..acceleration import observe
 from ..ledger import TouchedName
 from . import ledger
+from .detokenizer import begins_with_prompt, decode_natively
 from .tokenizer import LoptTokenizer, accelerated, acceleration, freeze_calls, logger, why_left_alone
 
 MODE = "lopt"
@@ -106,6 +107,7 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
         if renderer is None:
             renderer = load(mode, config, given)
         acceleration.compare_with_ledger()
+        _decode_natively(renderer.tokenizer)
         try:
             if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
                 freeze_calls(renderer.tokenizer)
@@ -115,6 +117,16 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
         return renderer
 
     return load_renderer_accelerated
+
+
+def _decode_natively(tokenizer: Any) -> None:
+    """Has streams decoded natively, where the decoder is known. Its table is built now, not by a request."""
+    try:
+        encoder = vars(tokenizer).get("_lopt_encoder") if tokenizer is not None else None
+        if encoder is not None and encoder._decoding.current().streams and begins_with_prompt():
+            _hook(ledger.DETOKENIZER, decode_natively)
+    except Exception as error:
+        logger.warning("lopt_plugin: Hugging Face decodes the streams: %s", error)
 
 
 def _prepared(renderer_mode: str, config: Any, tokenizer: Any) -> tuple[str, Any]:

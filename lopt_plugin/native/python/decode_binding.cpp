@@ -107,6 +107,7 @@ class PythonDecoder {
     size_t memory() const { return table_->memory(); }
     void allow(uint32_t calls) { allowed_ = calls; }
     void stop() { allowed_ = 0; }
+    bool is_allowed() const { return allowed_ > 0; }
     // To be asked once a call.
     bool may_answer() {
         if (!allowed_) return false;
@@ -217,6 +218,7 @@ void define_decoding(nb::module_& module) {
         .def(nb::init<std::shared_ptr<const TokenTable>>(), nb::arg("table"))
         .def("allow", &PythonDecoder::allow, nb::arg("calls"))
         .def("stop", &PythonDecoder::stop)
+        .def("is_allowed", &PythonDecoder::is_allowed)
         .def("decode", &PythonDecoder::decode, nb::arg("ids").none(), nb::arg("skip_special_tokens").none())
         .def("decode_rows", &PythonDecoder::decode_rows, nb::arg("rows").none(), nb::arg("skip_special_tokens").none())
         .def("tokens", &PythonDecoder::tokens, nb::arg("ids").none())

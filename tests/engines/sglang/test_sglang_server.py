@@ -65,6 +65,7 @@ def test_streaming(server: Any, oracle: Any) -> None:
     events = list(stream(server, "/v1/completions", request | {"stream": True}))
     choices = [event["choices"][0] for event in events if event["choices"]]
     assert "".join(choice["text"] for choice in choices) == whole["text"]
+    assert len(choices) > 3
     assert choices[0]["prompt_token_ids"] == oracle(PARAGRAPH)["input_ids"]
     request = {"model": "tiny", "messages": list(CHAT), "max_tokens": 8, "temperature": 0, "stream": True}
     events = list(stream(server, "/v1/chat/completions", request))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from engine_texts import CHAT, PARAGRAPH, PROMPTS
 from events import stream
+from tokenizers.decoders import DecodeStream
 from vllm_process import API_SERVERS
 
 pytestmark = pytest.mark.engine
@@ -80,12 +81,17 @@ def test_chat(server: Any, oracle: Any) -> None:
 
 
 def test_streaming(server: Any, oracle: Any) -> None:
-    request = {"model": "tiny", "prompt": PARAGRAPH, "max_tokens": 8, "temperature": 0, "return_token_ids": True}
+    request = {"model": "tiny", "prompt": PARAGRAPH, "max_tokens": 40, "temperature": 1, "seed": 4}
+    request |= {"return_token_ids": True}
     whole = completion(server, **request)["choices"][0]
     events = list(stream(server, "/v1/completions", request | {"stream": True}))
     assert "".join(event["choices"][0]["text"] for event in events) == whole["text"]
     assert events[0]["choices"][0]["prompt_token_ids"] == oracle(PARAGRAPH)["input_ids"]
     assert [i for event in events for i in event["choices"][0]["token_ids"]] == whole["token_ids"]
+    decoder = DecodeStream(ids=events[0]["choices"][0]["prompt_token_ids"], skip_special_tokens=True)
+    for choice in (event["choices"][0] for event in events):
+        parts = [decoder.step(oracle.backend_tokenizer, i) or "" for i in choice["token_ids"]]
+        assert "".join(parts) == choice["text"]
     request = {"model": "tiny", "messages": list(CHAT), "max_tokens": 8, "temperature": 0, "stream": True} | NO_THINKING
     events = list(stream(server, "/v1/chat/completions", request))
     assert any(event["choices"][0]["delta"].get("content") for event in events)
