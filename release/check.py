@@ -74,7 +74,7 @@ def _files(wheels: list[Path]) -> Iterator[str]:
         if f"-{version}-" not in wheel.name:
             yield f"{wheel.name} is of another version"
         with zipfile.ZipFile(wheel) as archive:
-            bills = [name for name in archive.namelist() if ".dist-info/sboms/" in name]
+            bills = [name for name in archive.namelist() if ".dist-info/sboms/" in name and not name.endswith("/")]
             if bool(bills) == wheel.name.endswith("-none-any.whl"):
                 yield f"{wheel.name} has these bills of materials: {bills}"
             invalid = [name for name in bills if validator.validate_str(archive.read(name).decode()) is not None]
