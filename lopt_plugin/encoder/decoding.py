@@ -233,9 +233,9 @@ class Decoding:
         except Unsupported as error:
             logger.info("lopt_plugin: Hugging Face decodes: %s", error)
             return Decoded(None, str(error), fingerprint)
-        except MemoryError:
+        except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
-        except Exception as error:
+        except BaseException as error:  # a Rust panic is not an Exception
             logger.error("lopt_plugin: reading the decoder failed; Hugging Face decodes", exc_info=error)
             return Decoded(None, f"reading the decoder failed: {type(error).__name__}: {error}", fingerprint)
         return Decoded(make(table), "the decoder is supported", fingerprint, added_tokens, steps.kind, streams)

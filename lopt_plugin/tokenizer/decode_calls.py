@@ -41,8 +41,8 @@ class DecodeCalls(Calls):
         encoder = own.get("_lopt_encoder")
         if (
             encoder is not None
-            and encoder._backend is own["_tokenizer"]
-            and not own["clean_up_tokenization_spaces"]
+            and encoder._backend is own.get("_tokenizer")
+            and not own.get("clean_up_tokenization_spaces", True)
             and type(self)._lopt_decodes
             and not args
             and not kwargs

@@ -260,6 +260,20 @@ def test_verification_of_streams() -> None:
     assert "verification" in decoding_of(encoder)["reason"]
 
 
+def test_an_error_while_the_decoder_is_read(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    class Panic(BaseException):
+        pass
+
+    def panics(*_: Any) -> None:
+        raise Panic("in Rust")
+
+    monkeypatch.setattr("lopt_plugin.encoder.decoding.tokens_of", panics)
+    encoder = Encoder(hard_vocabulary.with_decoder(None), ONE_THREAD)
+    check_rows(encoder, [[5], [6]])
+    assert decoding_of(encoder)["reason"] == "reading the decoder failed: Panic: in Rust"
+    assert "reading the decoder failed" in caplog.text
+
+
 def test_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """A table that is not the reference's is not used."""
     monkeypatch.setattr("lopt_plugin.routes.token_table._special_ids", lambda backend, tokens: [])
