@@ -38,6 +38,8 @@ logger = logging.getLogger("lopt_plugin")
 
 # After so many calls without a change, the backend is compared all the same.
 CALLS_UNTIL_COMPARED = 256
+# Reading a million takes Hugging Face more than a second, and all that is made of them several times as long.
+MOST_ADDED_TOKENS = 100_000
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,15 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
 
 
 def _state(watch: BackendWatch) -> tuple[Fingerprint, tuple[Any, ...]]:
-    """The fingerprint and the added tokens. Raises Unsupported for components written in Python, which have none."""
+    """The fingerprint and the added tokens.
+
+    Raises Unsupported for components written in Python, which have no fingerprint, and for more added tokens than are
+    read in a moment.
+    """
     states_of(watch.backend)
+    added = watch.backend.get_vocab_size(True) - watch.backend.get_vocab_size(False)
+    if added > MOST_ADDED_TOKENS:
+        raise Unsupported(f"{added:,} added tokens are more than the {MOST_ADDED_TOKENS:,} that are read")
     return watch.fingerprint(), watch.added_tokens()
 
 

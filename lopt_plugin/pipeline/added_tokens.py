@@ -25,6 +25,14 @@ from .component_state import Unsupported
 from .pipeline import AddedToken
 
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
+# The search goes back after each part of a token that it meets, by at most so many bytes.
+_LONGEST = 1024
+
+
+def check_length(token: tokenizers.AddedToken) -> None:
+    """Raises Unsupported for a token that is too long to be looked for."""
+    if len(token.content.encode()) > _LONGEST:
+        raise Unsupported(f"the added token {token.content[:20]!r}... has more than {_LONGEST:,} bytes")
 
 
 def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...]:
@@ -37,6 +45,7 @@ def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...]
     normalizer = tokenizer.normalizer
     found: dict[tuple[bool, str], AddedToken] = {}
     for number, token in sorted(by_id.items()):
+        check_length(token)
         content = token.content
         if token.normalized and normalizer is not None:
             content = normalizer.normalize_str(content)

@@ -29,6 +29,7 @@ from typing import Any, Literal
 import tokenizers
 
 from ..unicode_tables.bert import BertOptions
+from .added_tokens import check_length
 from .component_state import State, Unsupported, check_options, states_of, steps_of
 from .normalizers import (
     MapCharacters,
@@ -99,11 +100,16 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
         raise Unsupported(f"model {kind} with dropout is never divided into chunks: it is random")
     normalizer_state, pre_tokenizer_state, post_processor_state = states_of(tokenizer)
     normalizer = read_steps(normalizer_state)
-    if any(token.normalized for token in tokenizer.get_added_tokens_decoder().values()):
+    added = tokenizer.get_added_tokens_decoder().values()
+    for token in added:
+        check_length(token)
+    normalized = [token.content for token in added if token.normalized]
+    spaced = any(character.isspace() for content in normalized for character in content)
+    for step in normalizer if normalized else ():
         # A match in the normalized text may then have any length in the text.
-        for step in normalizer:
-            if isinstance(step, BertOptions) or step == MapCharacters("StripAccents"):
-                raise Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
+        drops = isinstance(step, BertOptions) or step == MapCharacters("StripAccents")
+        if drops or (spaced and step == _ONE_SPACE):
+            raise Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
     post_processor = read_post_processor(tokenizer, post_processor_state)[0]
     if _never_splits(steps_of(pre_tokenizer_state, "pretokenizers"), normalizer):
         return _by_vocabulary(model, normalizer, post_processor)

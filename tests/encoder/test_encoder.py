@@ -22,6 +22,7 @@ from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizer
 from transformers import PreTrainedTokenizerFast
 
 import lopt_plugin
+from lopt_plugin.encoder import route_choice
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.operations import LIST
 from lopt_plugin.encoder.self_check import self_check
@@ -415,6 +416,7 @@ LITTLE_MEMORY = """
 import resource
 import corpus
 import lopt_plugin
+from lopt_plugin.encoder import route_choice
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.settings import Settings
 
@@ -801,3 +803,21 @@ def test_a_token_that_was_added_again_is_not_left_to_chance() -> None:
     encoder = Encoder(backend, settings())
     for text in ("lonesome", "lonesome\u0301", "a lonesome\u0301 b", "lonesom\u0065\u0301"):
         assert encoder.encode_list(text) == backend.encode(text).ids
+
+
+def test_more_added_tokens_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route_choice, "MOST_ADDED_TOKENS", 2)
+    backend = corpus.load_tokenizer("tiny_qwen2")
+    backend.add_tokens(["<one>", "<two>", "<three>"])
+    encoder = Encoder(backend, settings())
+    assert "added tokens are more than the 2 that are read" in encoder.explain()["reason"]
+    assert encoder.encode_list("a<two>b") == backend.encode("a<two>b").ids
+
+
+def test_hard_texts_that_the_reference_cannot_encode(caplog: pytest.LogCaptureFixture) -> None:
+    backend = Tokenizer(models.WordPiece({"a": 0, "b": 1}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    encoder = Encoder(backend, settings(threads=2))
+    assert "Hugging Face cannot encode a hard text: Exception: WordPiece error" in encoder.explain()["reason"]
+    assert encoder.encode_list("a b") == [0, 1]
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

@@ -365,6 +365,7 @@ def test_added_tokens_that_normalization_makes_equal() -> None:
     two = [AddedToken("Cafe\u0301", normalized=True), AddedToken("Caf\u00e9", normalized=True)]
     raw = [AddedToken(token.content, normalized=False) for token in two]
     assert "two added tokens have the content 'Caf\u00e9'" in reason_of(with_tokens(normalizers.NFC(), *two))
+    assert "has more than 1,024 bytes" in reason_of(with_tokens(None, "\u00e9" * 513))
     assert len(pipeline_of(with_tokens(None, *two)).added_tokens) == 2
     assert len(pipeline_of(with_tokens(normalizers.NFC(), *raw)).added_tokens) == 2
     assert len(pipeline_of(with_tokens(normalizers.NFC(), two[0], raw[1])).added_tokens) == 2

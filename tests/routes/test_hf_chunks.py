@@ -13,7 +13,7 @@ import tier
 from hypothesis import given, strategies as st
 from lossy import rivals
 from small_pipelines import reaching, small_pipelines
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from lopt_plugin.pipeline import Unsupported
 from lopt_plugin.routes.hf import HfRoute
@@ -257,5 +257,14 @@ _UNIGRAM = {
 def test_added_tokens_after_a_normalizer_that_drops_characters() -> None:
     tokenizer = _changed("wordpiece")
     tokenizer.add_tokens(["someword"])
+    with pytest.raises(Unsupported, match="drops characters"):
+        HfChunksRoute(HfRoute(tokenizer), Settings.read({}, threads=2))
+
+
+def test_added_tokens_with_white_space_after_a_normalizer_that_joins_it() -> None:
+    """A run of any length is then such a token."""
+    tokenizer = _changed("tiny_clip")
+    HfChunksRoute(HfRoute(tokenizer), Settings.read({}, threads=2))
+    tokenizer.add_tokens([AddedToken("\n", normalized=True)])
     with pytest.raises(Unsupported, match="drops characters"):
         HfChunksRoute(HfRoute(tokenizer), Settings.read({}, threads=2))

@@ -88,17 +88,16 @@ class BytePairMethod {
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
-    bool walks_apart() const { return encoder_.keeps_all() && !shapes_.drops_bytes(); }
+    bool walks_apart() const { return encoder_.keeps_all(); }
     // Throws OffsetsUnknownError where ids do not tell the offsets.
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
-        if (encoder_.keeps_all() && !shapes_.holds_dropped(segment.begin, segment.end)) return walk.stretch(shapes_, nullptr, segment, origin);
-        const bool tells_ends = model_.unknown_characters().unknown_id() == NONE && !shapes_.drops_bytes();
+        // The reference does not count the bytes that it drops, and each other byte as one or two, by its stand-in.
+        if (shapes_.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the text has bytes that are no entries");
+        if (encoder_.keeps_all()) return walk.stretch(shapes_, nullptr, segment, origin);
+        const bool tells_ends = model_.unknown_characters().unknown_id() == NONE;
         if (encoder_.keeps_all_but_white_space() && tells_ends) return walk.stretch(shapes_, nullptr, segment, origin, &classes_);
         std::vector<Span> spans;
         encoder_.pre_tokens(segment.begin, segment.end, spans);
-        // The reference does not count the bytes that it drops: what follows them moves up.
-        if (shapes_.drops_bytes())
-            for (Span& span : spans) span.end = span.begin + shapes_.count_kept(span.begin, span.end);
         walk.stretch(shapes_, &spans, segment, origin);
     }
     const Normalizer& normalizer() const { return normalizer_; }

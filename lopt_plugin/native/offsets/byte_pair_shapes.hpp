@@ -54,12 +54,8 @@ class BytePairShapes {
     }
     bool knows_white_space() const { return knows_white_space_; }
     // Bytes that are dropped stand in no token.
-    bool drops_bytes() const { return any_dropped_; }
     bool holds_dropped(const uint8_t* p, const uint8_t* end) const {
         return any_dropped_ && std::any_of(p, end, [this](uint8_t byte) { return dropped_[byte]; });
-    }
-    size_t count_kept(const uint8_t* p, const uint8_t* end) const {
-        return static_cast<size_t>(std::count_if(p, end, [this](uint8_t byte) { return !dropped_[byte]; }));
     }
     size_t bytes() const { return shapes_.size() * sizeof shapes_[0]; }
 
