@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "base/table.hpp"
 #include "text/utf8.hpp"
 
@@ -18,6 +19,7 @@ class CharacterSet {
         for (const uint32_t c : members) {
             if (c >= 0x110000) throw std::invalid_argument("a member of a character set is no code point");
             if (c < 0x80) ascii_[c] = true;
+            if (c >= ' ' && c < 0x7F) any_visible_ = true;
             uint16_t& row = rows_[c / 64];
             if (row == 0) {
                 row = static_cast<uint16_t>(bits_.size());  // at most 17,408 rows
@@ -39,7 +41,8 @@ class CharacterSet {
         for (; p < end; p += length) {
             length = 1;
             if (*p < 0x80) {
-                if (ascii_[*p]) return p;
+                if (!any_visible_ && end - p >= 8 && are_visible(load64(p))) length = 8;
+                else if (ascii_[*p]) return p;
             } else if (begins_three_bytes(p) && rows_[block_of_three_bytes(p)] == 0) {
                 length = 3;  // no member shares its first two bytes
             } else if (holds(decode_character(p, length))) {
@@ -50,9 +53,16 @@ class CharacterSet {
     }
 
   private:
+    // Are eight bytes all from the space to the tilde?
+    static bool are_visible(uint64_t bytes) {
+        constexpr uint64_t ONES = 0x0101010101010101u;
+        return !((bytes | (bytes + ONES) | (bytes - ' ' * ONES)) & 0x80 * ONES);
+    }
+
     std::vector<uint16_t> rows_;
     std::vector<uint64_t> bits_;
     std::array<bool, 0x80> ascii_{};
+    bool any_visible_ = false;  // a member from the space to the tilde
     std::vector<uint32_t> members_;
 };
 

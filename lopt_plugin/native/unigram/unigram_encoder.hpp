@@ -89,8 +89,10 @@ class UnigramEncoder {
         const auto length = static_cast<size_t>(word.end - word.begin);
         const bool near_end = readable_end - word.begin < static_cast<ptrdiff_t>(LONGEST_KEY);
         const WordKey key = near_end ? masks_.key_near_end(word.begin, length) : masks_.key(word.begin, length);
-        const uint64_t hash = key.hash();
-        cache_.prefetch(hash);
+        const bool is_long = length > LONGEST_KEY;
+        const uint64_t hash = is_long ? LongWordKey::hash(word.begin, std::min(length, LongWordKey::LONGEST)) : key.hash();
+        if (is_long) long_cache_.prefetch(hash);
+        else cache_.prefetch(hash);
         space.words[space.count++] = {word.begin, word.end, key, hash};
         if (space.count == Workspace::BLOCK) resolve(space, out);
     }
@@ -100,7 +102,7 @@ class UnigramEncoder {
             const auto length = static_cast<size_t>(word.end - word.begin);
             if (length <= LONGEST_KEY) encode_cached(cache_, word.key, word.hash, {word.begin, word.end}, space, out);
             else if (length > LongWordKey::LONGEST) encode_word({word.begin, word.end}, space, out);
-            else encode_cached(long_cache_, LongWordKey(word.begin, length), LongWordKey::hash(word.begin, length), {word.begin, word.end}, space, out);
+            else encode_cached(long_cache_, LongWordKey(word.begin, length), word.hash, {word.begin, word.end}, space, out);
         }
         space.count = 0;
     }
