@@ -150,7 +150,7 @@ def test_a_tokenizer_that_changes() -> None:
 @pytest.mark.deep
 @pytest.mark.skipif("t5_small" not in corpus.tokenizer_names(), reason="t5_small is not beside the checkout")
 def test_t5() -> None:
-    encoder = Encoder(corpus.load_tokenizer("t5_small"), Settings.read({}, threads=1))
+    encoder = Encoder(corpus.load_tokenizer("t5_small"), Settings.read({}, threads=1, route="hf"))
     texts = [text[:400] for text in corpus.texts(corpus.corpora()[0], tier.pick(2000, 6000))]
     for text in ("-" * 300, "SUPPORT\n-------" * 9, "testing" * 40, *texts):
         for limit in (1, 2, 7, 40, 90):
