@@ -18,6 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ziglang
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from pythons import pythons  # noqa: E402
@@ -52,9 +54,11 @@ def main() -> int:
 def zig_tools(folder: Path, target: str) -> Path:
     """A folder with the commands c++, ar and ranlib for the target."""
     folder.mkdir()
+    # Not `python -m ziglang`, which pip's isolated builds hide from their children.
+    zig = Path(ziglang.__file__).with_name("zig")
     for tool, arguments in {"c++": f"c++ -target {target}", "ar": "ar", "ranlib": "ranlib"}.items():
         script = folder / tool
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang {arguments} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec "{zig}" {arguments} "$@"\n')
         script.chmod(0o755)
     return folder
 
