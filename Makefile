@@ -50,7 +50,8 @@ SOURCES := $(shell find lopt_plugin triton_kernels -not -path '*__pycache__*' -n
 KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
 	tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py
 EXAMPLE_TESTS := tests/examples/test_ray.py tests/examples/test_datasets.py
-TESTS ?= tests $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TESTS))
+FOLDERS ?= tests
+TESTS ?= $(FOLDERS) $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TESTS))
 
 # These import without an engine and without torch.
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer

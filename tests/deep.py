@@ -68,7 +68,7 @@ def parts() -> list[Part]:
     every = corpus.tokenizer_names()
     small = [name for name in every if name.startswith(("tiny_", "wordpiece_"))]
     return [
-        Part("core", "all small tokenizers, all texts", "test-core", {"LOPT_LARGE_TOKENIZER": "none"}),
+        *(_core(folder) for folder in _core_folders()),
         Part("kernels", "GPU kernels at all tile sizes, interpreted", "test-kernels"),
         Part("vllm", "the whole suite on the real vLLM", "test-vllm"),
         Part("sglang", "the whole suite on the real SGLang", "test-sglang"),
@@ -85,6 +85,18 @@ def parts() -> list[Part]:
         _exhaustive("small", small),
         *(_exhaustive(name, [name]) for name in sorted({*every} - {*small})),
     ]
+
+
+def _core_folders() -> list[str]:
+    """The folders of tests that `make test-core` runs. What lies beside them is left to the quick tier."""
+    folders = (path.name for path in Path(__file__).parent.iterdir() if any(path.glob("**/test_*.py")))
+    return sorted({*folders} - {"engines", "gpu_kernels"})
+
+
+def _core(folder: str) -> Part:
+    """All tests of a folder, in processes of their own: together they would grow to 4 GB each."""
+    settings = {"LOPT_LARGE_TOKENIZER": "none", "FOLDERS": f"tests/{folder}"}
+    return Part(f"core-{folder}", f"all small tokenizers, all texts: tests/{folder}", "test-core", settings)
 
 
 def _fuzz(name: str) -> Part:
