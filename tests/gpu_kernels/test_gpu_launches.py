@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import corpus
@@ -23,18 +24,21 @@ from lopt_plugin.triton_kernels.batch.buffers import LEAST_BUCKET, SEPARATOR_SHA
 from lopt_plugin.triton_kernels.common.limits import MAX_BYTES
 
 
-class FakeGraph:
-    """Does at `replay` what was recorded."""
+class FakeRecording:
+    """Does at `replay` what was recorded, if it is not refused."""
 
     def __init__(self, work: Any) -> None:
         self.work = work
+        self.refused = False
 
-    def replay(self) -> None:
-        self.work()
+    def replay(self) -> bool:
+        if not self.refused:
+            self.work()
+        return not self.refused
 
 
 def test_first_plain_then_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "record", FakeGraph)
+    monkeypatch.setattr(graphs, "record", FakeRecording)
     done: list[str] = []
     recorded = Graphs(enabled=True)
     for key in "aaabbac":
@@ -61,18 +65,72 @@ def test_recording_that_fails(monkeypatch: pytest.MonkeyPatch, caplog: pytest.Lo
     assert "not permitted" in recorded.info()["failure"]
 
 
-def test_rules_of_recording(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only this thread is held to them; a recording that fails is ended; nothing else is waited for or given back."""
-    calls: list[Any] = []
-    fake = SimpleNamespace(
-        capture_begin=lambda **options: calls.append(options), capture_end=lambda: calls.append("end")
-    )
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", lambda: fake)
-    assert graphs.record(lambda: calls.append("work")) is fake
-    assert calls == [{"capture_error_mode": "thread_local"}, "work", "end"]
+def test_replay_that_is_refused_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[FakeRecording] = []
+    monkeypatch.setattr(graphs, "record", lambda work: made.append(FakeRecording(work)) or made[-1])
+    done: list[int] = []
+    recorded = Graphs(enabled=True)
+    for number in range(6):
+        if made:
+            made[0].refused = number in (3, 4)
+        recorded.run("key", lambda: done.append(1))
+    assert len(done) == 6
+    assert (recorded.direct, recorded.replayed, recorded.failure) == (3, 3, None)
+
+
+class FakeRuntime(ModuleType):
+    """CUDA's bindings; notes in `calls` what is asked, and refuses what is in `refused`."""
+
+    def __init__(self) -> None:
+        super().__init__("cuda.bindings.runtime")
+        setattr(self, "cudaError_t", SimpleNamespace(cudaSuccess=0))  # noqa: B010 (a name that is not ours)
+        setattr(self, "cudaStreamCaptureMode", SimpleNamespace(cudaStreamCaptureModeThreadLocal="this thread"))  # noqa: B010
+        self.calls: list[Any] = []
+        self.refused: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        values = {"cudaStreamEndCapture": ("graph",), "cudaGraphInstantiate": ("executable",)}
+
+        def call(*arguments: Any) -> tuple[Any, ...]:
+            self.calls.append((name.removeprefix("cuda"), *arguments))
+            return (1,) if name in self.refused else (0, *values.get(name, ()))
+
+        if not name.startswith("cuda"):
+            raise AttributeError(name)
+        return call
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> FakeRuntime:
+    fake = FakeRuntime()
+    bindings = ModuleType("cuda.bindings")
+    bindings.runtime = fake  # type: ignore[attr-defined]
+    for name, module in (("cuda", ModuleType("cuda")), ("cuda.bindings", bindings), (fake.__name__, fake)):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=7))
+    return fake
+
+
+def test_rules_of_recording(runtime: FakeRuntime) -> None:
+    """Only this thread is held to them, and a recording is given back when nobody has it any more."""
+    recording = graphs.record(lambda: runtime.calls.append("work"))
+    begin, end = ("StreamBeginCapture", 7, "this thread"), ("StreamEndCapture", 7)
+    assert runtime.calls == [begin, "work", end, ("GraphInstantiate", "graph", 0), ("GraphDestroy", "graph")]
+    assert recording.replay()
+    runtime.refused.add("cudaGraphLaunch")
+    assert not recording.replay()
+    del recording
+    assert runtime.calls[-2:] == [("GraphLaunch", "executable", 7), ("GraphExecDestroy", "executable")]
+
+
+def test_recording_that_fails_is_ended(runtime: FakeRuntime) -> None:
     with pytest.raises(ZeroDivisionError):
-        graphs.record(lambda: calls.append(1 // 0))
-    assert calls[3:] == [{"capture_error_mode": "thread_local"}, "end"]
+        graphs.record(lambda: runtime.calls.append(1 // 0))
+    assert runtime.calls[1:] == [("StreamEndCapture", 7), ("GraphDestroy", "graph")]
+    for name in ("cudaStreamBeginCapture", "cudaStreamEndCapture", "cudaGraphInstantiate"):
+        runtime.refused = {name}
+        with pytest.raises(RuntimeError, match="refuses to record"):
+            graphs.record(lambda: None)
 
 
 class FakeCuda:
@@ -167,7 +225,7 @@ def test_smaller_bucket_within_larger_buffers() -> None:
 @pytest.mark.skipif(not INTERPRETED, reason="a stand-in for recordings; test_gpu_real_sizes has those of a GPU")
 def test_route_with_recordings_and_growing_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
     make_interpreter_faster(monkeypatch)
-    monkeypatch.setattr(graphs, "record", FakeGraph)
+    monkeypatch.setattr(graphs, "record", FakeRecording)
     tokenizer = corpus.load_tokenizer("tiny_cl100k")
     pipeline = read_pipeline(tokenizer)
     assert isinstance(pipeline, Pipeline)

@@ -1,8 +1,11 @@
 """Records launches as CUDA graphs: one call starts all kernels of a batch.
 
-This follows PyTorch's rules for recording: what is recorded has run before in the same way (so kernels are compiled and
+This follows CUDA's rules for recording: what is recorded has run before in the same way (so kernels are compiled and
 loaded), reads and writes buffers that do not move, neither allocates nor waits, and uses only the current
 stream. Only this thread has to follow them while it records; others may use the device.
+
+Recordings are made through CUDA's own bindings, which torch brings along. A torch.cuda.CUDAGraph would register the
+process's random number generator, and the sampling of a model in another thread could fail meanwhile.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ class Graphs:
         """Run `work`, which launches on the current stream, or replay its recording.
 
         All works of one key must be the same launches with the same arguments. The first is launched directly, the
-        second is recorded. If recording fails, which is logged once, all are launched directly from then on.
+        second is recorded. If recording fails, which is logged once, all are launched directly from then on. If a
+        recording is refused (another one may be made on the device just then), this work is launched directly.
         """
         if self.enabled and key in self._recorded and self._recorded[key] is None:
             try:
@@ -40,34 +44,62 @@ class Graphs:
                 self.enabled, self.failure = False, f"{type(error).__name__}: {error}"
                 self.clear()
                 logger.warning("lopt_plugin: CUDA graphs failed; launching kernels one by one: %s", self.failure)
-        graph = self._recorded.setdefault(key, None)
-        if graph is None:
+        recording = self._recorded.setdefault(key, None)
+        if recording is not None and recording.replay():
+            self.replayed += 1
+        else:
             work()
             self.direct += 1
-        else:
-            graph.replay()
-            self.replayed += 1
 
     def clear(self) -> None:
         """Drop all recordings, because a buffer has moved. None may be running."""
         self._recorded.clear()
 
     def info(self) -> dict[str, Any]:
-        recorded = sum(graph is not None for graph in self._recorded.values())
+        recorded = sum(recording is not None for recording in self._recorded.values())
         return {"recorded": recorded, "replayed": self.replayed, "direct": self.direct, "failure": self.failure}
 
 
-def record(work: Callable[[], None]) -> Any:
-    """The launches of `work` as a torch.cuda.CUDAGraph; they are not executed."""
-    graph = torch.cuda.CUDAGraph()
-    # Not torch.cuda.graph: it waits for everything on the device, the model's kernels too, and frees the process's
-    # unused memory to make room for a recording that allocates; ours does not.
-    graph.capture_begin(capture_error_mode="thread_local")
+class Recording:
+    """The launches of a work, for the stream on which they were recorded."""
+
+    def __init__(self, runtime: Any, executable: Any, stream: int) -> None:
+        self._runtime = runtime
+        self._executable = executable
+        self._stream = stream
+
+    def replay(self) -> bool:
+        """Start the launches; False if CUDA refuses."""
+        (status,) = self._runtime.cudaGraphLaunch(self._executable, self._stream)
+        return bool(status == self._runtime.cudaError_t.cudaSuccess)
+
+    def __del__(self) -> None:
+        self._runtime.cudaGraphExecDestroy(self._executable)
+
+
+def record(work: Callable[[], None]) -> Recording:
+    """Record the launches of `work` on the current stream, without executing them.
+
+    Raises ImportError without CUDA's bindings, RuntimeError if CUDA refuses, and what `work` raises.
+    """
+    from cuda.bindings import runtime
+
+    def checked(status: Any, *values: Any) -> Any:
+        if status != runtime.cudaError_t.cudaSuccess:
+            raise RuntimeError(f"CUDA refuses to record a graph: {status}")
+        return values[0] if values else None
+
+    stream = torch.cuda.current_stream().cuda_stream
+    of_this_thread = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+    checked(*runtime.cudaStreamBeginCapture(stream, of_this_thread))
     try:
         work()
     except BaseException:
         with contextlib.suppress(Exception):  # no stream may be left recording
-            graph.capture_end()
+            runtime.cudaGraphDestroy(checked(*runtime.cudaStreamEndCapture(stream)))
         raise
-    graph.capture_end()
-    return graph
+    graph = checked(*runtime.cudaStreamEndCapture(stream))
+    try:
+        return Recording(runtime, checked(*runtime.cudaGraphInstantiate(graph, 0)), stream)
+    finally:
+        runtime.cudaGraphDestroy(graph)
