@@ -35,7 +35,7 @@ class DecodeStream(Protocol):
             The next part of the text; None where more ids are needed for one.
 
         Raises:
-            TypeError: For what is no id.
+            TypeError: If something is not an id.
             OverflowError: For a number below 0 or above 2^32 - 1.
             Exception: Where the text of all ids does not begin with the parts so far, as the reference raises it.
 
@@ -101,7 +101,7 @@ class _VerifiedStream:
 def _step_otherwise(decoding: Decoding, stream: Any, ids: Any, invalid: bool) -> str | None:
     """A step of a native stream whose tokenizer may have changed, or whose ids are not plain, or have no valid text."""
     skip, backend = stream.skip_special_tokens, decoding.backend
-    # It raises what the reference raises for what is no id.
+    # Raises as the reference does where something is not an id.
     ReferenceStream(skip_special_tokens=skip).step(backend, ids)
     added = [operator.index(ids)] if hasattr(ids, "__index__") else [operator.index(number) for number in ids]
     found = decoding.current()

@@ -337,7 +337,7 @@ class Encoder:
             The text, as the backend decodes it: `clean_up_tokenization_spaces` of transformers is not applied.
 
         Raises:
-            TypeError: For what is no id.
+            TypeError: If something is not an id.
             OverflowError: For a number below 0 or above 2^32 - 1. An id that the vocabulary does not have adds nothing.
 
         >>> tokenizer.lopt.decode_ids(tokenizer.lopt.encode_ids("Hello world"))
@@ -360,7 +360,7 @@ class Encoder:
             The text of each row, as for `decode_ids`.
 
         Raises:
-            TypeError: For what is no id.
+            TypeError: If something is not an id.
             OverflowError: As for `decode_ids`.
 
         >>> tokenizer.lopt.decode_batch(tokenizer.lopt.encode_batch_ids(["Hello", "world"]))
@@ -383,7 +383,7 @@ class Encoder:
             part of the text, or None where a character is not complete. The time is linear in the text.
 
         Raises:
-            TypeError: For what is no id.
+            TypeError: If something is not an id.
 
         >>> stream = tokenizer.lopt.decode_stream()
         >>> "".join(stream.step(number) or "" for number in tokenizer.lopt.encode_list("Hello world"))

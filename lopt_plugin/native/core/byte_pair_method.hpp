@@ -92,7 +92,7 @@ class BytePairMethod {
     // Throws OffsetsUnknownError where ids do not tell the offsets.
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
         // The reference does not count the bytes that it drops, and each other byte as one or two, by its stand-in.
-        if (shapes_.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the text has bytes that are no entries");
+        if (shapes_.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the text has bytes without an entry");
         if (encoder_.keeps_all()) return walk.stretch(shapes_, nullptr, segment, origin);
         const bool tells_ends = model_.unknown_characters().unknown_id() == NONE;
         if (encoder_.keeps_all_but_white_space() && tells_ends) return walk.stretch(shapes_, nullptr, segment, origin, &classes_);

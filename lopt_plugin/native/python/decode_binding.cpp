@@ -80,7 +80,7 @@ nb::object text_object(const std::string& text) {
     return nb::steal(made);
 }
 
-// Takes an id or a list of ids. False where one is no plain int of 32 bits, which the reference has to refuse or to read.
+// Takes an id or a list of ids. False where one is not a plain int of 32 bits, which the reference has to refuse or to read.
 bool take_plain_ids(nb::handle given, std::vector<uint32_t>& ids) {
     const auto take = [&ids](int64_t id) {
         if (id < 0 || id > int64_t{UINT32_MAX}) return false;

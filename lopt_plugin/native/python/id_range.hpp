@@ -9,7 +9,7 @@
 
 namespace lopt {
 
-// Calls take(id) for each element. False where one is no plain int, is too large, or is refused by `take`. No Python code runs
+// Calls take(id) for each element. False where one is not a plain int, is too large, or is refused by `take`. No Python code runs
 // meanwhile, so the list stays as it is.
 template <class Take>
 bool take_ids(PyObject* list, Take&& take) {

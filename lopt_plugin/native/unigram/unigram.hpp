@@ -96,7 +96,7 @@ class Unigram {
     static constexpr double UNKNOWN_PENALTY = 10.0;
     static constexpr std::array<uint8_t, 3> SIGN{0xE2, 0x96, 0x81};  // U+2581
 
-    // The entries of the trie, a space in the place of each U+2581. A name with a space of its own is no part of any word.
+    // The entries of the trie, a space in the place of each U+2581. A name with a space of its own is in no word.
     class Entries {
       public:
         explicit Entries(const std::vector<std::string_view>& names) : spelled_(names.size()) {

@@ -37,7 +37,7 @@ class UnigramWords {
     }
 
     WordDivision division() const { return division_; }
-    // The first character of [p, end) that is no white space to drop, or `end`.
+    // The first character of [p, end) that is not white space to drop, or `end`.
     const uint8_t* skip_white_space(const uint8_t* p, const uint8_t* end) const {
         if (division_ != WordDivision::white_space) return p;
         for (int length; p < end && kinds_[*p] != INSIDE; p += length)

@@ -36,7 +36,7 @@ def _clusters_of_one(pattern: str) -> oracle.Mask:
     answers = []
     for first in range(0, len(oracle.SCALAR_VALUES), _BATCH):
         characters = oracle.to_text(oracle.SCALAR_VALUES[first : first + _BATCH])
-        # Controls join nothing but "\r\n"; a zero byte is no part of a key.
+        # Controls join nothing but "\r\n"; a zero byte is never part of a key.
         texts = ["XX" if c in "\0\r\n" else pattern.format(c) for c in characters]
         answers += oracle.normalize_each(normalizer, texts, _SEPARATOR)
     return np.array([answer == "X" for answer in answers], dtype=np.bool_)
