@@ -26,6 +26,7 @@ pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
 if [ "$kind" = gpu ]; then
     pip install "sglang==$version"
 else
+    echo "pip will list libraries that SGLang lacks. They are for GPUs, and left out on purpose."
     # torch first, by itself: the resolver then chooses a CPU build if there is one.
     pip install torch==2.13.0
     # Without their dependencies, which are kernels for GPUs and another torch.
