@@ -79,7 +79,7 @@ def _files(wheels: list[Path]) -> Iterator[str]:
                 yield f"{wheel.name} has these bills of materials: {bills}"
             invalid = [name for name in bills if validator.validate_str(archive.read(name).decode()) is not None]
         if invalid:
-            yield f"{wheel.name}: {invalid} is no CycloneDX 1.6"
+            yield f"{wheel.name}: {invalid} is not CycloneDX 1.6"
 
 
 def _works(wheel: Path) -> Iterator[str]:

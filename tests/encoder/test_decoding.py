@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -281,3 +283,34 @@ def test_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFi
     check_rows(encoder, [[70], [71]])
     assert "self-check" in decoding_of(encoder)["reason"]
     assert "Please report" in caplog.text
+
+
+def test_finalizers_that_decode_in_the_middle_of_a_call() -> None:
+    """Before CPython 3.12 the garbage collector may run whenever memory for a list is asked for."""
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), ONE_THREAD)
+    encoder.decode_ids([1])
+    decoder = encoder._decoding.current().decoder
+    expected = [encoder._backend.id_to_token(number) for number in (1, 2, 3)]
+    finished: list[str] = []
+    tokens_of, ids = decoder.tokens, [1, 2, 3]
+
+    class Decodes:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            finished.append(decoder.decode([40, 50], False))
+
+    gc.collect()
+    gc.disable()
+    try:
+        Decodes()
+        held: list[list[int]] = [[] for _ in range(1_000)]  # so that the next list needs new memory
+        gc.enable()
+        tokens = tokens_of(ids)
+    finally:
+        gc.enable()
+    assert tokens == expected
+    assert len(held) == 1_000
+    if sys.version_info < (3, 12):
+        assert finished

@@ -165,7 +165,7 @@ def test_what_is_left_to_the_reference(reason: str, change: Any) -> None:
         ("has no trie", b"\0\0\0\0"),
         ("has no trie", b"\3\0\0\0abcd"),
         ("has no trie", b"\x08\0\0\0abcd"),
-        ("leads outside its trie", b"\4\0\0\0\0\xff\xff\x7fX\0"),
+        ("points outside its trie", b"\4\0\0\0\0\xff\xff\x7fX\0"),
     ],
 )
 def test_a_broken_character_map_is_refused(monkeypatch: pytest.MonkeyPatch, reason: str, charsmap: bytes) -> None:

@@ -121,11 +121,13 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
 
 def _decode_natively(tokenizer: Any) -> None:
     """Has streams decoded natively, where the decoder is known. Its table is built now, not by a request."""
+    encoder = vars(tokenizer).get("_lopt_encoder") if tokenizer is not None else None
+    if encoder is None or not encoder._decoding.current().streams:
+        return
     try:
-        encoder = vars(tokenizer).get("_lopt_encoder") if tokenizer is not None else None
-        if encoder is not None and encoder._decoding.current().streams and begins_with_prompt():
+        if begins_with_prompt():
             _hook(ledger.DETOKENIZER, decode_natively)
-    except Exception as error:
+    except (ImportError, AttributeError, TypeError) as error:  # it is not as the ledger says
         logger.warning("lopt_plugin: Hugging Face decodes the streams: %s", error)
 
 

@@ -17,7 +17,7 @@ namespace lopt {
 class Charsmap {
   public:
     // The trie's size in bytes (32 bits, little endian), the trie, and the images, each valid UTF-8 that a zero byte ends. Throws
-    // std::invalid_argument for anything else; so may the other methods, where the trie leads outside.
+    // std::invalid_argument for anything else; so may the other methods, where the trie points outside.
     explicit Charsmap(std::string_view map) {
         uint32_t size = 0;
         if (map.size() < sizeof size) throw std::invalid_argument("a character map is too short");
@@ -37,9 +37,9 @@ class Charsmap {
             return false;
         });
         if (!found) return {};
-        if (*found >= images_.size()) throw std::invalid_argument("a character map leads behind its images");
+        if (*found >= images_.size()) throw std::invalid_argument("a character map points past its images");
         const std::string_view image = std::string_view(images_).substr(*found);
-        if (is_continuation(static_cast<uint8_t>(image[0]))) throw std::invalid_argument("a character map leads into a character");
+        if (is_continuation(static_cast<uint8_t>(image[0]))) throw std::invalid_argument("a character map points into a character");
         return image.substr(0, image.find('\0'));
     }
     // May a text that begins with this character begin with a key?
@@ -69,7 +69,7 @@ class Charsmap {
     static constexpr uint32_t LEAF = uint32_t{1} << 31, HAS_LEAF = 1 << 8, LARGE_OFFSET = 1 << 9;
 
     uint32_t unit(uint32_t at) const {
-        if (at >= units_.size()) throw std::invalid_argument("a character map leads outside its trie");
+        if (at >= units_.size()) throw std::invalid_argument("a character map points outside its trie");
         return units_[at];
     }
     static uint32_t offset(uint32_t unit) { return (unit >> 10) << ((unit & LARGE_OFFSET) >> 6); }

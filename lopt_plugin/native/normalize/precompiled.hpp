@@ -91,8 +91,8 @@ class Precompiled final : public NormalizerStep {
   private:
     static constexpr int LOOKED_UP_WHOLE = 6;  // clusters of fewer bytes
 
-    // How the reference library counts what became of each character: a character that is new comes from the one before it; one
-    // that is removed is taken together with what stands before it in the new text, and counts for nothing where there is none.
+    // How the reference library aligns the new text. An added character has the source of the one before it. A removed character
+    // is merged into the last character of the new text; if the new text is still empty, it is not counted.
     class Changes {
       public:
         void keep(const uint8_t* p, const uint8_t* end) { inserted_.resize(inserted_.size() + count_characters(p, end), 0); }

@@ -136,9 +136,9 @@ class PythonDecoder {
     }
     // The token of each id, or None.
     nb::object tokens(nb::handle given) {
+        nb::list tokens;  // made first: the garbage collector may then run finalizers, which may come back here
         ids_.clear();
         if (!allowed_ || !PyList_CheckExact(given.ptr()) || !take_plain_ids(given, ids_) || !may_answer()) return nb::none();
-        nb::list tokens;
         for (const uint32_t id : std::exchange(ids_, {})) {
             if (!table_->shows(id, false)) {
                 tokens.append(nb::none());
@@ -193,7 +193,13 @@ class PythonDecodeStream {
         }
         return stream.otherwise_(self, given, invalid);
     }
-    nb::tuple state() const { return nb::make_tuple(nb::cast(stream_.ids()), stream_.prefix(), stream_.prefix_ids()); }
+    nb::tuple state() const {
+        // Copies: a finalizer may step this stream while the list is made.
+        const std::vector<uint32_t> ids = stream_.ids();
+        const std::string prefix = stream_.prefix();
+        const size_t prefix_ids = stream_.prefix_ids();
+        return nb::make_tuple(nb::cast(ids), prefix, prefix_ids);
+    }
     bool skips_special() const { return stream_.skips_special(); }
     void go_on(std::shared_ptr<PythonDecoder> decoder, const std::vector<uint32_t>& ids, const std::string& prefix, size_t prefix_ids) {
         stream_.go_on((decoder ? decoder : decoder_)->table(), ids, prefix, prefix_ids);
