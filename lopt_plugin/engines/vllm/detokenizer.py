@@ -34,7 +34,7 @@ def decode_natively(init: Callable[..., None]) -> Callable[..., None]:
     def init_natively(self: Any, tokenizer: Any, request: Any) -> None:
         init(self, tokenizer, request)
         # Not `tokenizer.lopt`: vLLM decodes with the tokenizer's own backend, also where a copy answers the calls.
-        encoder = vars(tokenizer).get("_lopt_encoder")
+        encoder = getattr(tokenizer, "__dict__", {}).get("_lopt_encoder")
         if encoder is None or encoder._backend is not tokenizer._tokenizer or not encoder._decoding.current().streams:
             return
         try:

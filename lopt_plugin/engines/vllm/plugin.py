@@ -121,7 +121,7 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
 
 def _decode_natively(tokenizer: Any) -> None:
     """Has streams decoded natively, where the decoder is known. Its table is built now, not by a request."""
-    encoder = vars(tokenizer).get("_lopt_encoder") if tokenizer is not None else None
+    encoder = getattr(tokenizer, "__dict__", {}).get("_lopt_encoder")  # its own, not what a proxy answers
     if encoder is None or not encoder._decoding.current().streams:
         return
     try:
