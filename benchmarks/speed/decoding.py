@@ -72,9 +72,7 @@ def _cases(original: Any, ids: list[int]) -> dict[str, tuple[Callable[[], Any], 
     }
 
 
-def _result(
-    name: str, what: str, work: tuple[Callable[[], Any], Callable[[], Any]], ids: int, repeat: int
-) -> Result:
+def _result(name: str, what: str, work: tuple[Callable[[], Any], Callable[[], Any]], ids: int, repeat: int) -> Result:
     result = Result("lopt", {"tokenizer": name, "what": what})
     reference, ours = work
     if ours() != reference():

@@ -125,7 +125,7 @@ class DecodeStream:
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
 
-def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
+def copy_ids(ids: list[int], out: Any) -> bool:
     """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
 
     What was written is of no use then. Raises ValueError for a buffer that has not eight bytes for each, and
@@ -133,7 +133,7 @@ def copy_ids(ids: list[int] | npt.NDArray[np.int32], out: Any) -> bool:
     """
 
 def build_description() -> str:
-    """The compiler, the processor and the vectors in use: "g++ 12.2.0 for x86-64 with SSE2 and AVX2"."""
+    """The compiler, the processor and the vectors in use: "g++ 12.2.0 for x86-64 with SSE2"."""
 
 def _covers_layouts(version_hex: int) -> bool:
     """Whether a CPython with that `sys.hexversion` is among those whose layouts the core was checked for; for tests."""
@@ -398,7 +398,7 @@ class Core(_AnyCore):
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
     vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
-    merges: "left right" or [left, right], by rank; or the JSON of such a list.
+    merges: the JSON of a list of "left right" or [left, right], by rank.
     class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
     refinements: (matcher, behavior, invert, after_byte_level).
@@ -432,7 +432,7 @@ class Core(_AnyCore):
         self,
         *,
         vocabulary: dict[str, int],
-        merges: list[str] | list[list[str]] | bytes,
+        merges: bytes,
         ignore_merges: bool,
         class_pages: bytes,
         class_cells: bytes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
-import numpy as np
 import pytest
 
 _core = pytest.importorskip("lopt_plugin.native._core")
@@ -28,21 +27,6 @@ def test_copied(ids: list[int]) -> None:
     room = bytearray(8 * len(ids) + 3)
     assert _core.copy_ids(ids, memoryview(room)[3:])
     assert room[3:] == expected.tobytes()
-
-
-def test_copied_arrays() -> None:
-    for ids in ([], [7], [2**31 - 1, -(2**31), 0, -1], list(range(10_000))):
-        out = array("q", [99]) * len(ids)
-        assert _core.copy_ids(np.array(ids, np.int32), out)
-        assert out == array("q", ids)
-    with pytest.raises(ValueError, match="eight bytes"):
-        _core.copy_ids(np.array([1, 2], np.int32), bytearray(8))
-    with pytest.raises(BufferError):
-        _core.copy_ids(np.array([1], np.int32), bytes(8))
-    numbers = np.arange(4, dtype=np.int32)
-    for wrong in (numbers.astype(np.int64), numbers.astype(np.float32), numbers.reshape(2, 2), numbers[::2]):
-        with pytest.raises(TypeError):
-            _core.copy_ids(wrong, bytearray(8 * wrong.size))
 
 
 class OwnInt(int):

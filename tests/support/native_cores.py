@@ -74,7 +74,7 @@ def make_core(vocabulary: dict[str, int], merges: list[Any], **changes: Any) -> 
     """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise."""
     from lopt_plugin.native import _core as native
 
-    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": merges, **changes})
+    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": json.dumps(merges).encode(), **changes})
 
 
 @functools.cache

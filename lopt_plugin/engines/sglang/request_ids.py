@@ -11,7 +11,9 @@ import sys
 from array import array
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from . import ledger
 from .prefetch import prefetched_ids
@@ -20,6 +22,9 @@ try:
     from ...native._core import copy_ids
 except ImportError:
     copy_ids = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _ZERO = array("q", [0])
 _wants_arrays = ContextVar("lopt_sglang_wants_arrays", default=False)
@@ -54,22 +59,27 @@ def answer_with_arrays(tokenizer: Any, texts: Any) -> dict[str, Any] | None:
     if not _wants_arrays.get() or type(texts) is not list or not texts or any(type(text) is not str for text in texts):
         return None
     if len(texts) == 1:
-        alone = prefetched_ids(texts[0], tokenizer)
-        if alone is None:
-            alone = tokenizer._lopt_array(texts[0])
-        return None if alone is None else {"input_ids": [_array_of(alone)]}
+        prefetched = prefetched_ids(texts[0], tokenizer)
+        if prefetched is not None:
+            return {"input_ids": [array_of(prefetched)]}
+        alone = tokenizer._lopt_array(texts[0])
+        return None if alone is None else {"input_ids": [_of_numpy(alone)]}
     batch = tokenizer._lopt_batch(texts)
     if batch is None:
         return None
-    ids, ends = _array_of(batch.ids), batch.row_offsets.tolist()
+    ids, ends = _of_numpy(batch.ids), batch.row_offsets.tolist()
     return {"input_ids": list(map(ids.__getitem__, map(slice, ends[:-1], ends[1:])))}
 
 
 def array_of(ids: Any) -> Any:
     """`array("q", ids)` of a list of ints; the argument itself if it is anything else, so that SGLang reports it."""
-    return _array_of(ids) if type(ids) is list else ids
-
-
-def _array_of(ids: Any) -> Any:
+    if type(ids) is not list:
+        return ids
     made = _ZERO * len(ids)
     return made if copy_ids(ids, made) else ids
+
+
+def _of_numpy(ids: npt.NDArray[np.int32]) -> array[int]:
+    made = array("q")
+    made.frombytes(ids.astype(np.int64))  # type: ignore[arg-type]
+    return made

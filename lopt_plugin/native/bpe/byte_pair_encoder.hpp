@@ -12,7 +12,6 @@
 #include "base/buffer.hpp"
 #include "bpe/model.hpp"
 #include "bpe/scan_cuts.hpp"
-#include "bpe/three_byte_pieces.hpp"
 #include "bpe/window_filler.hpp"
 #include "bpe/word_buffer.hpp"
 #include "scan/refine.hpp"
@@ -41,7 +40,6 @@ class BytePairEncoder {
         : classes_(classes), model_(model), filler_(model), refinements_(std::move(refinements)), byte_classes_(byte_classes) {
         if (scanner == CutScanner::name || scanner == CutScanner::name_before_spaces) {
             cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_before_spaces, separate_spaces);
-            if (model.unknown_characters().become_bytes()) three_byte_pieces_.emplace(*cut_scanner_, model);
             divides_words_ = false;
             next_ = &BytePairEncoder::next_cut;
             scan_ = &BytePairEncoder::scan_at_cuts;
@@ -96,7 +94,7 @@ class BytePairEncoder {
     bool keeps_all() const { return !parts_ && !removes(); }
     // Or every character but white space, of which no pre-token holds any?
     bool keeps_all_but_white_space() const { return parts_ && !removes(); }
-    size_t bytes() const { return (cut_scanner_ ? sizeof *cut_scanner_ : 0) + (three_byte_pieces_ ? three_byte_pieces_->bytes() : 0); }
+    size_t bytes() const { return cut_scanner_ ? sizeof *cut_scanner_ : 0; }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -151,20 +149,10 @@ class BytePairEncoder {
     const uint8_t* next_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_->next(p, end); }
 
     const uint8_t* scan_at_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
-        constexpr ptrdiff_t TRY_AGAIN = 256;
         Window& window = space.window;
         window.start(p);
-        const uint8_t* try_three_bytes = p;
         while (p < stop) {
             filler_.make_room(text, window, out);
-            if (three_byte_pieces_ && p >= try_three_bytes && *p >= 0xE0) {
-                if (three_byte_pieces_->begins(p, text.end)) {
-                    filler_.flush(text, window, out);
-                    p = add_three_byte_pieces(text, p, stop, window, out);
-                    continue;
-                }
-                try_three_bytes = p + (text.end - p < TRY_AGAIN ? text.end - p : TRY_AGAIN);
-            }
             if (stop - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});
                 if (starts) {
@@ -181,14 +169,6 @@ class BytePairEncoder {
             window.add(p);
         }
         filler_.flush(text, window, out);
-        return p;
-    }
-    const uint8_t* add_three_byte_pieces(const Text& text, const uint8_t* p, const uint8_t* stop, Window& window, IdBuffer& out) const {
-        constexpr size_t AT_ONCE = 1024;
-        uint32_t* end = out.reserve(3 * AT_ONCE);
-        p = three_byte_pieces_->encode(p, stop, text.end, AT_ONCE, end);
-        out.set_end(end);
-        window.start(p);
         return p;
     }
 
@@ -303,7 +283,6 @@ class BytePairEncoder {
     std::array<uint8_t, 256> byte_classes_;
     std::optional<CutScanner> cut_scanner_;
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
-    std::optional<ThreeBytePieces> three_byte_pieces_;
     bool divides_words_ = false;  // whether `always_divides` holds
     bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
     UniformRuns runs_;

@@ -54,10 +54,6 @@ struct Window {
     uint32_t fresh[ROOM + 1];          // the misses that the cache does not hold
     ShortWords::Word words[ROOM];      // those of them that are merged side by side
     const ShortWords::Word* known[ROOM + 1];  // for each fresh miss its word, or null
-    // Whether words that do not stand in their first slot are more often in the cache than further on in the table. Costs
-    // time only, where it is wrong.
-    bool cache_first = false;
-    uint32_t further = 0;  // words found further on in the table before the cache was asked
     // A new word that comes again in the same window is encoded once: fresh misses by their hash.
     std::array<uint16_t, 256> recent;
 

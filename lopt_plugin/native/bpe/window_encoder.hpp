@@ -29,11 +29,8 @@ class WindowEncoder {
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
         const bool near_end = readable_end - window.end() < static_cast<ptrdiff_t>(LONGEST_KEY);
         const uint32_t missing = near_end ? probe<true>(window) : probe<false>(window);
-        const uint32_t not_cached = probe_cache(window, missing);
-        const uint32_t fresh = window.cache_first ? probe_further(window, not_cached) : not_cached;
+        const uint32_t fresh = probe_cache(window, missing);
         if (fresh) encode_fresh(window, fresh);
-        const uint32_t cached = missing - not_cached, further = window.further + not_cached - fresh;
-        window.cache_first = cached > further;
         emit(window, missing, out);
     }
 
@@ -47,7 +44,6 @@ class WindowEncoder {
     // Looks all pieces up in the first slots of the table; gathers those that are not there and returns their number.
     template <bool NEAR_END>
     uint32_t probe(Window& window) const {
-        window.further = 0;
         window.resolved[window.resolved_count] = {window.count, window.ready_count};
         uint32_t missing = 0, resolved = 0;
         for (uint32_t first = 0; first < window.count; first += PROBE_BLOCK)
@@ -76,18 +72,15 @@ class WindowEncoder {
             elsewhere[count] = k;
             count += id >= WHOLE_ONLY;
         }
-        const uint32_t before = missing;
         for (uint32_t m = 0; m < count; m++) {
             const uint32_t k = elsewhere[m];
             Window::Miss& miss = window.misses[missing];
             miss = {keys[k - first], keys[k - first].hash(), k, 0};
             cache_.prefetch(miss.hash);
-            missing += window.cache_first || find_further(window, miss) >= WHOLE_ONLY;
+            missing += (window.ids[k] = words_.find(miss.key, miss.hash)) >= WHOLE_ONLY;
         }
-        window.further += before + count - missing;
         return missing;
     }
-    uint32_t find_further(Window& window, const Window::Miss& miss) const { return window.ids[miss.piece] = words_.find(miss.key, miss.hash); }
 
     // Looks the misses up in the cache; gathers those that are not there and returns their number.
     uint32_t probe_cache(Window& window, uint32_t missing) const {
@@ -100,20 +93,6 @@ class WindowEncoder {
         }
         return count;
     }
-    // Looks those up in the table that the cache does not hold; keeps those that are not there and returns their number.
-    uint32_t probe_further(Window& window, uint32_t not_cached) const {
-        uint32_t count = 0;
-        for (uint32_t f = 0; f < not_cached; f++) {
-            const uint32_t m = window.fresh[f];
-            const uint32_t id = find_further(window, window.misses[m]);
-            window.found[m][0] = id;
-            window.misses[m].count = id < WHOLE_ONLY;
-            window.fresh[count] = m;
-            count += id >= WHOLE_ONLY;
-        }
-        return count;
-    }
-
     // Finds the ids of fresh misses: many short words side by side, the others one by one.
     void encode_fresh(Window& window, uint32_t fresh) const {
         size_t count = 0;

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "base/hash.hpp"
-#include "base/wider_vectors.hpp"
 #include "text/characters.hpp"
 
 namespace lopt {
@@ -37,28 +36,6 @@ uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
     return hash_bytes(bytes.data(), bytes.size(), secret ^ mix(n));
 }
 
-namespace detail {
-
-template <class A, class B>
-[[gnu::always_inline]] inline size_t units_in_common(const A* a, const B* b, size_t n) {
-    using Wider = std::conditional_t<(sizeof(A) > sizeof(B)), A, B>;
-    constexpr size_t TOGETHER = 128;
-    size_t i = 0;
-    for (; i + TOGETHER <= n; i += TOGETHER) {
-        Wider differences = 0;
-        for (size_t j = i; j < i + TOGETHER; j++) differences = static_cast<Wider>(differences | (a[j] ^ b[j]));
-        if (differences) break;
-    }
-    while (i < n && a[i] == b[i]) i++;
-    return i;
-}
-template <class A, class B>
-LOPT_WIDER_VECTORS size_t units_in_common_wider(const A* a, const B* b, size_t n) {
-    return units_in_common(a, b, n);
-}
-
-}  // namespace detail
-
 // How many characters two texts begin with alike, in the time that reading these takes.
 inline size_t characters_in_common(const Characters& a, const Characters& b) {
     const size_t shorter = std::min(a.length, b.length);
@@ -66,7 +43,16 @@ inline size_t characters_in_common(const Characters& a, const Characters& b) {
     if (a.unit_bytes == b.unit_bytes && std::memcmp(a.data, b.data, shorter * static_cast<size_t>(a.unit_bytes)) == 0) return shorter;
     return visit_units(a, [&](const auto* x) {
         return visit_units(b, [&](const auto* y) {
-            return has_wider_vectors() ? detail::units_in_common_wider(x, y, shorter) : detail::units_in_common(x, y, shorter);
+            using Wider = std::conditional_t<(sizeof *x > sizeof *y), std::decay_t<decltype(*x)>, std::decay_t<decltype(*y)>>;
+            constexpr size_t TOGETHER = 128;
+            size_t i = 0;
+            for (; i + TOGETHER <= shorter; i += TOGETHER) {
+                Wider differences = 0;
+                for (size_t j = i; j < i + TOGETHER; j++) differences = static_cast<Wider>(differences | (x[j] ^ y[j]));
+                if (differences) break;
+            }
+            while (i < shorter && x[i] == y[i]) i++;
+            return i;
         });
     });
 }

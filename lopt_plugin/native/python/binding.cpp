@@ -22,28 +22,6 @@ void define_word_piece(nb::module_& module);
 
 namespace {
 
-std::vector<MergeItem> merge_items(nb::list merges) {
-    std::vector<MergeItem> items;
-    items.reserve(merges.size());
-    for (nb::handle merge : merges) {
-        if (PyUnicode_Check(merge.ptr())) {
-            items.push_back(merge_of(utf8_of(merge)));
-        } else {
-            const nb::object pair = nb::borrow(merge);
-            if (nb::len(pair) != 2) throw std::invalid_argument("a merge is not two names");
-            items.push_back({utf8_of(pair[0]), utf8_of(pair[1])});
-        }
-    }
-    return items;
-}
-
-// Of a model's state; null where the merges are a list.
-std::unique_ptr<const MergesJson> merges_json(nb::object merges) {
-    if (!PyBytes_Check(merges.ptr())) return nullptr;
-    const auto text = nb::borrow<nb::bytes>(merges);
-    return std::make_unique<const MergesJson>(std::string_view(text.c_str(), text.size()));
-}
-
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
 using UnknownTuple = std::tuple<std::optional<std::string>, bool, bool>;
 using MetaspaceTuple = std::tuple<bool, bool, std::string>;
@@ -67,15 +45,15 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
   public:
     using PythonGrowing::PythonGrowing;
 
-    static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::object merges, bool ignore_merges, nb::bytes class_pages,
+    static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::bytes merges, bool ignore_merges, nb::bytes class_pages,
                        nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
                        const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::list steps,
                        const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
                        const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
                        const std::optional<MetaspaceTuple>& metaspace) {
         auto names = vocabulary_items(vocabulary);
-        const auto json = merges_json(merges);
-        auto merge_names = json ? json->items() : merge_items(nb::cast<nb::list>(merges));
+        const MergesJson json({merges.c_str(), merges.size()});
+        auto merge_names = json.items();
         if (!end_of_word_suffix.empty()) {
             if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
             if (unknown_characters) throw std::invalid_argument("words end in a suffix, and the model is over characters");
@@ -173,25 +151,15 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
 };
 
-// Has copy(memory) write `count` ids to a buffer; what it returns.
-template <class Copy>
-bool copy_to_buffer(size_t count, nb::handle out, Copy&& copy) {
+// Writes the ids, eight bytes each, to a buffer of just that size. False where one of them is not an int.
+bool copy_list(nb::list ids, nb::object out) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
-    const bool has_room = static_cast<size_t>(buffer.len) == count * sizeof(int64_t);
-    const bool copied = has_room && copy(static_cast<unsigned char*>(buffer.buf));
+    const bool has_room = static_cast<size_t>(buffer.len) == nb::len(ids) * sizeof(int64_t);
+    const bool copied = has_room && copy_ids(ids.ptr(), static_cast<unsigned char*>(buffer.buf));
     PyBuffer_Release(&buffer);
     if (!has_room) throw std::invalid_argument("copy_ids: out has not eight bytes for each id");
     return copied;
-}
-bool copy_list(nb::list ids, nb::object out) {
-    return copy_to_buffer(nb::len(ids), out, [&](unsigned char* to) { return copy_ids(ids.ptr(), to); });
-}
-bool copy_array(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids, nb::object out) {
-    return copy_to_buffer(ids.shape(0), out, [&](unsigned char* to) {
-        copy_ids(ids.data(), ids.shape(0), to);
-        return true;
-    });
 }
 
 }  // namespace
@@ -241,7 +209,6 @@ NB_MODULE(_core, module) {
         },
         nb::arg("wanted"));
     module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
-    module.def("copy_ids", &copy_array, nb::arg("ids").noconvert(), nb::arg("out"));
     module.def(
         "idle_cores",
         [](std::string load, size_t cores) {

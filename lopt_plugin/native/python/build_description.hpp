@@ -3,12 +3,11 @@
 
 #include <string>
 
-#include "base/wider_vectors.hpp"
 #include "text/ascii_masks.hpp"
 
 namespace lopt {
 
-// The compiler, the processor, and the vectors that are used on this one: "g++ 12.2.0 for x86-64 with SSE2 and AVX2".
+// The compiler, the processor, and the vectors that are used on this one: "g++ 12.2.0 for x86-64 with SSE2".
 inline std::string build_description() {
 #if defined(__clang__)
     const std::string compiler = "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
@@ -25,7 +24,7 @@ inline std::string build_description() {
 #else
     const std::string processor = "an unknown processor";
 #endif
-    return compiler + " for " + processor + " with " + VECTORS + (has_wider_vectors() ? " and AVX2" : "");
+    return compiler + " for " + processor + " with " + VECTORS;
 }
 
 }  // namespace lopt

@@ -37,12 +37,4 @@ inline bool copy_ids(PyObject* list, unsigned char* out) {
     });
 }
 
-// The same of ids in plain memory.
-inline void copy_ids(const int32_t* ids, size_t count, unsigned char* out) {
-    for (size_t i = 0; i < count; i++) {
-        const int64_t id = ids[i];
-        std::memcpy(out + i * sizeof id, &id, sizeof id);
-    }
-}
-
 }  // namespace lopt

@@ -335,7 +335,7 @@ class PythonCore {
         const std::vector<Row> rows = rows_of(alive, "encode_batch: a text is not a str");
         std::vector<IdBuffer> ids(rows.size());
         const InterpreterUnlocked unlocked;
-        // UniformRuns that need the normalizer, and so Python, wait for the calling thread.
+        // Rows that need the normalizer, and so Python, wait for the calling thread.
         std::vector<uint8_t> deferred(rows.size(), 0);
         core_->pool().run(rows.size(), threads, [&](size_t i) {
             try {

@@ -75,7 +75,7 @@ class PythonWord {
     const Core& core_;
     const uint32_t largest_id_;
     GrowingWord word_;
-    unsigned kinds_ = ALL_RUNS;  // of rows, that it may be
+    unsigned kinds_ = ALL_RUNS;  // of runs that it may be
 };
 
 template <class Core>
