@@ -31,7 +31,7 @@ CLIP_SPLIT = pre_tokenizers.Split(Regex(patterns.CLIP), "removed", invert=True)
 
 def core_of(tokenizer: Tokenizer) -> Any:
     pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
 
 
 def changed(name: str, **components: Any) -> Tokenizer:
@@ -143,7 +143,7 @@ def test_offsets_beside_white_space(normalizer: str, trims: bool) -> None:
         )
     reference.post_processor = processors.ByteLevel(trim_offsets=trims)
     pipeline = read_pipeline(reference)
-    native = NativeRoute(pipeline, Settings.read({}, threads=1))
+    native = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))
     rng = random.Random(f"{normalizer} {trims}")
     pieces = [*WHITE_SPACE, *"a1\u00e9\u0130\u4e2d\U0001f44d\u0660", "the", "e\u0301", "'s", "?!", "<|endoftext|>"]
     for number in range(1200):

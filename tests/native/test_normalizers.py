@@ -104,7 +104,7 @@ def with_normalizer(name: str, normalizer: Any) -> Tokenizer:
 
 def core_of(tokenizer: Tokenizer) -> Any:
     pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
 
 
 @functools.lru_cache(maxsize=8)

@@ -33,7 +33,7 @@ def backend(trims: bool) -> Tokenizer:
 
 @pytest.fixture(scope="module", params=[False, True], ids=["whole", "trimmed"])
 def native(request: Any) -> NativeRoute:
-    return NativeRoute(read_pipeline(backend(request.param)), Settings.read({}, threads=1))
+    return NativeRoute(read_pipeline(backend(request.param)), Settings.read({}, threads=1, prefix_cache_mb=0))
 
 
 def text_of(rng: random.Random, words: int) -> str:
@@ -92,7 +92,7 @@ def test_more_than_is_kept(native: NativeRoute) -> None:
 def test_references() -> None:
     """One reference from the list and one from who keeps the tuple; none is lost, and nothing grows."""
     tokenizer = backend(False)
-    native = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1))
+    native = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0))
     text = text_of(random.Random(7), 2000)
     offsets, expected = both(native, text)
     assert {sys.getrefcount(offset) for offset in offsets} <= {3, 4}

@@ -194,7 +194,7 @@ def test_added_tokens_normalizer_and_trimming(nfc: bool, add_prefix_space: bool,
         post_processor=None if trim is None else processors.ByteLevel(add_prefix_space=trim, trim_offsets=True),
     )
     pipeline = read_pipeline(reference)
-    native = NativeRoute(pipeline, Settings.read({}, threads=1))  # type: ignore[arg-type]
+    native = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))  # type: ignore[arg-type]
     rng = random.Random(f"{nfc} {add_prefix_space} {trim}")
     for number in range(1500):
         text = "".join(rng.choices(PIECES, k=rng.randint(0, 9)))

@@ -54,7 +54,7 @@ def both(steps: Iterable[str], *, added: bool, add_prefix_space: bool = False) -
     if added:
         reference.add_tokens(ADDED)
     pipeline = read_pipeline(reference)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)), reference
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)), reference
 
 
 def assert_same(native: NativeRoute, reference: Tokenizer, texts: list[str]) -> int:
@@ -111,7 +111,7 @@ def test_what_a_reference_alone_does_is_left_to_it() -> None:
     reference.normalizer = normalizers.Replace(Regex(r"[ab]x+"), "y")
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     pipeline = read_pipeline(reference)
-    native = NativeRoute(pipeline, Settings.read({}, threads=1))
+    native = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))
     assert native.encode_list("a axx", PLAIN[False][False]) == reference.encode("a axx").ids
     with pytest.raises(NeedsReference, match="where its characters came from"):
         native.text_with_offsets("a axx", False, None, False, as_lists=True)

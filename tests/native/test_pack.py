@@ -59,7 +59,7 @@ def test_added_tokens_are_taken_out(around: tuple[list[int], list[int]]) -> None
     tokenizer.add_special_tokens(["<sp>", AddedToken("<pl", normalized=False)])
     pipeline = read_pipeline(tokenizer)
     assert isinstance(pipeline, Pipeline)
-    core = NativeRoute(pipeline, Settings.read({}, threads=1)).core
+    core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
     finder = AddedTokenFinder(pipeline.added_tokens)
     contents = [token.content for token in pipeline.added_tokens if finder.takes(token.content)]
     rng = random.Random(str(around))

@@ -33,7 +33,7 @@ SMALL = [name for name in NAMES if name.startswith("tiny_")]
 
 def _core(tokenizer: Tokenizer) -> Any:
     pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
 
 
 def _check_random_tokenizers(seeds: Iterable[int]) -> None:
@@ -48,7 +48,7 @@ def _check_random_tokenizers(seeds: Iterable[int]) -> None:
                 raise
             continue
         checked += 1
-        core = NativeRoute(pipeline, Settings.read({}, threads=1)).core
+        core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
         texts = made.texts(rng, 30)
         for text, ids in zip(texts, expected(made.tokenizer, texts), strict=True):
             found = {
@@ -323,7 +323,7 @@ def _without(*names: str) -> dict[str, int]:
 def test_what_a_core_cannot_be_made_of(reason: str, changes: dict[str, Any]) -> None:
     pipeline = read_pipeline(_tokenizer(**changes))
     with pytest.raises(Unsupported, match=reason):
-        NativeRoute(pipeline, Settings.read({}, threads=1))
+        NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))
 
 
 METASPACE = pre_tokenizers.Metaspace

@@ -26,7 +26,7 @@ LENGTHS = [*range(14, 20), *range(30, 34), *range(53, 60), 63, 64, 65, 120]
 def core_and_reference(request: pytest.FixtureRequest) -> tuple[object, Tokenizer]:
     tokenizer = corpus.load_tokenizer(request.param)
     pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, tokenizer
 
 
 def words_of(seed: int) -> list[str]:

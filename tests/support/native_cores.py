@@ -36,7 +36,7 @@ def core_and_reference(name: str) -> tuple[Any, Reference]:
     """The core of a tokenizer, and the tokenizer; for those with a native route."""
     reference = Reference(name)
     pipeline = read_pipeline(reference.tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, reference
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, reference
 
 
 def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
@@ -53,7 +53,7 @@ def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
     state["added_tokens"] = [{"id": model["vocab"][run], "content": run, **flags} for run in runs]
     tokenizer = Tokenizer.from_str(json.dumps(state))
     pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1)).core, tokenizer
+    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, tokenizer
 
 
 def expected(reference: Tokenizer | Reference, texts: list[str]) -> list[list[int]]:
