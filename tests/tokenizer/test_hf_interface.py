@@ -396,6 +396,7 @@ def test_a_result_does_not_keep_wrong_encodings() -> None:
         result.tokens()
 
 
+@pytest.mark.every_parameter  # each is noticed in a way of its own
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("held", [False, True])
 def test_changes_are_noticed(change: str, held: bool) -> None:
