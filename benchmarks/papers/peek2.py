@@ -65,9 +65,11 @@ def methods(name: str) -> list[Method]:
 
     found = [
         Method("HF Split", PreTokenizedString, split_alone, lambda result: _ends(p for p, *_ in result.get_splits())),
-        Method("scan", str, core.pre_token_array, lambda result: result[:, 1].tolist()),
+        Method("scan", str, core.pre_tokens, lambda result: result[:, 1].tolist()),
         Method("HF Split, list", str, split.pre_tokenize_str, lambda result: _ends(p for p, _ in result)),
-        Method("scan, list", str, core.pre_tokens, lambda result: [end for _, end in result]),
+        Method(
+            "scan, list", str, lambda text: core.pre_tokens(text).tolist(), lambda result: [end for _, end in result]
+        ),
     ]
     try:
         import regex

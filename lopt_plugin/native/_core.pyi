@@ -456,11 +456,8 @@ class Core(_AnyCore):
     def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
         """Counts of the parts of a text, after one pass over it."""
 
-    def pre_tokens(self, text: str) -> list[tuple[int, int]]:
-        """Byte offsets, in UTF-8, of the pre-tokens of one stretch: no added tokens, no normalizer."""
-
-    def pre_token_array(self, text: str) -> npt.NDArray[np.int64]:
-        """`pre_tokens` as int64 [n, 2]: begin and end."""
+    def pre_tokens(self, text: str) -> npt.NDArray[np.int64]:
+        """The first byte and the end of each pre-token of one stretch, [n, 2], without added tokens and normalizer."""
 
     def normalize(self, text: str) -> str:
         """One stretch as the normalizer leaves it."""

@@ -77,7 +77,7 @@ def test_the_scan_is_the_two_splits_one_after_the_other() -> None:
     pieces += [*"aA1 \n.!\u00e9\u4e2d\u00b2\u3000\u0301\u200b", "word", "  ", "123", "!!!", "'r", "'re", "\u017f"]
     for _ in range(20_000):
         text = "".join(rng.choices(pieces, k=rng.randint(1, 60)))
-        assert fast.pre_tokens(text) == slow.pre_tokens(text), text
+        assert fast.pre_tokens(text).tolist() == slow.pre_tokens(text).tolist(), text
 
 
 @pytest.mark.parametrize("with_tokens", [False, True])

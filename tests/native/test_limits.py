@@ -76,7 +76,9 @@ def test_unusual_options(core: Any) -> None:
 
 
 def test_nothing(core: Any) -> None:
-    assert core.encode("") == core.encode("", 4, 1) == core.encode_array("").tolist() == core.pre_tokens("") == []
+    assert (
+        core.encode("") == core.encode("", 4, 1) == core.encode_array("").tolist() == core.pre_tokens("").tolist() == []
+    )
     assert core.encode_word(b"", True) == core.encode_word(b"", False) == []
     assert core.encode_batch([""] * 5, 3)[1].tolist() == [0] * 6
 
@@ -133,8 +135,8 @@ ADDED = ("<|x|>", 300, False, False, False, False, True)
         ({"merges": ["zz a"]}, "merge names a token"),
         ({"merges": ["b a"]}, "merge names a token"),
         ({"merges": ["ab"]}, "not two names"),
-        ({"merges": [["a"]]}, "not two names"),
-        ({"merges": [["a", "b", "c"]]}, "not two names"),
+        ({"merges": [["a"]]}, "pairs of names"),
+        ({"merges": [["a", "b", "c"]]}, "pairs of names"),
         ({"scanner": "unheard of"}, "unknown scanner"),
         ({"scanner": ""}, "unknown scanner"),
         ({"added_tokens": [ADDED, (ADDED[0], 301, *ADDED[2:])]}, "the same content"),

@@ -51,7 +51,7 @@ def _cut_elsewhere(name: str, texts: Iterable[str]) -> list[str]:
         if "clip" in name:  # leaves some of the text out, and never cuts a character
             places = [0, *itertools.accumulate(len(c.encode()) for c in text)]
             expected = [(places[start], places[stop]) for _, (start, stop) in pieces]
-        if pre_tokens(text) != expected:
+        if list(map(tuple, pre_tokens(text).tolist())) != expected:
             different.append(text)
             if len(different) == 5:
                 break
@@ -102,14 +102,13 @@ def test_windows(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_as_an_array(name: str) -> None:
+def test_the_array(name: str) -> None:
     core = native_cores.core_and_reference(name)[0]
     for text in ("", "a", "one  two 123\n", "\u4e2d\u6587 caf\u00e9 \U0001f600's" * 300):
-        array = core.pre_token_array(text)
+        array = core.pre_tokens(text)
         assert (array.dtype, array.shape[1:]) == (np.int64, (2,))
-        assert list(map(tuple, array.tolist())) == core.pre_tokens(text)
     with pytest.raises(TypeError):
-        core.pre_token_array(b"a")
+        core.pre_tokens(b"a")
 
 
 @pytest.mark.parametrize("name", tier.pick(["tiny_o200k"], [name for name in NAMES if name not in SMALL]))

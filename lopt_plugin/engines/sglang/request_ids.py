@@ -13,8 +13,6 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import ledger
 from .prefetch import prefetched_ids
 
@@ -24,6 +22,7 @@ except ImportError:
     copy_ids = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
 _ZERO = array("q", [0])
@@ -81,5 +80,5 @@ def array_of(ids: Any) -> Any:
 
 def _of_numpy(ids: npt.NDArray[np.int32]) -> array[int]:
     made = array("q")
-    made.frombytes(ids.astype(np.int64))  # type: ignore[arg-type]
+    made.frombytes(ids.astype("q").tobytes())
     return made

@@ -89,17 +89,14 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         new (self) PythonBytePairCore(std::move(core), largest);
     }
 
-    std::vector<std::tuple<size_t, size_t>> pre_tokens(nb::str text) const {
+    nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> pre_tokens(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);
         const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
-        std::vector<std::tuple<size_t, size_t>> offsets;
-        for (const auto& span : spans_of(utf8)) offsets.emplace_back(span.begin - begin, span.end - begin);
-        return offsets;
-    }
-    nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> pre_token_array(nb::str text) const {
-        const std::string_view utf8 = utf8_of(text);
-        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
-        const std::vector<Span> spans = spans_of(utf8);
+        std::vector<Span> spans;
+        {
+            const InterpreterUnlocked unlocked;
+            core().method().encoder().pre_tokens(begin, begin + utf8.size(), spans);
+        }
         auto offsets = allocated<int64_t>(2 * spans.size());
         for (size_t i = 0; i < spans.size(); i++) {
             offsets[2 * i] = spans[i].begin - begin;
@@ -140,15 +137,6 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         result["matcher_usable"] = core().method().model().matcher().usable();
         return result;
     }
-
-  private:
-    std::vector<Span> spans_of(std::string_view utf8) const {
-        const auto* begin = reinterpret_cast<const uint8_t*>(utf8.data());
-        std::vector<Span> spans;
-        const InterpreterUnlocked unlocked;
-        core().method().encoder().pre_tokens(begin, begin + utf8.size(), spans);
-        return spans;
-    }
 };
 
 // Writes the ids, eight bytes each, to a buffer of just that size. False where one of them is not an int.
@@ -186,7 +174,6 @@ NB_MODULE(_core, module) {
              nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "",
              nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none())
         .def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
-        .def("pre_token_array", &PythonBytePairCore::pre_token_array, nb::arg("text"))
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("info", &PythonBytePairCore::info);
