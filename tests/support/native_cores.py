@@ -70,11 +70,15 @@ def different(core: Any, reference: Tokenizer | Reference, texts: Iterable[str],
     return list(itertools.islice((text for text, ids in pairs if core.encode(text, **options) != ids), 5))
 
 
-def make_core(vocabulary: dict[str, int], merges: list[Any], **changes: Any) -> Any:
-    """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise."""
+def make_core(vocabulary: dict[str, int], merges: list[Any] | bytes, **changes: Any) -> Any:
+    """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise.
+
+    Merges that are bytes are the JSON text of them, right or wrong.
+    """
     from lopt_plugin.native import _core as native
 
-    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": json.dumps(merges).encode(), **changes})
+    text = merges if isinstance(merges, bytes) else json.dumps(merges).encode()
+    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": text, **changes})
 
 
 @functools.cache
