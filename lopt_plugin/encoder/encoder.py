@@ -313,7 +313,8 @@ class Encoder:
             split_special_tokens: See the class.
 
         Returns:
-            The prefix.
+            The prefix. If finding the longest one would take more than linear time, a prefix that fits, and a
+            warning is logged: for example within thousands of combining marks in a row.
 
         Raises:
             ValueError: If even an empty text has more ids.

@@ -10,11 +10,13 @@ From there on every longer prefix is counted, until it is proven that no further
   passes through at least one, and has no fewer ids than the prefix that ends there. (The places are those of the raw
   text only where the normalizer leaves the characters around them alone, but for their case.)
 
-For other tokenizers all prefixes are counted.
+For other tokenizers, and for texts in which the proofs do not hold, longer prefixes are counted while the time stays
+linear in the text. The longest that was found is taken then, and a warning says so.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import weakref
 from collections.abc import Callable
@@ -29,6 +31,11 @@ from ..routes.hf import HfRoute
 from ..routes.hf_chunks.boundaries import AddedTokens, Boundaries, VocabularyCuts
 from ..routes.request import EncodeRequest
 from .backend_watch import BackendWatch, Fingerprint
+
+logger = logging.getLogger("lopt_plugin")
+
+# How many characters of longer prefixes are encoded: the reference reads about two million a second.
+_MOST_ENCODED = 1 << 21
 
 # Each of these depends on at most so many characters beside one, or on the ends of the text.
 _MARGIN = 8
@@ -58,8 +65,19 @@ def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    proof, over = _proof(hf.backend), 0
+    proof, over, left = _proof(hf.backend), 0, _MOST_ENCODED + 8 * len(text)
     for end in range(low + 1, len(text) + 1):
+        left -= end
+        if left < 0:
+            logger.warning(
+                "lopt_plugin: cut: the first %d of %d characters fit into %d ids. Longer prefixes may fit too: "
+                "those of up to %d characters were tried, more would take too long.",
+                low,
+                len(text),
+                limit,
+                end - 1,
+            )
+            break
         if fits(end):
             low, over = end, 0
         else:

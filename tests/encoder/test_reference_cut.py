@@ -136,6 +136,17 @@ def test_few_prefixes_are_counted(name: str, text: str, monkeypatch: pytest.Monk
         assert found == text or limit < encoder.count(text[: len(found) + 1])
 
 
+def test_what_no_proof_ends_is_ended_by_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """A word of letters for plain BPE: each longer prefix may have fewer ids than the last one."""
+    backend = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2, "ba": 3}, [("a", "b"), ("b", "a")]))
+    encoder = Encoder(backend, Settings.read({}, threads=1, route="hf"))
+    short, long = "ab" * 400, "ab" * 8_000
+    assert encoder.cut(short, 30, False) == slow(encoder, short, 30, False) == "ab" * 30
+    assert not caplog.records
+    assert encoder.cut(long, 30, False) == "ab" * 30
+    assert "the first 60 of 16000 characters fit into 30 ids" in caplog.text
+
+
 def test_a_tokenizer_that_changes() -> None:
     backend = MAKERS["t5"]()
     encoder = Encoder(backend, Settings.read({}, threads=1))

@@ -139,6 +139,16 @@ def test_cut_beside_added_tokens_of_any_kind() -> None:
             assert core.cut(text, most, False, 1) == longest, (seed, text, most)
 
 
+def test_cut_gives_up_before_its_time_grows_with_the_square_of_a_text() -> None:
+    """Each mark that the normalizer sorts changes the middle of what came before."""
+    core, _ = native_cores.core_and_reference("tiny_qwen2")
+    marks = "a" + "\u0301\u0323" * 10_000
+    assert core.cut(marks[:1_001], 100_000) == 1_001
+    assert 0 < core.cut(marks[:1_001], 300) < 1_001
+    with pytest.raises(NeedsReference, match="too many prefixes"):
+        core.cut(marks, core.count(marks) // 2)
+
+
 # How many characters are cut. tiny_llama2 has added tokens that may be others at the end of a text: where one may
 # stand, all prefixes are tried.
 _CUT_CHARS = {

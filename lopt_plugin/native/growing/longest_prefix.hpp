@@ -10,18 +10,39 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/needs_reference.hpp"
 #include "growing/places.hpp"
 #include "growing/word_prefixes.hpp"
 
 namespace lopt {
 
+// Counts prefixes of one part of a text, in time that is linear in it.
+template <class Core>
+class PrefixCounts {
+  public:
+    PrefixCounts(const Core& core, const Characters& text, size_t length, bool split_special, typename Core::Workspace& space)
+        : core_(core), text_(text), split_special_(split_special), space_(space), left_((size_t{1} << 23) + 32 * length) {}
+    size_t operator()(size_t begin, size_t end, bool inside) {
+        // For example a run of marks that the normalizer sorts: each one changes the middle of it.
+        if (end - begin > left_) throw NeedsReference("cut: too many prefixes would have to be encoded to find the longest one");
+        left_ -= end - begin;
+        return encode_part(core_, text_, {begin, end, inside}, split_special_, space_);
+    }
+
+  private:
+    const Core& core_;
+    const Characters& text_;
+    bool split_special_;
+    typename Core::Workspace& space_;
+    size_t left_;  // characters that may still be encoded
+};
+
 // The longest prefix of text[part] with at most `room` ids, which has more.
 template <class Core>
 size_t longest_prefix_of_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special,
                               size_t long_word, typename Core::Workspace& space) {
-    const auto count = [&](const Place& from, size_t end) {
-        return from.count + encode_part(core, text, {from.at, end, from.inside}, split_special, space);
-    };
+    PrefixCounts<Core> counts(core, text, part.end - part.begin, split_special, space);
+    const auto count = [&](const Place& from, size_t end) { return from.count + counts(from.at, end, from.inside); };
     const std::vector<Place> places = places_of(core, text, part, room, split_special, space);
     const Place &next = places.back(), &last = *std::prev(places.end(), 2);
     // From `next` on, a little further, all have more.
@@ -97,8 +118,9 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
         if (by_reach) return longest_prefix_by_reach(core, text, part, most - before, split_special, of_id, space);
         if (!core.segmenter().white_space_matters()) return longest_prefix_of_part(core, text, part, most - before, split_special, long_word, space);
     }
+    PrefixCounts<Core> counts(core, text, part.end - part.begin, split_special, space);
     for (size_t end = part.end - 1; end > part.begin; end--)
-        if (before + encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= most) return end;
+        if (before + counts(part.begin, end, part.inside) <= most) return end;
     return part.begin;
 }
 
