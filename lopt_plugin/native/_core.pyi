@@ -122,6 +122,22 @@ class DecodeStream:
     @property
     def skip_special_tokens(self) -> bool: ...
 
+class CompiledTokenizer:
+    """A tokenizer from a compiled file, through the C interface (include/lopt.h)."""
+
+    version: str
+    """Of the files that can be opened."""
+
+    def __init__(self, path: str) -> None:
+        """Raises ValueError where the file cannot be read, is damaged, or is of another version."""
+
+    def encode(self, text: bytes, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        """The ids of a text in UTF-8. Raises NeedsReference, and ValueError for bytes that are not UTF-8."""
+
+    @property
+    def source(self) -> str:
+        """What the file was compiled from."""
+
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
 

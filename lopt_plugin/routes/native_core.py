@@ -101,14 +101,21 @@ def import_core() -> Any:
 def build_core(pipeline: Pipeline) -> Any:
     """A core of its own, in some tenths of a second. Raises Unsupported."""
     _core = import_core()
+    types = {"byte pair": _core.Core, "unigram": _core.UnigramCore, "word piece": _core.WordPieceCore}
     try:
-        if isinstance(pipeline.model, WordPieceModel):
-            return _core.WordPieceCore(**_word_piece_arguments(pipeline, pipeline.model))
-        if isinstance(pipeline.model, UnigramModel):
-            return _core.UnigramCore(**_unigram_arguments(pipeline, pipeline.model))
-        return _core.Core(**_byte_pair_arguments(pipeline, pipeline.model))
+        kind, arguments = core_arguments(pipeline)
+        return types[kind](**arguments)
     except ValueError as error:
         raise Unsupported(str(error)) from error
+
+
+def core_arguments(pipeline: Pipeline) -> tuple[str, dict[str, Any]]:
+    """The kind of core, "byte pair", "unigram" or "word piece", and its arguments, see `_core.pyi`."""
+    if isinstance(pipeline.model, WordPieceModel):
+        return "word piece", _word_piece_arguments(pipeline, pipeline.model)
+    if isinstance(pipeline.model, UnigramModel):
+        return "unigram", _unigram_arguments(pipeline, pipeline.model)
+    return "byte pair", _byte_pair_arguments(pipeline, pipeline.model)
 
 
 def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePieceModel) -> dict[str, Any]:

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/needs_reference.hpp"
-#include "core/byte_pair_method.hpp"
+#include "core/byte_pair_description.hpp"
 #include "core/word_piece_method.hpp"
 #include "naive.hpp"
 #include "normalize/map_characters.hpp"
@@ -158,19 +158,8 @@ struct BytePairDescription {
 
     // Throws std::invalid_argument for what the core refuses.
     std::unique_ptr<BytePairCore> core(std::shared_ptr<const ClassTable> classes, std::vector<std::unique_ptr<NormalizerStep>> steps) const {
-        auto items = names.items();
-        auto merges = names.merges();
-        if (!suffix.empty()) end_words(suffix, items, merges);
-        BytePairConfiguration configuration{std::move(classes), std::move(steps), scanner, refinements, byte_classes, metaspace};
-        std::unique_ptr<BytePairMethod> method;
-        if (unknown) {
-            const SentencePieceVocabulary loaded(items, merges, *unknown);
-            configuration.separate_spaces = loaded.separate_spaces();
-            method = std::make_unique<BytePairMethod>(std::move(configuration), loaded.vocabulary(), loaded.merges(), ignore_merges, loaded.unknown_characters());
-        } else {
-            method = std::make_unique<BytePairMethod>(std::move(configuration), Vocabulary(items, dropped_bytes, suffix), merges, ignore_merges);
-        }
-        return std::make_unique<BytePairCore>(std::move(method), raw, normalized, add_prefix_space);
+        return make_core({names.items(), names.merges(), ignore_merges, add_prefix_space, dropped_bytes, suffix, unknown,
+                          {std::move(classes), std::move(steps), scanner, refinements, byte_classes, metaspace}, {raw, normalized}});
     }
     NaiveModel naive() const { return NaiveModel(names.items(), names.merges(), {ignore_merges, suffix, unknown, scanner == CutScanner::name_before_spaces}); }
 };

@@ -9,8 +9,8 @@ from pathlib import Path
 
 # From the top: a file includes files of its own folder and of those after it.
 FOLDERS = [
-    *("python", "growing", "core", "prefix", "offsets", "unigram", "wordpiece", "bpe", "normalize", "scan", "decode"),
-    *("text", "base"),
+    *("python", "c", "compiled", "growing", "core", "prefix", "offsets", "unigram", "wordpiece", "bpe", "normalize"),
+    *("scan", "decode", "text", "base"),
 ]
 PYTHON = re.compile(r"Python\.h|nanobind|\bPyObject\b|\bPy_\w+")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -21,6 +23,27 @@ struct AddedToken {
     std::string content;  // UTF-8, not empty
     uint32_t id;
     bool single_word, lstrip, rstrip, special;
+};
+
+// Those that are found in the raw text, and those that are found in the normalized text.
+struct AddedTokenSets {
+    std::vector<AddedToken> raw, normalized;
+    uint32_t largest_id = 0;
+
+    // Throws std::invalid_argument, as `check` does, which is called when all are there.
+    void add(AddedToken token, bool is_normalized) {
+        if (token.content.empty()) throw std::invalid_argument("an added token is empty");
+        if (token.id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
+        largest_id = std::max(largest_id, token.id);
+        (is_normalized ? normalized : raw).push_back(std::move(token));
+    }
+    void check() const {
+        for (const auto* set : {&raw, &normalized}) {
+            std::set<std::string_view> contents;
+            for (const AddedToken& token : *set)
+                if (!contents.insert(token.content).second) throw std::invalid_argument("two added tokens have the same content");
+        }
+    }
 };
 
 class AddedTokens {

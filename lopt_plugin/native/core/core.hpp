@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/id_buffer.hpp"
@@ -76,6 +77,16 @@ class Core {
         if (owner) prefixes_.hold(text, options.split_special, space, owner);
     }
 
+    // The ids of bytes that should be UTF-8, in `space.ids`; prefixes are not recalled. Throws InvalidUtf8Error, or what the
+    // normalizer throws.
+    void encode(std::string_view bytes, const EncodeOptions& options, Workspace& space) const {
+        space.known = {};
+        space.divisions.clear();
+        bool ascii, marked = false;
+        const Text utf8 = to_utf8(bytes, method_->page_marks(), space.utf8, ascii, marked);
+        encode_utf8(utf8, ascii, marked, options, {}, space);
+    }
+
     // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
     // Throws OffsetsUnknownError where the reference library has to be asked.
     void offsets(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
@@ -125,23 +136,30 @@ class Core {
         EncodeOptions options = asked;
         // Whoever gives chunks of a length wants these.
         if (!asked.chunk_bytes && text.length > LEAST_CHUNK) options.threads = threads_worth(asked.threads, text.length);
+        bool marked = false;
+        const Text utf8 = to_utf8(text, method_->page_marks(), options.threads, pool_, space.utf8, marked);
+        locate_divisions(text, utf8, chunk_of(utf8, options), space);
+        encode_utf8(utf8, text.ascii, marked, options, sink, space);
+    }
+    // The longest stretch that is not divided, in bytes.
+    static size_t chunk_of(const Text& utf8, const EncodeOptions& options) {
+        const auto bytes = static_cast<size_t>(utf8.end - utf8.begin);
+        check_length(bytes);
+        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
+        return bytes > chunk && (options.threads > 1 || options.chunk_bytes) ? chunk : SIZE_MAX;
+    }
+    void encode_utf8(const Text& utf8, bool ascii, bool marked, const EncodeOptions& options, const Sink& sink, Workspace& space) const {
         space.ids.clear();
         space.owned.clear();
         space.marks.clear();
         space.origins.clear();
         space.alignments.clear();
-        bool marked = false;
-        const Text utf8 = to_utf8(text, method_->page_marks(), options.threads, pool_, space.utf8, marked);
         space.text = utf8;
-        space.ascii = text.ascii;
-        const size_t bytes = static_cast<size_t>(utf8.end - utf8.begin);
-        check_length(bytes);
-        const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
-        const bool side_by_side = bytes > chunk && (options.threads > 1 || options.chunk_bytes);
-        locate_divisions(text, utf8, side_by_side ? chunk : SIZE_MAX, space);
+        space.ascii = ascii;
+        const size_t chunk = chunk_of(utf8, options);
         segmenter_.find(utf8, options, marked, space);
         const size_t segments = space.segments.size();
-        if (side_by_side) {
+        if (chunk != SIZE_MAX) {
             encode_chunks(utf8, options.threads, chunk, space, sink);
         } else {
             encode_segments(utf8, 0, segments, space, space.stretch, space.ids);

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/alignment.hpp"
@@ -14,6 +16,13 @@ namespace lopt {
 inline constexpr uint32_t METASPACE = 0x2581;
 
 enum class PrependScheme { never, first, always };
+
+inline PrependScheme prepend_scheme(std::string_view name) {
+    if (name == "never") return PrependScheme::never;
+    if (name == "first") return PrependScheme::first;
+    if (name == "always") return PrependScheme::always;
+    throw std::invalid_argument("unknown prepend scheme " + std::string(name));
+}
 
 struct Metaspace {
     bool in_normalizer;           // before added tokens are looked for in the normalized text

@@ -165,4 +165,25 @@ class NormalizationForm final : public NormalizerStep {
     AnswerCache<std::string> answers_{MOST_ANSWERS};
 };
 
+// What normalization forms ask about characters; `forms` may be null where NFC is the only one.
+struct FormTables {
+    std::shared_ptr<const ClassTable> classes, forms;
+    std::vector<ComposingPair> composing_pairs;
+};
+
+inline std::unique_ptr<NormalizerStep> normalization_form(std::string_view name, const FormTables& tables, ReferenceNormalize normalize,
+                                                          Aligner::Ask align = {}) {
+    const struct {
+        std::string_view name;
+        const FormBits& bits;
+    } known[] = {{"NFC", NFC_BITS}, {"NFD", NFD_BITS}, {"NFKC", NFKC_BITS}, {"NFKD", NFKD_BITS}};
+    for (const auto& form : known) {
+        if (form.name != name) continue;
+        const auto& classes = name == "NFC" ? tables.classes : tables.forms;
+        if (!classes) throw std::invalid_argument("no table of what " + std::string(name) + " changes");
+        return std::make_unique<NormalizationForm>(classes, form.bits, tables.composing_pairs, std::move(normalize), std::move(align));
+    }
+    throw std::invalid_argument("unknown normalization form " + std::string(name));
+}
+
 }  // namespace lopt

@@ -4,10 +4,8 @@
 #include <tuple>
 
 #include "base/idle_cores.hpp"
-#include "bpe/end_of_word.hpp"
 #include "bpe/merges_json.hpp"
-#include "bpe/sentencepiece_vocabulary.hpp"
-#include "core/byte_pair_method.hpp"
+#include "core/byte_pair_description.hpp"
 #include "python/build_description.hpp"
 #include "python/cpython_layout.hpp"
 #include "python/id_range.hpp"
@@ -16,6 +14,7 @@
 
 namespace lopt {
 
+void define_compiled(nb::module_& module);
 void define_decoding(nb::module_& module);
 void define_unigram(nb::module_& module);
 void define_word_piece(nb::module_& module);
@@ -51,40 +50,28 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
                        const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
                        const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
                        const std::optional<MetaspaceTuple>& metaspace) {
-        auto names = vocabulary_items(vocabulary);
         const MergesJson json({merges.c_str(), merges.size()});
-        auto merge_names = json.items();
-        if (!end_of_word_suffix.empty()) {
-            if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
-            if (unknown_characters) throw std::invalid_argument("words end in a suffix, and the model is over characters");
-            end_words(end_of_word_suffix, names, merge_names);
-        }
         const auto classes = std::make_shared<const ClassTable>(class_table(class_pages, class_cells));
-        auto configuration = configuration_of(classes, normalizer_steps(steps, form_tables(classes, form_pages, form_cells, compose_pairs)),
-                                              byte_classes, scanner, refinements);
-        if (metaspace) {
-            if (nb::len(steps)) throw std::invalid_argument("blanks are spelled as signs, and there is another normalizer");
-            configuration.metaspace = metaspace_of(*metaspace);
+        BytePairDescription description{vocabulary_items(vocabulary),
+                                        json.items(),
+                                        ignore_merges,
+                                        add_prefix_space,
+                                        {dropped_bytes.c_str(), dropped_bytes.size()},
+                                        end_of_word_suffix,
+                                        {},
+                                        configuration_of(classes, normalizer_steps(steps, form_tables(classes, form_pages, form_cells, compose_pairs)),
+                                                         byte_classes, scanner, refinements),
+                                        added_token_sets(added_tokens)};
+        if (metaspace) description.configuration.metaspace = metaspace_of(*metaspace);
+        if (unknown_characters) {
+            const auto& [token, fused, byte_fallback] = *unknown_characters;
+            description.unknown = UnknownOptions{token, fused, byte_fallback};
         }
-        auto added = added_token_sets(added_tokens);
-        const std::string_view dropped(dropped_bytes.c_str(), dropped_bytes.size());
-        uint32_t largest = added.largest_id;
-        for (const auto& item : names) largest = std::max(largest, item.id);
+        const uint32_t largest = description.largest_id();
         std::unique_ptr<BytePairCore> core;
         {
             const InterpreterUnlocked unlocked;
-            std::unique_ptr<BytePairMethod> method;
-            if (unknown_characters) {
-                const auto& [token, fused, byte_fallback] = *unknown_characters;
-                const SentencePieceVocabulary loaded(names, merge_names, {token, fused, byte_fallback});
-                configuration.separate_spaces = loaded.separate_spaces();
-                method = std::make_unique<BytePairMethod>(std::move(configuration), loaded.vocabulary(), loaded.merges(), ignore_merges,
-                                                    loaded.unknown_characters());
-            } else {
-                method = std::make_unique<BytePairMethod>(std::move(configuration), Vocabulary(names, dropped, end_of_word_suffix), merge_names,
-                                                    ignore_merges);
-            }
-            core = std::make_unique<BytePairCore>(std::move(method), std::move(added.raw), std::move(added.normalized), add_prefix_space);
+            core = make_core(std::move(description));
         }
         new (self) PythonBytePairCore(std::move(core), largest);
     }
@@ -181,6 +168,7 @@ NB_MODULE(_core, module) {
     define_unigram(module);
     define_word_piece(module);
     define_decoding(module);
+    define_compiled(module);
     define_prefetched_texts(module);
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),

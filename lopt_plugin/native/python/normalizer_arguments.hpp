@@ -11,23 +11,10 @@
 
 namespace lopt {
 
-// What normalization forms ask about characters; `forms` may be null where NFC is the only one.
-struct FormTables {
-    std::shared_ptr<const ClassTable> classes, forms;
-    std::vector<ComposingPair> composing_pairs;
-};
-
 // form_pages, form_cells: empty where NFC is the only form.
 inline FormTables form_tables(std::shared_ptr<const ClassTable> classes, nb::bytes form_pages, nb::bytes form_cells, nb::bytes compose_pairs) {
     auto forms = form_cells.size() ? std::make_shared<const ClassTable>(class_table(form_pages, form_cells)) : nullptr;
     return {std::move(classes), std::move(forms), copy_of<ComposingPair>(compose_pairs)};
-}
-
-inline PrependScheme prepend_scheme(const std::string& name) {
-    if (name == "never") return PrependScheme::never;
-    if (name == "first") return PrependScheme::first;
-    if (name == "always") return PrependScheme::always;
-    throw std::invalid_argument("unknown prepend scheme " + name);
 }
 
 // Where each character of a normalized text came from, by a function of the reference library; none for None.
@@ -46,27 +33,6 @@ inline Aligner::Ask aligner(nb::object function) {
     };
 }
 
-inline std::unique_ptr<NormalizerStep> normalization_form(const std::string& name, nb::object function, nb::object align, const FormTables& tables) {
-    const struct {
-        std::string_view name;
-        const FormBits& bits;
-    } known[] = {{"NFC", NFC_BITS}, {"NFD", NFD_BITS}, {"NFKC", NFKC_BITS}, {"NFKD", NFKD_BITS}};
-    for (const auto& form : known) {
-        if (form.name != name) continue;
-        const auto& classes = name == "NFC" ? tables.classes : tables.forms;
-        if (!classes) throw std::invalid_argument("no table of what " + name + " changes");
-        return std::make_unique<NormalizationForm>(classes, form.bits, tables.composing_pairs, normalizer(std::move(function)), aligner(std::move(align)));
-    }
-    throw std::invalid_argument("unknown normalization form " + name);
-}
-
-inline std::vector<uint32_t> code_points_of(const std::string& members) {
-    std::vector<uint32_t> code_points;
-    const auto* p = reinterpret_cast<const uint8_t*>(members.data());
-    int length;
-    for (const auto* end = p + members.size(); p < end; p += length) code_points.push_back(decode_character(p, length));
-    return code_points;
-}
 inline CharacterSet character_set(const std::string& members) { return CharacterSet(code_points_of(members)); }
 
 // A step is a tuple: its kind, then what _core.pyi says.
@@ -75,8 +41,8 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const For
     const auto kind = nb::cast<std::string>(step[0]);
     const auto has = [&step, &kind](std::string_view name, size_t arguments) { return kind == name && nb::len(step) == arguments + 1; };
     const auto text = [&step](size_t i) { return nb::cast<std::string>(step[i]); };
-    if (has("form", 2)) return normalization_form(text(1), step[2], nb::none(), tables);
-    if (has("form", 3)) return normalization_form(text(1), step[2], step[3], tables);
+    if (has("form", 2)) return normalization_form(text(1), tables, normalizer(step[2]));
+    if (has("form", 3)) return normalization_form(text(1), tables, normalizer(step[2]), aligner(step[3]));
     if (has("replace", 2)) return std::make_unique<ReplaceText>(text(1), text(2));
     if (has("replace_runs", 4))
         return std::make_unique<ReplaceRuns>(character_set(text(1)), nb::cast<size_t>(step[2]), nb::cast<bool>(step[3]), text(4));

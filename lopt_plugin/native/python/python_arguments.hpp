@@ -12,7 +12,6 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -95,25 +94,11 @@ inline std::function<std::string(std::string_view)> normalizer(nb::object functi
 // content, id, single_word, lstrip, rstrip, normalized, special
 using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
 
-// Those that are found in the raw text, and those that are found in the normalized text.
-struct AddedTokenSets {
-    std::vector<AddedToken> raw, normalized;
-    uint32_t largest_id = 0;
-};
-
 inline AddedTokenSets added_token_sets(const std::vector<AddedTokenTuple>& added_tokens) {
     AddedTokenSets sets;
-    for (const auto& [content, id, single_word, lstrip, rstrip, normalized, special] : added_tokens) {
-        if (content.empty()) throw std::invalid_argument("an added token is empty");
-        if (id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
-        (normalized ? sets.normalized : sets.raw).push_back({content, id, single_word, lstrip, rstrip, special});
-        sets.largest_id = std::max(sets.largest_id, id);
-    }
-    for (const auto* set : {&sets.raw, &sets.normalized}) {
-        std::set<std::string_view> contents;
-        for (const AddedToken& token : *set)
-            if (!contents.insert(token.content).second) throw std::invalid_argument("two added tokens have the same content");
-    }
+    for (const auto& [content, id, single_word, lstrip, rstrip, normalized, special] : added_tokens)
+        sets.add({content, id, single_word, lstrip, rstrip, special}, normalized);
+    sets.check();
     return sets;
 }
 

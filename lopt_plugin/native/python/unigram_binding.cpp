@@ -6,13 +6,6 @@
 namespace lopt {
 namespace {
 
-WordDivision word_division(const std::string& scanner) {
-    if (scanner == "whitespace_split") return WordDivision::white_space;
-    if (scanner == "metaspace") return WordDivision::spaces;
-    if (scanner == "whole") return WordDivision::none;
-    throw std::invalid_argument("unknown scanner " + scanner);
-}
-
 class PythonUnigramCore : public PythonGrowing<UnigramCore> {
   public:
     using PythonGrowing::PythonGrowing;

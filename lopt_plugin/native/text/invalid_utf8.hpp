@@ -1,4 +1,4 @@
-// Bytes that need not be UTF-8, as text: each longest beginning of a character that does not go on becomes U+FFFD.
+// Bytes that need not be UTF-8. As text, each longest beginning of a character that does not go on becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,29 @@ inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
         most = 0xBF;
     }
     return {Beginning::whole, length};
+}
+
+// Calls visit(c) for the characters outside ASCII. False where the bytes are not UTF-8; visit may have been called by then.
+template <class Visit>
+bool visit_beyond_ascii(std::string_view bytes, Visit&& visit) {
+    const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
+    const auto* const end = p + bytes.size();
+    while (p < end) {
+        uint64_t eight;
+        if (end - p >= 8 && (std::memcpy(&eight, p, 8), !(eight & 0x8080808080808080u))) {
+            p += 8;
+            continue;
+        }
+        const FirstBytes found = first_bytes(p, end);
+        if (found.kind != Beginning::whole) return false;
+        int length;
+        if (*p >= 0x80) visit(decode_character(p, length));
+        p += found.length;
+    }
+    return true;
+}
+inline bool is_utf8(std::string_view bytes) {
+    return visit_beyond_ascii(bytes, [](uint32_t) {});
 }
 
 // Appends the text of the bytes up to an unfinished character at their end; returns how many bytes that has.

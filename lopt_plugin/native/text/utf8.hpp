@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace lopt {
 
@@ -95,6 +96,14 @@ inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
 inline size_t characters_in(std::string_view text) {
     const auto* p = reinterpret_cast<const uint8_t*>(text.data());
     return count_characters(p, p + text.size());
+}
+
+inline std::vector<uint32_t> code_points_of(std::string_view text) {
+    std::vector<uint32_t> code_points;
+    const auto* p = reinterpret_cast<const uint8_t*>(text.data());
+    int length;
+    for (const auto* const end = p + text.size(); p < end; p += length) code_points.push_back(decode_character(p, length));
+    return code_points;
 }
 
 }  // namespace lopt

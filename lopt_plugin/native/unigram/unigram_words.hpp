@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,13 @@ enum class WordDivision {
     spaces,       // each space begins a word, and U+2581 is one
     none          // a stretch is a word
 };
+
+inline WordDivision word_division(std::string_view scanner) {
+    if (scanner == "whitespace_split") return WordDivision::white_space;
+    if (scanner == "metaspace") return WordDivision::spaces;
+    if (scanner == "whole") return WordDivision::none;
+    throw std::invalid_argument("unknown scanner " + std::string(scanner));
+}
 
 class UnigramWords {
   public:
