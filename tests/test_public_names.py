@@ -22,7 +22,7 @@ from lopt_plugin.settings import Settings
 ROOT = Path(__file__).resolve().parents[1]
 ENCODER_NAMES = {
     "count", "count_batch", "count_until", "cut", "decode_batch", "decode_ids", "decode_stream", "encode_batch_ids",
-    "encode_ids", "encode_list", "encode_with_offsets", "explain", "incremental", "intervals",
+    "encode_ids", "encode_list", "encode_segments", "encode_with_offsets", "explain", "incremental", "intervals",
 }  # fmt: skip
 # Their examples need an engine, and are not run.
 FOR_ENGINES = {"generate": vllm.generate, "tokenizer_backend": sglang.tokenizer_backend}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from .incremental import IncrementalEncoder
 from .operations import ARRAY, BATCH, COLUMNS, LIST, batch_on
 from .route_choice import Snapshot
 from .runner import Runner
+from .segments import Segments
 from .token_batch import TokenBatch
 
 
@@ -32,9 +33,9 @@ class Encoder:
     The route is chosen when the encoder is made (at the first use if `lazy`), and again before the first call after a
     change. A tokenizer that has gone to the reference stays there. Safe to use from several threads and after a fork.
 
-    Every method takes `split_special_tokens`: whether special tokens in a text are tokenized like any other text. None
-    stands for the tokenizer's own setting. For a text with a lone surrogate, which the reference cannot encode, every
-    method raises the reference's own TypeError.
+    Every method but `encode_segments` takes `split_special_tokens`: whether special tokens in a text are tokenized like
+    any other text. None stands for the tokenizer's own setting. For a text with a lone surrogate, which the reference
+    cannot encode, every method raises the reference's own TypeError.
 
     >>> import lopt_plugin
     >>> tokenizer = lopt_plugin.from_pretrained(example_folder)
@@ -46,6 +47,7 @@ class Encoder:
         self._runner = Runner(backend, Settings.read() if settings is None else settings)
         self._backend = backend
         self._decoding = Decoding(self._runner)
+        self._segments = Segments(self._runner)
         self._split_special_tokens = False
         # It stands here, not in the tokenizer, whose pickle (and the hash of it, by datasets) must not depend on calls.
         self._pending_call_state: PendingCallState | None = None
@@ -192,6 +194,32 @@ class Encoder:
         request = self._request(add_special_tokens, split_special_tokens)._replace(offsets=True, arrays=True)
         columns, _ = self._runner.run("encode_with_offsets", COLUMNS, (a_text(text),), request)
         return np.array(columns.ids[0], np.int32), np.array(columns.offsets[0], np.int32).reshape(-1, 2)
+
+    def encode_segments(self, segments: Iterable[tuple[str, bool]], add_special_tokens: bool = True) -> list[int]:
+        """Encodes a text of trusted and untrusted segments: only trusted ones can have special tokens.
+
+        The segments are joined and encoded as one text. Neighbouring trusted segments are one stretch, and the special
+        tokens of a stretch are those that Hugging Face finds in it alone: untrusted text adds none and takes none away.
+        All other text is encoded as with `split_special_tokens=True`. With trusted segments only, the ids are those of
+        `encode_list(joined)`; with untrusted ones only, those of `encode_list(joined, split_special_tokens=True)`.
+
+        Args:
+            segments: Pairs of a text and whether it is trusted.
+            add_special_tokens: Whether the post-processor adds its ids.
+
+        Returns:
+            The ids.
+
+        Raises:
+            ValueError: For untrusted text of which the model itself makes a special token, as Unigram may. For trusted
+                beside untrusted text, if a special token stands in normalized text only, or must be a single word.
+            TypeError: For an argument of another type, or a text with a lone surrogate.
+
+        >>> ids = tokenizer.lopt.encode_segments([("<|start|>", True), ("Hello <|end|>", False), ("<|end|>", True)])
+        >>> ids.count(tokenizer.convert_tokens_to_ids("<|end|>"))
+        1
+        """
+        return self._segments.encode(segments, a_bool(add_special_tokens, "add_special_tokens"))
 
     def incremental(
         self, *, add_special_tokens: bool = True, split_special_tokens: bool | None = None

@@ -60,6 +60,8 @@ class NativeRoute:
         self.gives_offsets = pipeline.offset_trim == "none" or takes_blanks_off
         # The first id's offset depends on its being the first.
         self.first_offset_differs = pipeline.offset_trim == "spaces, but one before the first token"
+        metaspace = pipeline.metaspace
+        self._prepends_first_only = metaspace is not None and metaspace.prepend == "first"
         self._trims = pipeline.offset_trim != "none", self.first_offset_differs
         # The texts that `takes_apart` tries, set where the route is chosen; and the result, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list
@@ -96,6 +98,13 @@ class NativeRoute:
         ids: list[int] = self._encode(text, 1, 0, request.split_special_tokens, self._first_id if adds else -1)
         if adds:
             ids += self.post_processing.suffix
+        return ids
+
+    def encode_stretch(self, text: str, begins_text: bool) -> list[int]:
+        """Ids of what stands between special tokens, or before or after them; special tokens in it are text."""
+        if begins_text or not self._prepends_first_only:
+            return self.encode_list(text, PLAIN[False][True])
+        ids: list[int] = self.core.encode_part(text, 0, len(text), True, True, self.threads_for(len(text)))
         return ids
 
     def first_ids(self, text: str, room: int, split_special_tokens: bool) -> list[int]:

@@ -57,6 +57,11 @@ class PagedTable:
         """Class bits of every code point, uint16 [0x110000]."""
         return self.cells.reshape(-1, PAGE_SIZE)[self.pages].reshape(-1)
 
+    def of(self, character: str) -> int:
+        """Class bits of one character."""
+        code_point = ord(character)
+        return int(self.cells[int(self.pages[code_point // PAGE_SIZE]) * PAGE_SIZE + code_point % PAGE_SIZE])
+
     def write(self, path: Path) -> None:
         """Writes a compressed .npz atomically. Raises OSError if the folder cannot be written."""
         arrays = {name: getattr(self, name) for name in _arrays(type(self))}

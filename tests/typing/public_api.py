@@ -30,6 +30,7 @@ def encoding() -> None:
     lopt = lopt_plugin.from_pretrained("folder").lopt
     assert_type(lopt.encode_ids("text"), npt.NDArray[np.int32])
     assert_type(lopt.encode_list("text", add_special_tokens=False), list[int])
+    assert_type(lopt.encode_segments([("text", True)], add_special_tokens=False), list[int])
     assert_type(lopt.encode_with_offsets("text"), tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]])
     batch = lopt.encode_batch_ids(("one", "two"), device="cuda")
     assert_type(batch, TokenBatch)

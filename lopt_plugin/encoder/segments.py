@@ -1,0 +1,107 @@
+"""Texts of trusted and untrusted segments: only trusted ones have special tokens.
+
+The segments are joined, and the joined text is tokenized as one text. Neighbouring trusted segments are one stretch.
+The special tokens of a stretch are those that the reference finds in it alone: untrusted text adds none and takes none
+away. What stands between them, across segments, is tokenized with `split_special_tokens`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..routes.native import NativeRoute
+from ..routes.request import PLAIN, EncodeRequest
+from .checks import a_bool, a_text, encodable
+from .operations import LIST, Operation
+from .route_choice import Snapshot
+from .runner import Runner
+from .special_tokens import Match, SpecialTokens
+
+# The ids of a text, and which special tokens the model itself made of it.
+Answer = tuple[list[int], set[int]]
+
+
+@dataclass(frozen=True)
+class _Marked:
+    """A text and its special tokens; everything else is text."""
+
+    text: str
+    matches: list[Match]
+    tokens: SpecialTokens = field(repr=False)
+
+
+class Segments:
+    """Encodes segments for one runner."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._read: tuple[Snapshot, SpecialTokens] | None = None
+
+    def encode(self, segments: Iterable[tuple[str, bool]], add_special_tokens: bool) -> list[int]:
+        """See Encoder.encode_segments."""
+        given = [_segment(number, segment) for number, segment in enumerate(segments)]
+        text = "".join(part for part, _ in given)
+        if all(trusted for _, trusted in given):
+            return self._runner.run("encode_segments", LIST, text, PLAIN[add_special_tokens][False])[0]
+        encodable(text)
+        tokens = self._special_tokens()
+        matches = _find(tokens, given)
+        marked = _Marked(text, matches, tokens)
+        (ids, made), _ = self._runner.run("encode_segments", _MARKED, marked, PLAIN[add_special_tokens][True])
+        if made:
+            raise ValueError(f"the model itself makes a special token, id {min(made)}, of untrusted text")
+        return ids
+
+    def _special_tokens(self) -> SpecialTokens:
+        """Those of the backend as it is now. Where the reference answers, changes of it are not watched."""
+        snapshot, read = self._runner.state.snapshot(), self._read
+        if read is None or read[0] is not snapshot or snapshot.native is None:
+            self._read = read = snapshot, SpecialTokens(self._runner.hf.backend)
+        return read[1]
+
+
+def _segment(number: int, segment: Any) -> tuple[str, bool]:
+    try:
+        text, trusted = segment
+    except (TypeError, ValueError):
+        raise TypeError(f"segments[{number}] must be a pair of a text and whether it is trusted") from None
+    return a_text(text, f"the text of segments[{number}]"), a_bool(trusted, f"the trust of segments[{number}]")
+
+
+def _find(tokens: SpecialTokens, segments: list[tuple[str, bool]]) -> list[Match]:
+    """The special tokens of the joined text."""
+    found, at = [], 0
+    for trusted, group in itertools.groupby(segments, key=lambda segment: segment[1]):
+        stretch = "".join(text for text, _ in group)
+        if trusted:
+            found += [Match(at + begin, at + end, number) for begin, end, number in tokens.find(stretch)]
+        at += len(stretch)
+    return found
+
+
+def _by_native(route: NativeRoute, given: _Marked, request: EncodeRequest) -> Answer:
+    ids: list[int] = []
+    made: set[int] = set()
+    for begin, end, number in given.tokens.pieces(given.text, given.matches):
+        if number is not None:
+            ids.append(number)
+        else:
+            stretch = route.encode_stretch(given.text[begin:end], begin == 0)
+            made |= given.tokens.ids.intersection(stretch)
+            ids += stretch
+    return route.post_processing.finish(ids, request), made
+
+
+def _by_reference(given: _Marked, request: EncodeRequest) -> Answer:
+    ids, of_text = given.tokens.stand_ins.encode(given.text, given.matches, request)
+    return ids, of_text & given.tokens.ids
+
+
+def _encode(route: Any, given: _Marked, request: EncodeRequest) -> Answer:
+    return _by_native(route, given, request) if isinstance(route, NativeRoute) else _by_reference(given, request)
+
+
+_MARKED: Operation[_Marked, Answer] = Operation(lambda snapshot, *_: snapshot.native, _encode, tuple.__eq__)
