@@ -120,20 +120,20 @@ inline std::unique_ptr<BytePairCore> byte_pair_core(FileReader& in) {
         description.unknown = UnknownOptions{token, fused, in.flag()};
     });
     const FormTables tables = form_tables(in);
-    auto& [classes, normalizer, scanner, refinements, byte_classes, metaspace, separate_spaces] = description.configuration;
-    classes = tables.classes;
-    normalizer = normalizer_steps(in, tables);
-    scanner = in.text();
+    BytePairConfiguration& configuration = description.configuration;
+    configuration.classes = tables.classes;
+    configuration.normalizer = normalizer_steps(in, tables);
+    configuration.scanner = in.text();
     in.each([&] {
         const std::string_view matcher = in.text(), behavior = in.text();
         const bool invert = in.flag();
-        refinements.push_back(make_refinement(matcher, behavior, invert, in.flag()));
+        configuration.refinements.push_back(make_refinement(matcher, behavior, invert, in.flag()));
     });
-    const std::string_view byte_kinds = in.take(byte_classes.size());
-    std::copy(byte_kinds.begin(), byte_kinds.end(), byte_classes.begin());
+    const std::string_view byte_classes = in.take(configuration.byte_classes.size());
+    std::copy(byte_classes.begin(), byte_classes.end(), configuration.byte_classes.begin());
     in.each([&] {
         const bool in_normalizer = in.flag(), prepends = in.flag();
-        metaspace = Metaspace{in_normalizer, prepends, prepend_scheme(in.text())};
+        configuration.metaspace = Metaspace{in_normalizer, prepends, prepend_scheme(in.text())};
     });
     description.added = added_tokens(in);
     return make_core(std::move(description));
