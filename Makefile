@@ -13,6 +13,7 @@
 #   make soak           the Hugging Face interface under load from 16 threads. CALLS=100000 for fewer calls than a million
 #   make test-examples  the examples that need Ray and datasets
 #   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
+#   make gpu-check      on a machine with a GPU: are the ids right, what does each step take? Eight minutes, into build/gpu-check
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
 #   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
 #   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
@@ -57,7 +58,7 @@ TESTS ?= $(FOLDERS) $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPL
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
 .PHONY: test test-core doctest test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
-	test-sanitize test-threads fuzz soak gpu-test core-for-gpu-test demo demo-sglang bench docs man wheels release-check lint clean environments environment vllm-environment sglang-environment
+	test-sanitize test-threads fuzz soak gpu-test gpu-check core-for-gpu-test demo demo-sglang bench docs man wheels release-check lint clean environments environment vllm-environment sglang-environment
 
 test:
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
@@ -134,6 +135,9 @@ gpu-test: core-for-gpu-test
 	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_TIER=deep LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
 		tests/gpu_kernels tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py tests/encoder/test_padding.py
+
+gpu-check: core-for-gpu-test
+	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) benchmarks/gpu/check.py
 
 core-for-gpu-test:
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) -c "import lopt_plugin.native._core" || { \

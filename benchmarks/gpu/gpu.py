@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.common.data import known_corpus
+from benchmarks.common.data import known_corpus, known_tokenizer, tokenizer_files
 from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, names, numbers, parse, plain_parser, run
 from benchmarks.gpu.route_tables import (
@@ -57,7 +57,8 @@ def measure(bench: Bench) -> list[Result]:
 
 def main() -> int:
     made = plain_parser(__doc__)
-    made.add_argument("--tokenizers", type=names, default=names(FAMILIES))
+    here = [name for name in names(FAMILIES) if name in tokenizer_files()]
+    made.add_argument("--tokenizers", type=names, default=here)
     corpora = [known_corpus("books_en"), known_corpus("code"), known_corpus("zh"), MIXED]
     made.add_argument("--corpora", type=names, default=corpora, help='known names; "mixed" is all of them')
     made.add_argument(
@@ -67,7 +68,7 @@ def main() -> int:
     made.add_argument("--repeat", type=int, default=7, help="timed runs (default %(default)s)")
     made.add_argument("--crossover", type=numbers, default=[1 << power for power in range(14, 25)], help="characters")
     made.add_argument("--prompt-bytes", type=numbers, default=[1 << 20, 4 << 20, 10 << 20], help="characters")
-    made.add_argument("--block-tokenizer", default="gpt2", help="of BlockBPE's target")
+    made.add_argument("--block-tokenizer", default=known_tokenizer("gpt2"), help="of BlockBPE's target")
     made.add_argument("--block-batches", type=numbers, default=[64, 256, 1024])
     made.add_argument("--block-chars", type=numbers, default=[128, 512, 1024, 4096])
     made.add_argument("--targets", action="store_true", help="only what is asked of an H200")

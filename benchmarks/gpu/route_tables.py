@@ -8,7 +8,16 @@ from typing import Any
 
 from benchmarks.common.data import prompts
 from benchmarks.common.report import Table
-from benchmarks.gpu.routes import MIXED, Routes, different_prompts, seconds, synchronized, texts_of, utf8_bytes
+from benchmarks.gpu.routes import (
+    MIXED,
+    Routes,
+    by_turns,
+    different_prompts,
+    seconds,
+    synchronized,
+    texts_of,
+    utf8_bytes,
+)
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.request import PLAIN
 
@@ -18,6 +27,11 @@ TIMES_THE_BEST_CPU_ENGINE = 3.0
 PROMPT_MS = {"gpu: on the device": 0.8, "gpu: list": 1.5}
 TIMES_TIKTOKEN = 10.0
 LEAST_BATCH = 256
+
+
+def mean_bytes(batches: Sequence[Sequence[str]]) -> float:
+    """Mean size of a batch in UTF-8."""
+    return sum(map(utf8_bytes, batches)) / len(batches)
 
 
 def _milliseconds(taken: Iterable[float]) -> list[str]:
@@ -34,20 +48,21 @@ def _timed(routes: Routes, texts: Sequence[str], methods: Sequence[str], repeat:
 def table_of_methods(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
     """GB/s of text, from where it lies to where its ids are wanted; CPU engines on all processors."""
     texts = texts_of(corpus, given.corpora, given.bytes)
-    chunk = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunker.chunk_bytes // 4))
+    batches = by_turns(texts_of(corpus, given.corpora, min(3 * given.bytes, routes.gpu.chunker.chunk_bytes)))
     routes.compare(texts)
     rows = []
 
-    def add(method: str, of: Sequence[str], work: Callable[[], Any]) -> None:
-        taken, size = seconds(work, given.repeat), utf8_bytes(of)
-        rows.append([method, f"{size:,}", f"{1e3 * taken:.3f}", f"{size / taken / 1e9:.3f}"])
+    def add(method: str, size: float, taken: float) -> None:
+        rows.append([method, f"{size:,.0f}", f"{1e3 * taken:.3f}", f"{size / taken / 1e9:.3f}"])
 
-    with routes.resident(chunk) as work:
-        add("gpu: text and ids on the device", chunk, work)
+    for words in ("new", "cached"):
+        taken = routes.resident_seconds(batches, given.repeat, new_words=words == "new")
+        add(f"gpu: text and ids on the device, {words} words", mean_bytes(batches), taken)
     for method, work in routes.methods(texts).items():
         if method != "hf: array":
             peer = routes.peers.get(method)
-            add(f"{method} ({peer.kind})" if peer else f"{method}, from strings", texts, work)
+            name = f"{method} ({peer.kind})" if peer else f"{method}, from strings"
+            add(name, utf8_bytes(texts), seconds(work, given.repeat))
     remarks = [f"{name}: {problem}" for name, problem in routes.problems.items()]
     title = f"{routes.name}, {corpus}: methods, CPU engines with {routes.threads} threads"
     return Table(["method", "bytes", "ms", "GB/s"], rows, title, remarks=remarks)
@@ -119,10 +134,9 @@ def table_of_targets(routes: Routes, block: Routes, given: argparse.Namespace) -
         rows.append([name, what, f"{sign} {asked:g} {unit}", f"{measured:.2f} {unit}", "yes" if reached else "NO"])
 
     for name, asked in RESIDENT_GB_A_SECOND.items():
-        texts = texts_of(MIXED if name == MIXED else "books_en", given.corpora, given.resident)
-        size = utf8_bytes(texts)
-        with routes.resident(texts) as work:
-            rate = size / seconds(work, given.repeat) / 1e9
+        batches = by_turns(texts_of(MIXED if name == MIXED else "books_en", given.corpora, 3 * given.resident))
+        size = mean_bytes(batches)
+        rate = size / routes.resident_seconds(batches, given.repeat, new_words=True) / 1e9
         add(routes.name, f"text and ids on the device, {name}, {size / 1e6:,.0f} MB", asked, rate, "GB/s")
 
     texts = texts_of("books_en", given.corpora, given.target_bytes)

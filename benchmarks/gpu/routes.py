@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,28 +85,32 @@ class Routes:
                 del self.peers[peer]
                 self.problems[peer] = problem
 
-    @contextmanager
-    def resident(self, texts: Sequence[str]) -> Iterator[Callable[[], None]]:
-        """A call that makes ids of texts that are on the device, leaves them there, and waits for them.
+    def resident_seconds(self, batches: Sequence[Sequence[str]], repeats: int, *, new_words: bool) -> float:
+        """The median from texts on the device to ids that stay there, of batches by turns, after one round of them.
 
-        Raises WrongIdsError where they are not HF's, which is checked before.
+        new_words: The word cache is emptied before each run, so that every word outside the vocabulary is merged. Else
+        it holds the words of all batches. Raises WrongIdsError where ids are not HF's.
         """
         batch = self.gpu._batch
-        chunk = Chunk([*range(len(texts))], utf8_bytes(texts))
-        (part,) = batch.compute([chunk], texts, PLAIN[False][False], on_host=False)
-        expected = self.hf.encode_batch(texts, PLAIN[False][False])
-        self._check("gpu, all on the device", _on_host(part[1:]), expected)
+        for texts in batches:
+            (part,) = batch.compute(
+                [Chunk([*range(len(texts))], utf8_bytes(texts))], texts, PLAIN[False][False], on_host=False
+            )
+            self._check("gpu, all on the device", _on_host(part[1:]), self.hf.encode_batch(texts, PLAIN[False][False]))
+        times = []
         with batch.entered():
-            sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
-            try:
-
-                def work() -> None:
-                    batch.launch(sent, on_host=False)
-                    batch._stream.wait(sent.lane)
-
-                yield work
-            finally:
-                batch.discard()
+            for run in range(len(batches) + repeats):
+                texts = batches[run % len(batches)]
+                if new_words:
+                    batch.discard()
+                sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
+                batch._stream.wait_for_all()
+                begin = time.perf_counter()
+                batch.launch(sent, on_host=False)
+                batch._stream.wait(sent.lane)
+                times.append(time.perf_counter() - begin)
+                batch.finish(sent, on_host=False)
+        return statistics.median(times[len(batches) :])
 
     def _check(self, route: str, ids: tuple[Any, Any], expected: tuple[Any, Any]) -> None:
         if not (np.array_equal(ids[0], expected[0]) and np.array_equal(ids[1], expected[1])):
@@ -140,6 +143,11 @@ def texts_of(corpus: str, corpora: Sequence[str], chars: int) -> list[str]:
         text = (text * -(-share // len(text)))[:share]
         texts.append([text[begin : begin + _DOCUMENT_CHARS] for begin in range(0, share, _DOCUMENT_CHARS)])
     return [text for together in zip(*texts, strict=True) for text in together]
+
+
+def by_turns(texts: Sequence[str], count: int = 3) -> list[list[str]]:
+    """The texts in `count` batches of about the same size, no text in two of them."""
+    return [list(texts[begin::count]) for begin in range(min(count, len(texts)))]
 
 
 def different_prompts(corpus: str, size: int, count: int) -> list[str]:

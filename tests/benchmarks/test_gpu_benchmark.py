@@ -52,3 +52,51 @@ def test_wrong_ids_end_it(gpu: object, monkeypatch: pytest.MonkeyPatch, capsys: 
     found = capsys.readouterr()
     assert "other ids than HF" in found.err
     assert "GB/s" not in found.out
+
+
+def test_a_check_writes_what_it_has_after_each_item(
+    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks.gpu import check, device_items
+
+    out = tmp_path / "out"
+
+    def broken() -> None:
+        assert "equality" in (out / "found.md").read_text()
+        raise RuntimeError("a device that is lost")
+
+    monkeypatch.setattr(device_items, "sanitizers", broken)
+    monkeypatch.setattr(device_items, "SHAPES", {"of 0 to 100": 100})
+    arguments = [
+        "--quick",
+        "--out",
+        str(out),
+        "--megabytes",
+        "0.0003",
+        "--corpora",
+        "zh",
+        "--items",
+        "versions,equality,memcheck",
+    ]
+    monkeypatch.setattr(sys, "argv", ["check.py", *arguments])
+    assert check.main() == 1
+    report = json.loads((out / "found.json").read_text())["report"]
+    outcomes = {row[0]: row[2] for row in report["tables"][0]["rows"]}
+    assert outcomes == {
+        "versions": "passed",
+        "equality": "passed",
+        "memcheck and racecheck": "FAILED: RuntimeError: a device that is lost",
+    }
+    assert "a device that is lost" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "outcome"), [(["--seconds", "1"], "left out: no time left"), ([], "passed")])
+def test_a_check_begins_nothing_that_would_not_end_in_time(
+    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], outcome: str
+) -> None:
+    from benchmarks.gpu import check
+
+    given = ["--quick", "--out", str(tmp_path), "--items", "versions", *arguments]
+    monkeypatch.setattr(sys, "argv", ["check.py", *given])
+    assert check.main() == 0
+    assert f"| {outcome} |" in (tmp_path / "found.md").read_text()
