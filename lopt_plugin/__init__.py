@@ -15,11 +15,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .encoder.tiktoken_encoder import from_tiktoken
     from .tokenizer import accelerate, from_pretrained
 
     __version__: str
 
-__all__ = ["__version__", "accelerate", "from_pretrained"]
+__all__ = ["__version__", "accelerate", "from_pretrained", "from_tiktoken"]
 
 
 def __getattr__(name: str) -> Any:
@@ -27,6 +28,10 @@ def __getattr__(name: str) -> Any:
         from . import tokenizer
 
         return getattr(tokenizer, name)
+    if name == "from_tiktoken":
+        from .encoder.tiktoken_encoder import from_tiktoken
+
+        return from_tiktoken
     if name == "__version__":
         from ._version import version
 

@@ -15,6 +15,7 @@ from lopt_plugin.encoder.counting import Intervals
 from lopt_plugin.encoder.decode_stream import DecodeStream
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.incremental import IncrementalEncoder
+from lopt_plugin.encoder.tiktoken_encoder import TiktokenEncoder
 from lopt_plugin.encoder.token_batch import TokenBatch
 from lopt_plugin.engines import sglang, vllm
 from lopt_plugin.settings import Settings
@@ -24,6 +25,7 @@ ENCODER_NAMES = {
     "count", "count_batch", "count_until", "cut", "decode_batch", "decode_ids", "decode_stream", "encode_batch_ids",
     "encode_ids", "encode_list", "encode_segments", "encode_with_offsets", "explain", "incremental", "intervals",
 }  # fmt: skip
+TIKTOKEN_NAMES = {"count", "encode", "encode_batch", "encode_ordinary", "encode_ordinary_batch", "explain"}
 # Their examples need an engine, and are not run.
 FOR_ENGINES = {"generate": vllm.generate, "tokenizer_backend": sglang.tokenizer_backend}
 
@@ -33,9 +35,9 @@ def public_names(owner: Any) -> set[str]:
 
 
 def documented() -> Iterator[tuple[str, Any]]:
-    for function in (lopt_plugin.accelerate, lopt_plugin.from_pretrained):
+    for function in (lopt_plugin.accelerate, lopt_plugin.from_pretrained, lopt_plugin.from_tiktoken):
         yield function.__name__, function
-    for owner in (DecodeStream, Encoder, IncrementalEncoder, Intervals, Settings, TokenBatch):
+    for owner in (DecodeStream, Encoder, IncrementalEncoder, Intervals, Settings, TiktokenEncoder, TokenBatch):
         yield owner.__name__, owner
         for name in sorted(public_names(owner)):
             member = inspect.getattr_static(owner, name)
@@ -47,7 +49,7 @@ DOCUMENTED = dict(documented())
 
 
 def test_package() -> None:
-    assert sorted(lopt_plugin.__all__) == ["__version__", "accelerate", "from_pretrained"]
+    assert sorted(lopt_plugin.__all__) == ["__version__", "accelerate", "from_pretrained", "from_tiktoken"]
     assert set(lopt_plugin.__all__) <= set(dir(lopt_plugin))
     for name in lopt_plugin.__all__:
         assert getattr(lopt_plugin, name)
@@ -55,6 +57,7 @@ def test_package() -> None:
 
 def test_encoder() -> None:
     assert public_names(Encoder) == ENCODER_NAMES
+    assert public_names(TiktokenEncoder) == TIKTOKEN_NAMES
 
 
 def test_encoder_of_a_tokenizer(small_tokenizers: dict[str, Any]) -> None:

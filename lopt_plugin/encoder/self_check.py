@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..pipeline import Unsupported
-from ..routes import Route
+from ..routes import ListRoute
 from ..routes.hard_texts import hard_texts
 from ..routes.hf_chunks.division import Lengths
 from ..routes.hf_chunks.route import HfChunksRoute
@@ -32,17 +32,17 @@ class SelfCheck:
     mismatch: str | None
 
 
-def _expected(reference: Route, text: str, request: EncodeRequest) -> list[int]:
+def _expected(reference: ListRoute, text: str, request: EncodeRequest) -> list[int]:
     """The reference's ids. Raises Unsupported where it cannot encode the text, as it says itself: no bug of ours."""
     try:
         return reference.encode_list(text, request)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # a Rust panic is not an Exception
-        raise Unsupported(f"Hugging Face cannot encode a hard text: {type(error).__name__}: {error}") from error
+        raise Unsupported(f"the reference cannot encode a hard text: {type(error).__name__}: {error}") from error
 
 
-def self_check(route: Route, reference: Route, added_tokens: Sequence[str]) -> SelfCheck:
+def self_check(route: ListRoute, reference: ListRoute, added_tokens: Sequence[str]) -> SelfCheck:
     """Every hard text through both, half of them with the post-processor, some with special tokens split."""
     start = time.perf_counter()
     texts = hard_texts(added_tokens)
@@ -56,7 +56,7 @@ def self_check(route: Route, reference: Route, added_tokens: Sequence[str]) -> S
     return SelfCheck(len(texts), time.perf_counter() - start, mismatch)
 
 
-def chunks_check(route: HfChunksRoute, reference: Route, added_tokens: Sequence[str]) -> SelfCheck:
+def chunks_check(route: HfChunksRoute, reference: ListRoute, added_tokens: Sequence[str]) -> SelfCheck:
     """The hard texts joined into one, divided in two ways. Starts no threads, as the program may still want to fork."""
     start = time.perf_counter()
     text = " word, ".join(hard_texts(added_tokens[:_ADDED_TOKENS]))

@@ -29,7 +29,7 @@ _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 _LONGEST = 1024
 
 
-def check_length(token: tokenizers.AddedToken) -> None:
+def check_length(token: tokenizers.AddedToken | AddedToken) -> None:
     """Raises Unsupported for a token that is too long to be looked for."""
     if len(token.content.encode()) > _LONGEST:
         raise Unsupported(f"the added token {token.content[:20]!r}... has more than {_LONGEST:,} bytes")

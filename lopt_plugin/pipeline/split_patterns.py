@@ -13,6 +13,7 @@ spellings differ in three respects, none of which changes a match:
 
 Deliberately not listed: tiktoken's later cl100k pattern, `...|\p{N}{1,3}+|...|\s++$|\s*[\r\n]|...`. In Ruby syntax
 `{1,3}+` repeats and so takes all digits, and `\s++$` takes trailing white space that `\s*[\r\n]+` would divide.
+`tiktoken_encoding` has it, in tiktoken's syntax.
 """
 
 from __future__ import annotations

@@ -15,13 +15,17 @@ RowOffsets = npt.NDArray[np.int64]
 Offsets = npt.NDArray[np.int32]
 
 
-class Route(Protocol):
+class ListRoute(Protocol):
     """An accelerated route raises NeedsReference for a text that is not for it."""
 
     name: str
 
     def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
         """Ids of one text, truncated; of the request, padding and columns are not looked at."""
+
+
+class Route(ListRoute, Protocol):
+    """A route for every kind of call."""
 
     def encode_array(self, text: str, request: EncodeRequest) -> Ids:
         """Ids of one text, int32 [n], not truncated."""

@@ -818,6 +818,6 @@ def test_hard_texts_that_the_reference_cannot_encode(caplog: pytest.LogCaptureFi
     backend = Tokenizer(models.WordPiece({"a": 0, "b": 1}, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     encoder = Encoder(backend, settings(threads=2))
-    assert "Hugging Face cannot encode a hard text: Exception: WordPiece error" in encoder.explain()["reason"]
+    assert "the reference cannot encode a hard text: Exception: WordPiece error" in encoder.explain()["reason"]
     assert encoder.encode_list("a b") == [0, 1]
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]

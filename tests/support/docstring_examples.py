@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tiktoken_encodings import encoding_of
 
 TOKENIZER = Path(__file__).resolve().parents[1] / "data" / "tokenizers" / "tiny_qwen2.json.xz"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _names(doctest_namespace: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
-    """`example_folder`, a folder with a small tokenizer, and `tokenizer`, that tokenizer accelerated."""
+    """`example_folder`, a folder with a small tokenizer, and `tokenizer`, that tokenizer accelerated.
+
+    `encoding`, a small encoding of tiktoken, and `fast`, that encoding accelerated.
+    """
     import lopt_plugin
 
     folder = tmp_path_factory.mktemp("example")
@@ -22,3 +26,5 @@ def _names(doctest_namespace: dict[str, Any], tmp_path_factory: pytest.TempPathF
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     doctest_namespace["example_folder"] = str(folder)
     doctest_namespace["tokenizer"] = lopt_plugin.from_pretrained(folder)
+    doctest_namespace["encoding"] = encoding_of("o200k")
+    doctest_namespace["fast"] = lopt_plugin.from_tiktoken(doctest_namespace["encoding"])

@@ -14,6 +14,7 @@ from lopt_plugin.encoder.decode_stream import DecodeStream
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.incremental import IncrementalEncoder
 from lopt_plugin.encoder.settled import IncrementalState
+from lopt_plugin.encoder.tiktoken_encoder import TiktokenEncoder
 from lopt_plugin.encoder.token_batch import PaddedBatch, TokenBatch
 from lopt_plugin.engines.sglang import tokenizer_backend
 from lopt_plugin.engines.vllm import generate
@@ -72,6 +73,18 @@ def growing() -> None:
     assert_type(chat.snapshot(), IncrementalState)
     chat.restore(chat.snapshot())
     chat.update([1, 2])
+
+
+def tiktoken(encoding: Any) -> None:
+    fast = lopt_plugin.from_tiktoken(encoding, threads=2)
+    assert_type(fast, TiktokenEncoder)
+    assert_type(fast.encode("text", allowed_special={"<|end|>"}, disallowed_special=()), list[int])
+    assert_type(fast.encode("text", allowed_special="all"), list[int])
+    assert_type(fast.encode_ordinary("text"), list[int])
+    assert_type(fast.encode_batch(["one", "two"], disallowed_special=["<|end|>"]), list[list[int]])
+    assert_type(fast.encode_ordinary_batch(("one", "two")), list[list[int]])
+    assert_type(fast.count("text"), int)
+    assert_type(fast.explain(), dict[str, Any])
 
 
 def settings_and_engines(llm: Any) -> None:

@@ -17,7 +17,7 @@ from tokenizers.models import WordLevel
 
 from lopt_plugin.unicode_tables import byte_level, load, table
 from lopt_plugin.unicode_tables.derive import classes, oracle
-from lopt_plugin.unicode_tables.derive.classes import _CHARACTER_SETS, derive
+from lopt_plugin.unicode_tables.derive.classes import CHARACTER_SETS, derive
 from lopt_plugin.unicode_tables.table import CharacterClasses
 
 NFC, NFD = normalizers.NFC(), normalizers.NFD()
@@ -77,7 +77,7 @@ def test_surrogates_have_no_bits(bits: np.ndarray) -> None:
 
 
 def test_each_character_set_asked_alone(bits: np.ndarray) -> None:
-    splits = {bit: pre_tokenizers.Split(Regex(pattern), "removed") for bit, pattern in _CHARACTER_SETS.items()}
+    splits = {bit: pre_tokenizers.Split(Regex(pattern), "removed") for bit, pattern in CHARACTER_SETS.items()}
     for c in code_points_of_interest(bits):
         for bit, split in splits.items():
             assert (split.pre_tokenize_str(chr(c)) == []) == bool(bits[c] & bit), (hex(c), bit)

@@ -12,10 +12,11 @@ namespace lopt {
 
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
-// Qwen 2 to 3 with max_digits 1, cl100k and Llama 3 with 3.
-template <int max_digits>
-struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits>> {
-    static constexpr const char* name = max_digits == 1 ? "qwen2" : "cl100k";
+// Qwen 2 to 3 with max_digits 1, cl100k and Llama 3 with 3. `ends_in_space`: as tiktoken spells cl100k, with \s++$ before
+// \s*[\r\n]+, so that all the white space at the end of a text is one pre-token.
+template <int max_digits, bool ends_in_space = false>
+struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
+    static constexpr const char* name = ends_in_space ? "cl100k_tiktoken" : max_digits == 1 ? "qwen2" : "cl100k";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;
@@ -32,7 +33,10 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits>> {
         if (q == end) return q;
         const uint16_t second = table.at(q, end, length);
         if ((first & newline) == 0 && (second & letter) != 0) return table.skip(letter, q + length, end);
-        if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) return whitespace_end(table, p, end);
+        if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) {
+            if (ends_in_space && table.skip(space, q, end) == end) return end;
+            return whitespace_end(table, p, end);
+        }
         // From here on [^\s\p{L}\p{N}]+[\r\n]*, after its optional space.
         if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
         while (q < end && (*q == '\n' || *q == '\r')) q++;

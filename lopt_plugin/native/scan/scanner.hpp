@@ -30,6 +30,7 @@ struct WholeScanner {
 struct Scanners {
     using Qwen2 = Cl100kScanner<1>;
     using Cl100k = Cl100kScanner<3>;
+    using Cl100kTiktoken = Cl100kScanner<3, true>;
     using O200k = O200kScanner<true, 3>;
     using Tekken = O200kScanner<false, 1>;
     using Gpt2 = Gpt2Scanner<false>;
@@ -40,7 +41,7 @@ struct Scanners {
     // Calls visitor.template operator()<Scanner>() for the scanner of that name; false when there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
-        return try_each<Qwen2, Cl100k, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
+        return try_each<Qwen2, Cl100k, Cl100kTiktoken, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
     }
 
   private:

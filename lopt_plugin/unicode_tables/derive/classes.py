@@ -14,7 +14,7 @@ from ..table import CharacterClasses, fold
 from . import normalization, oracle
 
 # Sets of the reference's regex engine, as the split patterns use them.
-_CHARACTER_SETS = {
+CHARACTER_SETS = {
     table.LETTER: r"\p{L}",
     table.MARK: r"\p{M}",
     table.UPPER_SIDE: r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]",
@@ -35,7 +35,7 @@ def derive() -> CharacterClasses:
     with another `\w` and `\s`), and the NFC bits of its normalizers. `oracle` and `normalization` explain why the
     answers are certain. Surrogates have no bits: the reference refuses them.
     """
-    masks = {bit: oracle.in_character_set(pattern) for bit, pattern in _CHARACTER_SETS.items()}
+    masks = {bit: oracle.in_character_set(pattern) for bit, pattern in CHARACTER_SETS.items()}
     masks[table.HF_PUNCTUATION] = oracle.removed_and_isolated(pre_tokenizers.Punctuation("isolated"))[1]
     masks[table.HF_NUMERIC] = oracle.removed_and_isolated(pre_tokenizers.Digits(individual_digits=True))[1]
     masks[table.WORD], masks[table.STRIP_SPACE] = oracle.word_and_strip_space()

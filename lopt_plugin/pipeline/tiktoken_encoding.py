@@ -1,0 +1,102 @@
+r"""Reads a `tiktoken.Encoding` into a Pipeline.
+
+tiktoken has no list of merges. Of the neighbours in a pre-token whose bytes together are an entry, it joins those whose
+entry has the lowest rank, the leftmost first. The core has a rank for each pair of entries, so every division of an
+entry t into two entries l and r becomes a merge, in the order of the ranks of t. The two give the same tokens:
+
+- As long as nothing is joined across the ends of a row of bytes, what happens inside it is what happens to these bytes
+  alone: of all possible joins, the first one inside the row is also the first one of the row by itself.
+- So if l and r ever stand side by side, the bytes of t alone become l and r too, and then t. The steps of t alone are
+  determined and pass at most one state of two tokens. Only one division of each entry can therefore ever occur.
+- The ranks of merges then compare as the ranks of entries do, and equal ones are the same pair, leftmost first in both.
+
+A pre-token that is an entry is that entry, in both (`ignore_merges`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..unicode_tables.byte_level import alphabet
+from ..unicode_tables.tiktoken_classes import characters_that_differ
+from .added_tokens import check_length
+from .component_state import Unsupported
+from .merges import Merges
+from .pipeline import AddedToken, BytePairModel, Pipeline, PostProcessor
+from .split_patterns import COVERING, MATCHERS
+
+# The form of cl100k that takes all white space at the end of a text as one pre-token.
+CL100K_TIKTOKEN = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+SCANNERS = {
+    **{pattern: name for pattern, name in MATCHERS.items() if name in COVERING},
+    CL100K_TIKTOKEN: "cl100k_tiktoken",
+}
+# Longer entries would have too many divisions.
+_LONGEST_ENTRY = 4096
+
+
+def read_encoding(encoding: Any) -> Pipeline:
+    """What the encoding does. Raises Unsupported if that is left to tiktoken."""
+    scanner = SCANNERS.get(encoding._pat_str)
+    if scanner is None:
+        raise Unsupported(f"split pattern {encoding._pat_str!r} is not on the allow-list")
+    differ = characters_that_differ()
+    if differ:
+        raise Unsupported(f"tiktoken and tokenizers have {differ:,} characters in different classes")
+    added_tokens = _special_tokens(encoding._special_tokens)
+    vocabulary = _names(encoding._mergeable_ranks)
+    merges = json.dumps(list(_merges(vocabulary)), separators=(",", ":"))
+    return Pipeline(
+        normalizer=(),
+        scanner=scanner,
+        refinements=(),
+        add_prefix_space=False,
+        model=BytePairModel(vocabulary, Merges(merges.encode()), ignore_merges=True),
+        added_tokens=added_tokens,
+        post_processor=PostProcessor(),
+    )
+
+
+def _special_tokens(ids: dict[str, int]) -> tuple[AddedToken, ...]:
+    """Special tokens as tokens that are found in the text as it is.
+
+    If one begins another, which of them tiktoken finds depends on the order of a hash table.
+    """
+    in_order = sorted(ids)
+    for one, next_one in itertools.pairwise(in_order):
+        if next_one.startswith(one):
+            raise Unsupported(f"the special token {one!r} begins another one, {next_one!r}")
+    if "" in ids:
+        raise Unsupported("a special token is empty")
+    tokens = [AddedToken(content, ids[content], False, False, False, False, True) for content in in_order]
+    for token in tokens:
+        check_length(token)
+    return tuple(tokens)
+
+
+def _names(ranks: dict[bytes, int]) -> dict[str, int]:
+    """The ids by the names of entries in the byte-level alphabet, lowest rank first."""
+    if len(set(ranks.values())) != len(ranks):
+        raise Unsupported("two entries have one rank")
+    longest = max(map(len, ranks), default=0)
+    if longest > _LONGEST_ENTRY:
+        raise Unsupported(f"an entry has {longest:,} bytes, more than {_LONGEST_ENTRY:,}")
+    stand_ins = dict(enumerate(alphabet()))
+    return {
+        entry.decode("latin-1").translate(stand_ins): rank
+        for entry, rank in sorted(ranks.items(), key=lambda item: item[1])
+    }
+
+
+def _merges(vocabulary: dict[str, int]) -> Iterator[list[str]]:
+    for name in vocabulary:
+        for at in range(1, len(name)):
+            left, right = name[:at], name[at:]
+            if left in vocabulary and right in vocabulary:
+                yield [left, right]
