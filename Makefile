@@ -78,10 +78,10 @@ test-kernels: sglang-environment
 	@LOPT_REQUIRE_KERNELS=1; export LOPT_REQUIRE_KERNELS; \
 	$(TIMED) .venv-sglang/bin/$(PYTEST) -n auto $(KERNEL_TESTS)
 
-# The grid of calls is run here as well because torch is there, which test-core has not: tensors are torch's.
+# The grid of calls is run here as well because torch is there, which test-core has not: tensors are torch's. So is FastAPI.
 test-vllm: vllm-environment
 	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
-	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines/vllm tests/encoder/test_padding.py \
+	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines/vllm tests/encoder/test_padding.py tests/examples/test_gateway.py \
 		$(if $(filter deep,$(LOPT_TIER)),tests/tokenizer/test_interface_grid.py)
 
 test-sglang: sglang-environment
