@@ -12,6 +12,7 @@
 #   make fuzz           fuzzers of the native core, a minute each; needs clang. SECONDS=600 FUZZ="encode model" for others
 #   make soak           the Hugging Face interface under load from 16 threads. CALLS=100000 for fewer calls than a million
 #   make test-examples  the examples that need Ray and datasets
+#   make test-rl        the example in TRL's GRPOTrainer, on the CPU
 #   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
 #   make gpu-check      on a machine with a GPU: are the ids right, what does each step take? Eight minutes, into build/gpu-check
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
@@ -47,17 +48,18 @@ TIMED = TIMEFORMAT='$@ took %0R s'; time
 
 SOURCES := $(shell find lopt_plugin triton_kernels -not -path '*__pycache__*' -not -name '*.so') \
 	pyproject.toml CMakeLists.txt README.md
-# Those need Triton, an engine, Ray or datasets.
+# Those need Triton, an engine, Ray, datasets or TRL.
 KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
 	tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py
 EXAMPLE_TESTS := tests/examples/test_ray.py tests/examples/test_datasets.py
+OTHER_TESTS := tests/examples/test_trl.py tests/examples/test_gateway.py
 FOLDERS ?= tests
-TESTS ?= $(FOLDERS) $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TESTS))
+TESTS ?= $(FOLDERS) $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPLE_TESTS) $(OTHER_TESTS))
 
 # These import without an engine and without torch.
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
-.PHONY: test test-core doctest test-examples test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
+.PHONY: test test-core doctest test-examples test-rl test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
 	test-sanitize test-threads fuzz soak gpu-test gpu-check core-for-gpu-test demo demo-sglang bench docs man wheels release-check lint clean environments environment vllm-environment sglang-environment
 
 test:
@@ -92,6 +94,13 @@ test-sglang: sglang-environment
 test-examples: environment
 	$(VENV)/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev,ray,datasets]"
 	LOPT_REQUIRE_RAY=1 LOPT_REQUIRE_DATASETS=1 $(VENV)/bin/$(PYTEST) $(EXAMPLE_TESTS)
+
+# TRL and torch are large as well, and torch would change what test-core tests.
+test-rl: $(WHEELS)/made
+	$(PYTHON) -m venv .venv-rl
+	.venv-rl/bin/python $(PIP) install torch==2.13.0 "$$(echo $(WHEELS)/*.whl)[dev,trl]"
+	.venv-rl/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
+	TRL_EXPERIMENTAL_SILENCE=1 LOPT_REQUIRE_TRL=1 .venv-rl/bin/$(PYTEST) tests/examples/test_trl.py
 
 test-deep: environment
 	$(VENV)/bin/python tests/deep.py $(if $(PART),--part $(PART))
@@ -229,4 +238,4 @@ $(VENV)/bin/ninja:
 	$(VENV)/bin/python $(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.24" ninja
 
 clean:
-	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang .venv-docs .venv-wheels build dist
+	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang .venv-docs .venv-rl .venv-wheels build dist

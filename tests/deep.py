@@ -73,6 +73,7 @@ def parts() -> list[Part]:
         Part("vllm", "the whole suite on the real vLLM", "test-vllm"),
         Part("sglang", "the whole suite on the real SGLang", "test-sglang"),
         Part("examples", "Ray and datasets", "test-examples"),
+        Part("rl", "TRL's GRPOTrainer", "test-rl"),
         *(Part(f"tokenizer-{name}", name, "test-core", {"LOPT_LARGE_TOKENIZER": name}) for name in large),
         Part("sanitize", "the native core under ASan and UBSan", "test-sanitize", {"LOPT_TIER": "quick"}),
         Part("threads", "the native core under ThreadSanitizer", "test-threads"),
