@@ -25,7 +25,7 @@ ENCODER_NAMES = {
     "count", "count_batch", "count_until", "cut", "decode_batch", "decode_ids", "decode_stream", "encode_batch_ids",
     "encode_ids", "encode_list", "encode_segments", "encode_with_offsets", "explain", "incremental", "intervals",
 }  # fmt: skip
-TIKTOKEN_NAMES = {"count", "encode", "encode_batch", "encode_ordinary", "encode_ordinary_batch", "explain"}
+TIKTOKEN_NAMES = {"count", "encode", "encode_batch", "encode_ordinary", "encode_ordinary_batch", "encoding", "explain"}
 # Their examples need an engine, and are not run.
 FOR_ENGINES = {"generate": vllm.generate, "tokenizer_backend": sglang.tokenizer_backend}
 

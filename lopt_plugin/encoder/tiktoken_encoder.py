@@ -55,7 +55,10 @@ def from_tiktoken(encoding: Any, **settings: Any) -> TiktokenEncoder:
     if not isinstance(encoding, tiktoken.Encoding):
         kind = f"{type(encoding).__module__}.{type(encoding).__qualname__}"
         raise TypeError(f"from_tiktoken accelerates a tiktoken.Encoding, got {kind}")
-    return TiktokenEncoder(encoding, Settings.read(**settings))
+    encoder = TiktokenEncoder(encoding, Settings.read(**settings))
+    if encoder._native is None:
+        logger.warning("lopt_plugin: tiktoken does the work for %s: %s", encoding.name, encoder._reason)
+    return encoder
 
 
 class TiktokenEncoder:
@@ -84,7 +87,18 @@ class TiktokenEncoder:
             self._reason = "the whole encoding is supported"
         except Unsupported as unsupported:
             self._reason = str(unsupported)
-            logger.warning("lopt_plugin: tiktoken does the work for %s: %s", encoding.name, self._reason)
+
+    @property
+    def encoding(self) -> Any:
+        """The `tiktoken.Encoding` that this was made of.
+
+        Returns:
+            The very object.
+
+        >>> fast.encoding is encoding
+        True
+        """
+        return self._encoding
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TiktokenEncoder, (self._encoding, self._settings)

@@ -28,15 +28,15 @@ class SpecialTokens:
         if type(text) is not str:
             return None
         found = self.all if isinstance(allowed, str) and allowed == "all" else allowed
-        if not isinstance(found, (set, frozenset)) or not found <= self.all:
+        if not isinstance(found, (set, frozenset)) or not _are_texts(found):
             return None
         if isinstance(disallowed, str) and disallowed == "all":
             forbidden = self.all - found
-        elif isinstance(disallowed, Collection) and all(type(token) is str for token in disallowed):
+        elif isinstance(disallowed, Collection) and _are_texts(disallowed):
             forbidden = frozenset(disallowed)
         else:
             return None
-        return None if self._holds(text, forbidden) else frozenset(found)
+        return None if self._holds(text, forbidden) else self.all & found
 
     def parts(self, text: str, to_find: frozenset[str]) -> list[tuple[str, bool]]:
         """The text in parts, and whether special tokens in each are text like any other.
@@ -52,6 +52,10 @@ class SpecialTokens:
         if not tokens or (tokens <= self.all and self._beginning not in text):
             return False
         return _pattern(tokens).search(text) is not None
+
+
+def _are_texts(tokens: Collection[object]) -> bool:
+    return all(type(token) is str for token in tokens)
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import importlib
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -49,11 +50,20 @@ class Acceleration:
                 if all_needed:
                     return
 
-    def run(self, tokenizer: Any, brand: Callable[[Any], Brand], where: str = "", *, shared: bool = False) -> Any | str:
+    def run(
+        self,
+        tokenizer: Any,
+        brand: Callable[[Any], Brand],
+        where: str = "",
+        *,
+        shared: bool = False,
+        of_encodings: Sequence[TouchedName] = (),
+    ) -> Any | str:
         """An accelerated tokenizer of the subclass that `brand` describes; or a str: why there is none.
 
         It is a new object with the attributes of `tokenizer`, and a copy of its Rust tokenizer if that is `shared`.
-        `where` follows the name in the log.
+        `where` follows the name in the log. With `of_encodings`, the names of tiktoken that have to be as known, it may
+        also be `tokenizer` itself, with an accelerated encoding inside.
         """
         try:
             from ..tokenizer.accelerated import accelerate_in_place
@@ -72,6 +82,16 @@ class Acceleration:
                     self.log(tokenizer, where + route, logging.INFO)
                     return accelerated
                 reason = str(explained["reason"])
+            elif of_encodings and "tiktoken" in sys.modules:
+                from .tiktoken_encoding import accelerate_inside
+
+                for touched in of_encodings:
+                    touched.resolve_as_known()
+                reason_inside = accelerate_inside(tokenizer, Settings.read())
+                if reason_inside is None:
+                    self.log(tokenizer, f"{where}takes the native route inside its tiktoken encoding", logging.INFO)
+                    return tokenizer
+                reason += f"; {reason_inside}"
         except Exception as error:
             self.logger.exception("lopt_plugin: could not accelerate the tokenizer")
             reason = f"{type(error).__name__}: {error}"

@@ -202,13 +202,14 @@ UNSUPPORTED = {
 
 @pytest.mark.every_parameter
 @pytest.mark.parametrize("reason", UNSUPPORTED)
-def test_other_encodings_are_left_to_tiktoken(reason: str) -> None:
+def test_other_encodings_are_left_to_tiktoken(reason: str, caplog: pytest.LogCaptureFixture) -> None:
     encoding = UNSUPPORTED[reason]
     slow = lopt_plugin.from_tiktoken(encoding)
     assert slow.encode_ordinary("An example <a>") == encoding.encode_ordinary("An example <a>")
     explained = slow.explain()
     assert explained["route"] == "tiktoken"
     assert reason in explained["reason"]
+    assert f"tiktoken does the work for {encoding.name}: {explained['reason']}" in caplog.text
     assert list(explained["tiktoken_calls"])[-1] == f"encode_ordinary: {explained['reason']}"
 
 

@@ -95,6 +95,28 @@ DETOKENIZER = TouchedName(
     parameters=("self", "tokenizer", "request"),
 )
 
+TEKKENIZER = TouchedName(
+    "mistral_common.tokens.tokenizers.tekken:Tekkenizer.encode",
+    why="Its object's `_model`, a tiktoken encoding, is replaced by an accelerated one.",
+    since="0.32.0",
+    without="A warning is logged, and tiktoken encodes.",
+    until="vLLM's Mistral tokenizer accepts an encoding of others.",
+    parameters=("self", "s", "bos", "eos"),
+)
+KIMI_AUDIO = TEKKENIZER._replace(
+    name="vllm.tokenizers.kimi_audio:KimiAudioTokenizer.encode",
+    why="Its object's `_tokenizer`, a tiktoken encoding, is replaced by an accelerated one.",
+    until="vLLM's Kimi-Audio tokenizer accepts an encoding of others.",
+    parameters=("self", "text", "..."),
+)
+ENCODE = TEKKENIZER._replace(
+    name="tiktoken:Encoding.encode",
+    why="Overridden: the encoding inside a tokenizer of vLLM or of a model gives ids by the native core.",
+    parameters=("self", "text", "allowed_special", "disallowed_special"),
+)
+ENCODE_ORDINARY = ENCODE._replace(name="tiktoken:Encoding.encode_ordinary", parameters=("self", "text"))
+
+ENCODING_METHODS = (ENCODE, ENCODE_ORDINARY)
 RENDERER_METHODS = (TOKENIZE_PROMPT, TOKENIZE_PROMPTS, TOKENIZE_PROMPTS_ASYNC)
 
 # Not here, as they belong to a renderer object: `_tokenize_prompt_async` (replaced; without it, own renderer) and

@@ -78,8 +78,8 @@ def _let_auto_choose(post_init: Callable[..., None]) -> Callable[..., None]:
             # Of this model only; copies and pickles have it too.
             object.__setattr__(self, ACCELERATE_MARK, True)
             logger.warning(
-                "lopt_plugin: vLLM has its own tokenizer mode for %s and uses %r instead of %r; the Hugging Face "
-                "tokenizer in that mode is accelerated",
+                "lopt_plugin: vLLM has its own tokenizer mode for %s and uses %r instead of %r; the tokenizer "
+                "inside that mode is accelerated if it can be",
                 ", ".join(getattr(self, "architectures", None) or ["this model"]),
                 self.tokenizer_mode,
                 MODE,

@@ -61,7 +61,7 @@ def accelerated(tokenizer: Any, *, shared: bool) -> Any:
     """
     if tokenizer is None or hasattr(tokenizer, "lopt") or why_left_alone(tokenizer) is not None:
         return tokenizer
-    outcome = acceleration.run(tokenizer, _thread_safe, shared=shared)
+    outcome = acceleration.run(tokenizer, _thread_safe, shared=shared, of_encodings=ledger.ENCODING_METHODS)
     if not isinstance(outcome, str):
         return outcome
     with contextlib.suppress(TypeError):  # it has no hash, or no weak references
