@@ -26,11 +26,12 @@ GET_TOKENIZER = TouchedName(
     until="A plugin may wrap a tokenizer that vLLM has loaded.",
     parameters=("tokenizer_name", "args", "..."),
 )
-RESOLVE_TOKENIZER_ARGS = GET_TOKENIZER._replace(
-    name="vllm.tokenizers.registry:resolve_tokenizer_args",
+TOKENIZER_ARGS_FROM_CONFIG = GET_TOKENIZER._replace(
+    name="vllm.tokenizers.registry:tokenizer_args_from_config",
     why="Called: finds the mode, and so the renderer, that `auto` would choose.",
+    since="0.24.0",
     without="The error is logged, and the Hugging Face renderer is used.",
-    parameters=("tokenizer_name", "args", "runner_type", "tokenizer_mode", "..."),
+    parameters=("config", "..."),
 )
 MODEL_CONFIG = TouchedName(
     "vllm.config.model:ModelConfig.__post_init__",

@@ -176,14 +176,20 @@ def _is_on(variable: str, default: str) -> bool:
 
 def _renderer_mode_under_auto(model_config: Any) -> str:
     try:
-        mode, *_ = ledger.RESOLVE_TOKENIZER_ARGS.resolve()(
-            model_config.tokenizer,
-            runner_type=model_config.runner_type,
-            tokenizer_mode="auto",
-            revision=model_config.tokenizer_revision,
-            trust_remote_code=model_config.trust_remote_code,
-        )
+        mode, *_ = ledger.TOKENIZER_ARGS_FROM_CONFIG.resolve()(_UnderAuto(model_config))
     except Exception:
         logger.exception("lopt_plugin: could not find the renderer that vLLM would choose; using the Hugging Face one")
         return MODE
     return MODE if mode == "hf" else str(mode)
+
+
+class _UnderAuto:
+    """A ModelConfig as it is, but with the tokenizer mode `auto`."""
+
+    tokenizer_mode = "auto"
+
+    def __init__(self, model_config: Any) -> None:
+        self._model_config = model_config
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model_config, name)

@@ -151,7 +151,7 @@ def test_revision_and_folder_are_passed_on(vllm: Any, monkeypatch: pytest.Monkey
     asked = []
     loaded = SimpleNamespace(lopt=None)
     monkeypatch.setattr("vllm.tokenizers.registry.get_tokenizer", lambda *a, **k: asked.append((a, k)) or loaded)
-    given = {"revision": "abc", "download_dir": "/models", "trust_remote_code": True}
+    given = {"revision": "abc", "download_dir": "/models", "trust_remote_code": True, "code_revision": "def"}
     assert vllm_tokenizer.LoptTokenizer.from_pretrained("name", **given) is loaded
     assert asked == [(("name",), {"tokenizer_mode": "auto", **given})]
 
@@ -359,7 +359,12 @@ class Deepseek_V32Renderer(FakeRenderer): ...  # noqa: N801
 def config(model: str) -> Any:
     return SimpleNamespace(
         model_config=SimpleNamespace(
-            tokenizer=model, runner_type="generate", tokenizer_revision=None, trust_remote_code=False
+            tokenizer=model,
+            model=model,
+            tokenizer_mode="lopt",
+            runner_type="generate",
+            tokenizer_revision=None,
+            trust_remote_code=False,
         )
     )
 
@@ -466,11 +471,11 @@ def test_what_is_not_as_known_is_said_in_one_line(
 
     assert loaded() == []
     monkeypatch.setattr(vllm.renderers.hf.HfRenderer, "validate_token_ids", lambda self, ids: None, raising=False)
-    resolve = vllm.tokenizers.registry.resolve_tokenizer_args
-    monkeypatch.setattr(vllm.tokenizers.registry, "resolve_tokenizer_args", lambda *a, **k: resolve(*a, **k))
+    resolve = vllm.tokenizers.registry.tokenizer_args_from_config
+    monkeypatch.setattr(vllm.tokenizers.registry, "tokenizer_args_from_config", lambda *a, **k: resolve(*a, **k))
     (line,) = loaded()
     assert "HfRenderer.validate_token_ids has the parameters ('self', 'ids'), not ('self', 'token_ids')" in line
-    assert "resolve_tokenizer_args has the parameters ('a', 'k')" in line
+    assert "tokenizer_args_from_config has the parameters ('a',), not ('config',)" in line
     assert loaded() == [line]
 
 
@@ -479,12 +484,30 @@ def test_mistral_files_get_their_renderer(
 ) -> None:
     import vllm.tokenizers.registry
 
-    monkeypatch.setattr(vllm.tokenizers.registry, "resolve_tokenizer_args", lambda *a, **k: ("mistral", a[0], (), {}))
+    monkeypatch.setattr(vllm.tokenizers.registry, "tokenizer_args_from_config", lambda c: ("mistral", c.model, (), {}))
     tokenizer = type("MistralTokenizer", (), {})()
     renderer = registry.load_renderer("lopt", config, tokenizer)
     assert type(renderer) is MistralRenderer
     assert renderer.tokenizer is tokenizer
     assert "MistralTokenizer does not run on the tokenizers library" in log.text
+
+
+def test_the_renderer_is_looked_for_with_all_arguments_of_vllm(
+    registry: Any, config: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import vllm.tokenizers.registry
+
+    asked: list[Any] = []
+    found = ("hf", config.model_config.tokenizer, (), {})
+    monkeypatch.setattr(
+        vllm.tokenizers.registry, "cached_resolve_tokenizer_args", lambda *a, **k: asked.append((a, k)) or found
+    )
+    config.model_config.code_revision = "def"
+    registry.load_renderer("lopt", config, theirs)
+    config.model_config.tokenizer_mode = "auto"
+    vllm.tokenizers.registry.tokenizer_args_from_config(config.model_config)
+    ours, vllms = asked
+    assert ours == vllms
 
 
 def test_deepseek_tokenizer_is_accelerated_with_its_template(model: str) -> None:
