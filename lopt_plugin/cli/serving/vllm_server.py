@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import ClassVar
 
 from .server import Answer, EngineServer
 
@@ -13,9 +14,10 @@ class VllmServer(EngineServer):
     name, module = "vLLM", "vllm"
     options = ("--tokenizer-mode", "--tokenizer", "--max-model-len")
     own_mode = "hf"
+    component: ClassVar[tuple[str, ...]] = ("serve",)
 
     def _start(self, model: str, context_length: int | None) -> tuple[list[str], dict[str, str]]:
-        command = [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", model, "--enforce-eager"]
+        command = [sys.executable, "-m", "vllm.entrypoints.cli.main", *self.component, model, "--enforce-eager"]
         # 1 GiB holds four million tokens of the tiny model.
         return command, {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
 
@@ -32,3 +34,9 @@ class VllmServer(EngineServer):
             for name in ("time_to_first_token", "request_queue_time", "request_prefill_time")
         )
         return first - sum(later)
+
+
+class RenderServer(VllmServer):
+    """`vllm launch render MODEL`: prompts to ids, without an engine."""
+
+    component = ("launch", "render")

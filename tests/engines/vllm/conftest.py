@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from engine_fixtures import model, oracle  # noqa: F401
 from required import skip_without
-from vllm_process import API_SERVERS
+from vllm_process import API_SERVERS, renders, skip_without_engine
 
 MAX_MODEL_LEN = 4096
 # Several threads that render, so that requests do meet in the tokenizer. The grammar holds while the model thinks as
@@ -41,10 +41,13 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # noqa: F811
     """A running server in mode lopt, of several processes."""
+    skip_without_engine()
     from lopt_plugin.cli.serving.vllm_server import VllmServer
 
     log = tmp_path_factory.mktemp("lopt") / "server.log"
     arguments = (*ARGUMENTS, "--lora-modules", f"own={adapter}", "--api-server-count", str(API_SERVERS))
+    if renders():
+        arguments += ("--enable-scale-out",)
     with VllmServer(model, log, "lopt", context_length=MAX_MODEL_LEN, arguments=arguments) as running:
         yield running
 
@@ -52,6 +55,7 @@ def server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def hf_server(model: Path, adapter: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:  # noqa: F811
     """A running server in mode hf, of one process."""
+    skip_without_engine()
     from lopt_plugin.cli.serving.vllm_server import VllmServer
 
     log = tmp_path_factory.mktemp("hf") / "server.log"
