@@ -4,6 +4,7 @@
 #   make doctest        the examples in docstrings; a part of test-core
 #   make test-kernels   the GPU kernels and their route in Triton's interpreter
 #   make test-vllm      the tests against the real vLLM
+#   make test-vllm-python  those that need no engine, with the Python files of a vLLM that has no CPU build: RELEASE=0.34.0
 #   make test-sglang    the tests against the real SGLang (Python 3.11 or newer)
 #   make test-deep      everything, for hours, in parts that go on where they were. PART="vllm sanitize" for some
 #   make test-faults    planted faults: each must be seen by the quick tier. FAULTS="native/chunk" for some
@@ -30,6 +31,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 VENV ?= .venv
+RELEASE ?= 0.33.0
 WHEELS ?= build/wheels
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
@@ -59,7 +61,7 @@ TESTS ?= $(FOLDERS) $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPL
 # These import without an engine and without torch.
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
-.PHONY: test test-core doctest test-examples test-rl test-vllm test-sglang test-kernels test-deep test-faults exhaustive \
+.PHONY: test test-core doctest test-examples test-rl test-vllm test-vllm-python test-sglang test-kernels test-deep test-faults exhaustive \
 	test-sanitize test-threads fuzz soak gpu-test gpu-check core-for-gpu-test demo demo-sglang bench docs man wheels release-check lint clean environments environment vllm-environment sglang-environment
 
 test:
@@ -85,6 +87,12 @@ test-vllm: vllm-environment
 	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
 	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines/vllm tests/encoder/test_padding.py tests/examples/test_gateway.py \
 		$(if $(filter deep,$(LOPT_TIER)),tests/tokenizer/test_interface_grid.py)
+
+# A release that has no CPU build: all tests that need no engine.
+test-vllm-python: vllm-environment
+	@$(TIMED) tests/support/vllm_python.sh $(RELEASE) .venv-vllm-$(RELEASE)
+	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
+	$(TIMED) .venv-vllm-$(RELEASE)/bin/python -P -m $(PYTEST) tests/engines/vllm
 
 test-sglang: sglang-environment
 	@LOPT_REQUIRE_SGLANG=1; export LOPT_REQUIRE_SGLANG; \
@@ -238,4 +246,4 @@ $(VENV)/bin/ninja:
 	$(VENV)/bin/python $(PIP) install "scikit-build-core>=0.11" "nanobind>=2.4" "cmake>=3.24" ninja
 
 clean:
-	rm -rf .venv .venv-vllm .venv-sglang .venv-demo .venv-demo-sglang .venv-docs .venv-rl .venv-wheels build dist
+	rm -rf .venv .venv-vllm .venv-vllm-* .venv-sglang .venv-demo .venv-demo-sglang .venv-docs .venv-rl .venv-wheels build dist

@@ -71,6 +71,7 @@ def parts() -> list[Part]:
         *(_core(folder) for folder in _core_folders()),
         Part("kernels", "GPU kernels at all tile sizes, interpreted", "test-kernels"),
         Part("vllm", "the whole suite on the real vLLM", "test-vllm"),
+        Part("vllm-python", "the Python of vLLM 0.33, without an engine", "test-vllm-python", {"LOPT_TIER": "quick"}),
         Part("sglang", "the whole suite on the real SGLang", "test-sglang"),
         Part("examples", "Ray and datasets", "test-examples"),
         Part("rl", "TRL's GRPOTrainer", "test-rl"),
