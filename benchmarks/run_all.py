@@ -10,6 +10,7 @@ Under half an hour on two cores. Figures are kept in --folder, so that --only me
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
@@ -45,6 +46,7 @@ ALL = {
     "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 2",
     "decoding": "speed/decoding.py",
     "load": "speed/load.py --repeat 3",
+    "render": "engines/render.py",
 }
 # A benchmark is left out where one of its tokenizers is not available.
 TOKENIZERS = {
@@ -54,6 +56,8 @@ TOKENIZERS = {
     "growing": {"gpt4o"},
     "agent_session": {"qwen3"},
 }
+# Or where the module of its engine is not installed.
+ENGINES = {"render": "vllm"}
 
 
 def main() -> int:
@@ -99,7 +103,10 @@ def _chosen(only: Sequence[str] | None, quick: bool) -> list[str]:
     missing = [name for name in found if not quick and not TOKENIZERS.get(name, set()) <= available]
     for name in missing:
         print(f"{name}: left out, its tokenizers are not here", file=sys.stderr)
-    return [name for name in found if name not in missing]
+    absent = [name for name in found if name in ENGINES and importlib.util.find_spec(ENGINES[name]) is None]
+    for name in absent:
+        print(f"{name}: left out, {ENGINES[name]} is not installed", file=sys.stderr)
+    return [name for name in found if name not in [*missing, *absent]]
 
 
 def _arguments() -> argparse.Namespace:

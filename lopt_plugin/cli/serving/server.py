@@ -159,6 +159,11 @@ class EngineServer:
         values = re.findall(rf"^{re.escape(name)}(?:{{[^}}]*}})? (\S+)$", self.get("/metrics"), re.MULTILINE)
         return sum(map(float, values))
 
+    def cpu_seconds(self) -> float:
+        """CPU time of the server's first process so far. Linux only."""
+        assert self._process is not None
+        return time.clock_gettime((~self._process.pid << 3) | 2)  # what clock_getcpuclockid gives for a process
+
     def log_lines(self, containing: str) -> list[str]:
         """Lines of the log that contain this string."""
         return [line for line in self.log.read_text(errors="replace").splitlines() if containing in line]

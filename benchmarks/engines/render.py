@@ -1,0 +1,160 @@
+"""Requests a second, and CPU time a request, of vLLM's render server: with lopt, without, and with fastokens.
+
+    python benchmarks/engines/render.py
+
+Run where vLLM is installed. All servers run at once, and one of them works at a time. Each prompt goes to each server
+once, in turned order: no server finds a whole prompt in a cache. The CPU time is that of the server's process. The
+client is a process of the same machine, which needs CPUs of its own. The ids are compared with the Hugging Face
+tokenizer's after each case. fastokens runs if it is installed, by vLLM's own VLLM_USE_FASTOKENS.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import importlib.util
+import json
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.common.data import prompts
+from benchmarks.common.report import with_commas
+from benchmarks.common.result import Result, medians_by, progress, remarks, turned
+from benchmarks.common.script import Bench, numbers, parse, plain_parser, run
+from benchmarks.engines import documents
+from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
+from lopt_plugin.cli.serving.vllm_server import RenderServer
+
+ABOUT = """\
+`vllm launch render` with a tiny model and Qwen3's tokenizer, asked over HTTP by a client on the same machine for the
+ids of prompts of {corpus}: {requests} requests a case, {repeat} repetitions, medians. The CPU time is that of the
+server's process, HTTP and JSON included. fastokens is vLLM's own VLLM_USE_FASTOKENS."""
+# Mode and environment of each.
+SERVERS = {
+    "hf": ("hf", {"LOPT_ACCELERATE": "0"}),
+    "lopt": ("lopt", {}),
+    "fastokens": ("hf", {"LOPT_ACCELERATE": "0", "VLLM_USE_FASTOKENS": "1"}),
+}
+PATH = "/v1/completions/render"
+
+
+def measure(bench: Bench) -> list[Result]:
+    """Each server with each length and number of requests at once."""
+    from transformers import AutoTokenizer
+
+    given = bench.given
+    servers = [name for name in SERVERS if name != "fastokens" or importlib.util.find_spec("fastokens")]
+    results: list[Result] = []
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        model = documents.build_model(folder)
+        oracle = AutoTokenizer.from_pretrained(model)
+        running = {name: stack.enter_context(server(name, model, folder)) for name in servers}
+        for chars in given.chars:
+            texts, remark = prompts(given.corpus, (given.repeat * len(given.at_once) + 1) * given.requests, chars)
+            expected = dict(zip(texts, oracle(texts)["input_ids"], strict=True))
+            warm_up, texts = texts[: given.requests], texts[given.requests :]
+            for each in running.values():
+                answers(each, warm_up, 1)
+            found = []
+            for at_once in given.at_once:
+                progress(f"{chars:,} characters, {at_once} at once")
+                case = {name: Result(name, {"chars": chars, "at_once": at_once}) for name in servers}
+                for repetition in range(given.repeat):
+                    part, texts = texts[: given.requests], texts[given.requests :]
+                    for name in turned(servers, repetition):
+                        repeat(case[name], running[name], part, expected)
+                found += case.values()
+            show(bench, chars, found, remark)
+            results += found
+    return results
+
+
+def server(name: str, model: Path, folder: Path) -> RenderServer:
+    """A server that is not started yet."""
+    mode, environment = SERVERS[name]
+    log = folder / f"{name}.log"
+    arguments = ("--disable-uvicorn-access-log",)
+    return RenderServer(model, log, mode, context_length=MAX_MODEL_LEN, arguments=arguments, environment=environment)
+
+
+def repeat(result: Result, running: RenderServer, texts: Sequence[str], expected: dict[str, list[int]]) -> None:
+    """Adds a repetition to the result; where ids differ, it gets a problem instead."""
+    if result.problem:
+        return
+    cpu_before, start = running.cpu_seconds(), time.perf_counter()
+    bodies = answers(running, texts, result.case["at_once"])
+    seconds, cpu_seconds = time.perf_counter() - start, running.cpu_seconds() - cpu_before
+    for text, body in zip(texts, bodies, strict=True):
+        answer = json.loads(body)
+        if not isinstance(answer, list) or answer[0]["token_ids"] != expected[text]:
+            result.problem = "ids differ" if isinstance(answer, list) else f"refused: {answer}"
+            result.is_error, result.samples = result.engine != "fastokens", {}
+            return
+    result.add({"requests": len(texts) / seconds, "cpu_ms": 1000 * cpu_seconds / len(texts)})
+
+
+def answers(running: RenderServer, texts: Sequence[str], at_once: int) -> list[bytes]:
+    """The bodies of the answers to a request for each text; each thread has a connection of its own."""
+    found: list[Any] = [None] * len(texts)
+    rest = iter(list(enumerate(texts)))
+    lock = threading.Lock()
+
+    def work() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=600)
+        with contextlib.closing(connection):
+            while True:
+                with lock:
+                    number, text = next(rest, (-1, ""))
+                if number < 0:
+                    return
+                body = json.dumps({"model": "tiny", "prompt": text, "max_tokens": 1})
+                connection.request("POST", PATH, body, {"Content-Type": "application/json"})
+                found[number] = connection.getresponse().read()
+
+    threads = [threading.Thread(target=work) for _ in range(at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def show(bench: Bench, chars: int, results: list[Result], remark: str) -> None:
+    """Two tables of the report: CPU time, and requests a second."""
+    columns = with_commas(bench.given.at_once)
+    cpu, requests = (medians_by(results, "at_once", figure) for figure in ("cpu_ms", "requests"))
+    known = [remark, *remarks(results)] if remark else remarks(results)
+    length = f"prompts of {chars:,} characters"
+    for figures, unit, title, name in (
+        (cpu, "ms", "CPU time of the server for a request, ms", "cpu"),
+        (requests, "requests a second", "requests a second", "requests"),
+    ):
+        place = f"CPU time, {length}, {{}} at once" if name == "cpu" else ""
+        plot = (f"render_{name}_{chars}", f"{title}, {length}")
+        bench.report.add_lines(
+            figures, columns, f"{title}, {length}", "requests at once", unit, plot, place=place, remarks=known
+        )
+
+
+def main() -> int:
+    """Runs the benchmark; returns the exit status."""
+    made = plain_parser(__doc__)
+    made.add_argument("--chars", type=numbers, default=[2_048, 32_768], help="of a prompt (default %(default)s)")
+    made.add_argument("--at-once", type=numbers, default=[1, 8, 40], help="requests at once (default %(default)s)")
+    made.add_argument("--requests", type=int, default=200, help="of a case (default %(default)s)")
+    made.add_argument("--repeat", type=int, default=3, help="of each case (default %(default)s)")
+    made.add_argument("--corpus", default=documents.CORPUS, help="name or path (default %(default)s)")
+    given = parse(made, {"chars": [500, 2_000], "requests": 8})
+    return run(given, "render", "vLLM's render server", ABOUT, measure)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
