@@ -70,6 +70,13 @@ def _append(lopt: Any, text: str) -> None:
     _ = growing.ids
 
 
+def _append_only(lopt: Any, text: str) -> None:
+    growing = lopt.incremental()
+    for begin in range(0, len(text), 8):
+        growing.append(text[begin : begin + 8])
+    _ = growing.ids
+
+
 def _intervals(lopt: Any, text: str) -> None:
     prepared = lopt.intervals(text)
     for k in range(8):
@@ -89,6 +96,7 @@ MODES: dict[str, Callable[[Any, str], Any]] = {
     "cut": lambda tokenizer, text: tokenizer.lopt.cut(text, 512),
     "cut half": lambda tokenizer, text: tokenizer.lopt.cut(text, len(text) // 8),
     "append": lambda tokenizer, text: _append(tokenizer.lopt, text),
+    "append only": lambda tokenizer, text: _append_only(tokenizer.lopt, text),
     "intervals": lambda tokenizer, text: _intervals(tokenizer.lopt, text),
     "batch": lambda tokenizer, text: _batch(tokenizer.lopt, text),
 }

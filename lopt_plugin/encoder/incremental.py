@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..routes.request import EncodeRequest, NeedsReference
@@ -19,11 +18,12 @@ _LONG_WORD = 512
 class IncrementalEncoder:
     """The ids of a text that grows. Made by `tokenizer.lopt.incremental`.
 
-    `ids` is always what encoding the whole text gives. An append costs as much as encoding the new text and the few
-    characters after the last seam. (In a long run of letters, symbols or spaces, byte-level BPE reads only the new
-    part; other long texts without a seam are encoded again.) Where Hugging Face does the work
-    (`tokenizer.lopt.explain()` says why), the whole text is encoded whenever ids are asked for. If the tokenizer is
-    changed meanwhile, the whole text is encoded again, once.
+    `ids` is always what encoding the whole text gives. An append only takes the text. It is encoded when something is
+    asked for, at the cost of the text since the last question and the few characters after the last seam. (Of a long
+    run of letters, symbols or spaces, byte-level BPE reads only the new part. What has no seam otherwise is encoded
+    again at each question: a long run of letters by SentencePiece or Unigram, of combining characters by any.) Where
+    Hugging Face does the work (`tokenizer.lopt.explain()` says why), the whole text is encoded whenever ids are asked
+    for. If the tokenizer is changed meanwhile, the whole text is encoded again, once.
 
     Not safe to use from several threads at once.
 
@@ -37,6 +37,7 @@ class IncrementalEncoder:
         self._runner = runner
         self._request = request
         self._now = self._nothing(runner.state.snapshot())
+        self._waiting: list[str] = []  # the last pieces of the text, of which nothing is settled yet
         self._broken = False  # the text is true, and what was settled of it is not
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
@@ -61,15 +62,15 @@ class IncrementalEncoder:
             text: The text to add.
 
         Raises:
-            TypeError: For an object that Hugging Face would not encode; nothing is changed then, nor after any error.
+            TypeError: For an object that Hugging Face would not encode; nothing is changed then.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append("Hello"); chat.count == tokenizer.lopt.count("Hello")
         True
         """
         encodable(text)
-        now = self._current()
-        self._take_in(now, now.pieces, text, self._settle)
+        self._now.pieces.append(text)
+        self._waiting.append(text)
 
     def prepend(self, text: str) -> None:
         """Adds text at the beginning.
@@ -86,18 +87,12 @@ class IncrementalEncoder:
         """
         encodable(text)
         now = self._current()
-        self._take_in(now, now.before, text, self._settle_before)
-
-    def _take_in(
-        self, now: Settled, texts: list[str], text: str, settle: Callable[[Settled, Middle, str], None]
-    ) -> None:
-        """After an error, such as a lack of memory, halfway, the next call encodes the text that there was again."""
-        texts.append(text)
+        now.before.append(text)
         if now.middle is not None and text:
             try:
-                settle(now, now.middle, text)
+                self._settle_before(now, now.middle, text)
             except BaseException:
-                texts.pop()
+                now.before.pop()
                 self._broken = True
                 raise
 
@@ -244,7 +239,7 @@ class IncrementalEncoder:
         return first if now.tail is None else first + len(self._head(now, middle)) + len(middle)
 
     def snapshot(self) -> IncrementalState:
-        """Gives the state as it is now, in time that depends on the number of `prepend` calls only.
+        """Gives the state as it is now. What was appended is encoded; else the time depends on `prepend` calls only.
 
         Returns:
             The state, for `restore`.
@@ -271,6 +266,7 @@ class IncrementalEncoder:
 
     def _go_on_with(self, settled: Settled) -> None:
         self._now = settled
+        self._waiting = []
         self._head_ids = self._tail_ids = self._word = self._updated = None
         self._broken = False
 
@@ -281,18 +277,21 @@ class IncrementalEncoder:
         return Settled(snapshot, Middle(native, self._request.split_special_tokens))
 
     def _current(self) -> Settled:
-        """What is settled, for the tokenizer as it is now."""
+        """What is settled of the whole text, for the tokenizer as it is now."""
         now, made_for = self._now, self._runner.state.snapshot()
         if now.made_for is made_for and not self._broken:
-            return now
-        text = now.text
-        self._go_on_with(empty := self._nothing(made_for))
-        self._broken = True
-        empty.pieces.append(text)
-        if empty.middle is not None and text:
-            self._settle(empty, empty.middle, text)
-        self._broken = False
-        return empty
+            text = "".join(self._waiting)
+        else:
+            text = now.text
+            self._go_on_with(now := self._nothing(made_for))
+            now.pieces.append(text)
+        self._waiting = []
+        if now.middle is not None and text:
+            # After an error halfway, such as a lack of memory, the next call encodes the whole text again.
+            self._broken = True
+            self._settle(now, now.middle, text)
+            self._broken = False
+        return now
 
     def _settle(self, now: Settled, middle: Middle, text: str) -> None:
         """Takes in text at the end."""
@@ -303,7 +302,7 @@ class IncrementalEncoder:
         self._tail_ids = None
         core = middle.native.core
         last = core.last_seam(rest, known)
-        in_groups = last is None and len(rest) >= _LONG_WORD
+        in_groups = last is None and len(rest) >= _LONG_WORD and "0" <= rest[-1] <= "9"
         if in_groups:
             last = core.last_group(rest)
         if self._word is not None and (last is not None or not self._word.append(text)):

@@ -22,8 +22,9 @@ from small_pipelines import small_pipelines
 from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
 
 from lopt_plugin.encoder.encoder import Encoder
+from lopt_plugin.encoder.incremental import IncrementalEncoder
 from lopt_plugin.encoder.operations import LIST
-from lopt_plugin.encoder.settled import Middle
+from lopt_plugin.encoder.settled import Middle, Settled
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
@@ -153,6 +154,7 @@ class Conversation(RuleBasedStateMachine):
         self.encoder = Encoder(tokenizer, Settings.read({}, threads=1))
         self.growing = self.encoder.incremental()
         self.text = ""
+        self.asks = True
         self.lists: list[list[int]] = [[], [7, 8, 9]]
 
     @rule(which=st.integers(0, 1), more=st.sampled_from([0, 0, 0, 1, -1]))
@@ -198,9 +200,19 @@ class Conversation(RuleBasedStateMachine):
     def change_tokenizer(self, content: str) -> None:
         self.encoder._backend.add_tokens([AddedToken(content)])
 
+    @rule(asks=st.booleans())
+    def ask_from_now_on(self, asks: bool) -> None:
+        self.asks = asks
+
+    def teardown(self) -> None:
+        self.asks = True
+        self.ids_are_those_of_the_text()
+
     @invariant()
     def ids_are_those_of_the_text(self) -> None:
         assert self.growing.text == self.text
+        if not self.asks:
+            return
         ids = expected(self.encoder, self.text)
         assert self.growing.ids == ids
         for start in (1, len(ids) // 2, self.growing.stable):
@@ -533,6 +545,30 @@ def test_seams_that_do_not_hold_are_not_used(monkeypatch: pytest.MonkeyPatch, ca
     assert encoder.explain()["core"]["seams_checked"] is False
     assert encoder_of("tiny_qwen2").incremental().stable >= 0
     assert encoder_of("tiny_qwen2").explain()["core"]["seams_checked"] is True
+
+
+@pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_llama2", "unigram_t5", "wordpiece_cased"])
+def test_appends_only_take_the_text(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """However many there are, the text is read once, when somebody asks."""
+    read: list[int] = []
+    settle = IncrementalEncoder._settle
+
+    def counted(growing: IncrementalEncoder, now: Settled, middle: Middle, text: str) -> None:
+        read.append(len(now.head) + len(now.tail or "") + len(text))
+        settle(growing, now, middle, text)
+
+    monkeypatch.setattr(IncrementalEncoder, "_settle", counted)
+    for unit in ("a", " ", "e\u0301", "a word "):
+        growing, text = encoder_of(name).incremental(), unit * 700
+        for character in text:
+            growing.append(character)
+        assert growing.text == text
+        assert growing.ids == expected(encoder_of(name), text)
+        for character in text:
+            growing.append(character)
+        assert growing.count == len(expected(encoder_of(name), text + text))
+        assert sum(read) <= 3 * len(text)
+        read.clear()
 
 
 def test_bad_texts() -> None:
