@@ -30,7 +30,8 @@ def from_tiktoken(encoding: Any, **settings: Any) -> TiktokenEncoder:
     """Makes an encoder with the ids of a tiktoken encoding.
 
     The native core knows the split patterns of o200k_base, cl100k_base, p50k_base, r50k_base and gpt2, and of models
-    that have taken these over. For an encoding with any other pattern, tiktoken answers.
+    that have taken these over. For an encoding with any other pattern, tiktoken answers. Reading 200,000 entries takes
+    about a second.
 
     Args:
         encoding: A `tiktoken.Encoding`, such as `tiktoken.get_encoding("o200k_base")`. It is not changed.

@@ -94,9 +94,10 @@ def _names(ranks: dict[bytes, int]) -> dict[str, int]:
     }
 
 
-def _merges(vocabulary: dict[str, int]) -> Iterator[list[str]]:
+def _merges(vocabulary: dict[str, int]) -> Iterator[str]:
+    """Each "left right": no name holds a space."""
     for name in vocabulary:
         for at in range(1, len(name)):
             left, right = name[:at], name[at:]
             if left in vocabulary and right in vocabulary:
-                yield [left, right]
+                yield f"{left} {right}"
