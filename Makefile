@@ -11,6 +11,7 @@
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make test-threads   the native core called by many threads, under ThreadSanitizer; needs clang
 #   make fuzz           fuzzers of the native core, a minute each; needs clang. SECONDS=600 FUZZ="encode model" for others
+#   make c-api          liblopt.so, the C interface, in build/c-api; its tests in C, and the examples in Rust and Go
 #   make soak           the Hugging Face interface under load from 16 threads. CALLS=100000 for fewer calls than a million
 #   make test-examples  the examples that need Ray and datasets
 #   make test-rl        the example in TRL's GRPOTrainer, on the CPU
@@ -48,7 +49,7 @@ STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON
 # How long each target takes stands in the log.
 TIMED = TIMEFORMAT='$@ took %0R s'; time
 
-SOURCES := $(shell find lopt_plugin triton_kernels -not -path '*__pycache__*' -not -name '*.so') \
+SOURCES := $(shell find lopt_plugin triton_kernels include -not -path '*__pycache__*' -not -name '*.so') \
 	pyproject.toml CMakeLists.txt README.md
 # Those need Triton, an engine, Ray, datasets or TRL.
 KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
@@ -62,7 +63,7 @@ TESTS ?= $(FOLDERS) $(addprefix --ignore=,tests/engines $(KERNEL_TESTS) $(EXAMPL
 DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
 .PHONY: test test-core doctest test-examples test-rl test-vllm test-vllm-python test-sglang test-kernels test-deep test-faults exhaustive \
-	test-sanitize test-threads fuzz soak gpu-test gpu-check core-for-gpu-test demo demo-sglang bench docs man wheels release-check lint clean environments environment vllm-environment sglang-environment
+	test-sanitize test-threads fuzz c-api soak gpu-test gpu-check core-for-gpu-test demo demo-sglang bench docs man wheels release-check lint clean environments environment vllm-environment sglang-environment
 
 test:
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
@@ -141,6 +142,13 @@ test-threads: environment
 
 fuzz: environment
 	$(VENV)/bin/python tests/fuzz/run.py --seconds $(or $(SECONDS),60) $(FUZZ)
+
+# The tests of compiled files run with this library instead of the extension module, which holds the same code.
+c-api: environment
+	$(VENV)/bin/cmake -S . -B build/c-api -Wno-dev -DLOPT_C_LIBRARY=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
+	$(VENV)/bin/cmake --build build/c-api
+	@LOPT_C_LIBRARY="$$PWD/build/c-api/liblopt.so"; export LOPT_C_LIBRARY; \
+	$(TIMED) $(VENV)/bin/$(PYTEST) tests/c_interface tests/native/test_compiled.py
 
 soak: environment
 	$(VENV)/bin/python tests/soak.py --calls $(or $(CALLS),1000000)

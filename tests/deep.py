@@ -78,7 +78,8 @@ def parts() -> list[Part]:
         *(Part(f"tokenizer-{name}", name, "test-core", {"LOPT_LARGE_TOKENIZER": name}) for name in large),
         Part("sanitize", "the native core under ASan and UBSan", "test-sanitize", {"LOPT_TIER": "quick"}),
         Part("threads", "the native core under ThreadSanitizer", "test-threads"),
-        *(_fuzz(name) for name in ("encode", "offsets", "growing", "cut", "pack", "model")),
+        *(_fuzz(name) for name in ("encode", "offsets", "growing", "cut", "pack", "model", "compiled")),
+        Part("c-api", "liblopt.so from C, Rust and Go, as far as these are here", "c-api"),
         Part("soak", "a million calls from 16 threads", "soak"),
         *(_quick_core(f"python-{version}", f"the core on CPython {version}", path) for version, path in pythons()),
         _quick_core("lowest", f"the core with {' '.join(_lowest())}", sys.executable, " ".join(_lowest())),
@@ -92,7 +93,7 @@ def parts() -> list[Part]:
 def _core_folders() -> list[str]:
     """The folders of tests that `make test-core` runs. What lies beside them is left to the quick tier."""
     folders = (path.name for path in Path(__file__).parent.iterdir() if any(path.glob("**/test_*.py")))
-    return sorted({*folders} - {"engines", "gpu_kernels"})
+    return sorted({*folders} - {"engines", "gpu_kernels", "c_interface"})
 
 
 def _core(folder: str) -> Part:

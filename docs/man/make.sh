@@ -18,4 +18,5 @@ page lopt "exact, fast tokenization"
 page lopt-check "are the ids exact for a tokenizer, and which route produces them?" check
 page lopt-bench "how fast is a tokenizer here, beside others?" bench
 page lopt-encode "a corpus to shards of token ids" encode
+page lopt-compile "a tokenizer as a file for the C interface" compile
 page lopt-demo "a real engine's server with lopt, compared with Hugging Face" demo

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import bench, check, demo, encode
+from . import bench, check, compile, demo, encode
 
 app = typer.Typer(
     name="lopt",
@@ -15,7 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check.check, bench.bench, encode.encode, demo.demo):
+for command in (check.check, bench.bench, encode.encode, compile.compile, demo.demo):
     app.command(command.__name__)(command)
 
 

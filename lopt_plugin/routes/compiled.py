@@ -10,6 +10,7 @@ import numpy as np
 
 from ..pipeline import Pipeline
 from ..pipeline.component_state import Unsupported
+from ..unicode_tables.forms import form_rows
 from .native_core import core_arguments, import_core
 
 SIGNATURE = b"\x93LOPT\r\n\x1a"
@@ -100,7 +101,13 @@ def _normalizer(out: Values, given: dict[str, Any]) -> None:
         if kind == "reference":
             raise Unsupported("a step of its normalizer is always left to Hugging Face")
         out.add(kind)
-        if kind == "characters":
+        if kind == "form":
+            form = form_rows(values[0])
+            out.add(values[0])
+            out.rows(form.decompositions)
+            out.rows(form.ranks)
+            out.rows(form.compositions)
+        elif kind == "characters":
             out.rows(values[0])
         else:
             out.add(*(value for value in values if not callable(value)))

@@ -40,7 +40,7 @@ def test_completion() -> None:
     assert completed.stdout.split() == ["check"]
 
 
-@pytest.mark.parametrize("name", ["", "check", "bench", "encode", "demo"])
+@pytest.mark.parametrize("name", ["", "check", "bench", "encode", "compile", "demo"])
 def test_manual_pages_are_those_of_the_help(name: str) -> None:
     """If this fails: `make man`."""
     page = (MANUAL / f"lopt{name and '-'}{name}.1").read_text(encoding="utf-8")

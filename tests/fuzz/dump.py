@@ -3,7 +3,8 @@
     python tests/fuzz/dump.py FOLDER
 
 `tokenizers/NAME` has the arguments of a core, in the order in which `read_tokenizer` of tokenizers.hpp reads them. A
-number is eight bytes, little endian; bytes and strings have their length before them.
+number is eight bytes, little endian; bytes and strings have their length before them. `compiled/NAME` is a compiled
+file.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from tokenizers import normalizers  # noqa: E402
 
 from lopt_plugin.pipeline import BytePairModel, Pipeline, WordPieceModel, read_pipeline  # noqa: E402
 from lopt_plugin.routes import native_core  # noqa: E402
+from lopt_plugin.routes.compiled import compiled  # noqa: E402
 from lopt_plugin.unicode_tables import load  # noqa: E402
 
 NFC_FOLLOWS = 1 << 14  # a bit of the character classes
@@ -152,8 +154,11 @@ def main(folder: Path) -> None:
     """Writes all of it."""
     (folder / "tokenizers").mkdir(parents=True, exist_ok=True)
     (folder / "seeds").mkdir(exist_ok=True)
+    (folder / "compiled").mkdir(exist_ok=True)
     for name in _names():
         (folder / "tokenizers" / name).write_bytes(tokenizer(_pipeline(name)))
+    for name in [*_names(), "unigram_t5", "unigram_bytes"]:
+        (folder / "compiled" / name).write_bytes(compiled(_pipeline(name), name))
     (folder / "unicode").write_bytes(unicode_tables())
     (folder / "dictionary").write_text(dictionary(), encoding="ascii")
     for number, seed in enumerate(seeds()):

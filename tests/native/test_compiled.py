@@ -25,6 +25,7 @@ from lopt_plugin.native import _core
 from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.compiled import FORMAT, SIGNATURE, Values, compiled
 from lopt_plugin.routes.hard_texts import hard_texts
+from lopt_plugin.unicode_tables.forms import form_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = len(SIGNATURE) + 8  # what the checksum does not cover
@@ -85,17 +86,41 @@ def test_ids_are_those_of_the_reference(name: str, tmp_path: Path) -> None:
                 assert (text, *found) == (text, 0, expected)
                 assert compiled_one.count(text, flags) == (0, len(expected))
                 answered += 1
-    assert answered > 0.8 * len(texts)
+    # Precompiled looks at clusters, which are not known here.
+    assert answered == len(texts) or (name in ("unigram_t5", "t5_small") and answered > 0.7 * len(texts))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_normalization_forms(form: str, tmp_path: Path) -> None:
+    """Of every kind of character that a form may change, and of Hangul, in many orders."""
+    tokenizer = corpus.load_tokenizer("tiny_qwen2")
+    tokenizer.normalizer = getattr(normalizers, form)()
+    rows, rng = form_rows(form), random.Random(form)
+    marks = [[chr(c) for c, rank in rows.ranks if rank == wanted] for wanted in {rank for _, rank in rows.ranks}]
+    pairs = [chr(first) + chr(second) for first, second, _ in form_rows("NFC").compositions]
+    changed = [chr(c) for c, _ in rows.decompositions]
+    kinds = [changed, ["\u1100", "\u1161", "\u11a8", "\uac00", "\uac01"], pairs, ["a", "e", "\u0915", " ", "\u05d0"]]
+
+    def text() -> str:
+        parts = (rng.choice(rng.choice([*kinds, rng.choice(marks), rng.choice(marks)])) for _ in range(12))
+        return "".join(parts)
+
+    path = written(tmp_path, compiled(read_pipeline(tokenizer), form))
+    with CTokenizer(path) as compiled_one:
+        every = [f"{c}{mark}" for c in ("", "e", "\u0323") for kind in marks for mark in kind]
+        for each in [*changed, *pairs, *every, *(text() for _ in range(tier.pick(500, 50_000)))]:
+            assert (each, *compiled_one.encode(each)) == (each, 0, tokenizer.encode(each).ids)
 
 
 def test_a_text_that_needs_the_reference(tmp_path: Path) -> None:
-    with CTokenizer(written(tmp_path, compiled_tokenizer("tiny_qwen2"))) as tokenizer:
-        found = tokenizer.encode("q\u0323\u0307")
+    text = "e\u0301"
+    with CTokenizer(written(tmp_path, compiled_tokenizer("unigram_t5"))) as tokenizer:
+        found = tokenizer.encode(text)
         assert found[0] == c_interface.NEEDS_REFERENCE
         assert "Hugging Face" in str(found[1])
-        assert tokenizer.count("q\u0323\u0307") == (c_interface.NEEDS_REFERENCE, 0)
+        assert tokenizer.count(text) == (c_interface.NEEDS_REFERENCE, 0)
     with pytest.raises(_core.NeedsReference):
-        _core.CompiledTokenizer(str(tmp_path / "tokenizer.lopt")).encode("q\u0323\u0307".encode(), False, False)
+        _core.CompiledTokenizer(str(tmp_path / "tokenizer.lopt")).encode(text.encode(), False, False)
 
 
 def test_a_buffer_that_is_too_small(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@
 #include "core/byte_pair_description.hpp"
 #include "core/unigram_method.hpp"
 #include "core/word_piece_method.hpp"
+#include "normalize/character_forms.hpp"
 #include "normalize/map_characters.hpp"
 #include "normalize/normalization_form.hpp"
 #include "normalize/precompiled.hpp"
@@ -44,9 +45,33 @@ inline FormTables form_tables(FileReader& in) {
 
 inline CharacterSet character_set(FileReader& in) { return CharacterSet(code_points_of(in.text())); }
 
+inline uint32_t code_point(FileReader& in) {
+    const uint32_t c = in.number();
+    if (c >= 0x110000) throw InvalidFileError("the compiled file is damaged: a number is no code point");
+    return c;
+}
+
+inline std::unique_ptr<NormalizerStep> normalization_form(FileReader& in, const FormTables& tables) {
+    const std::string_view name = in.text();
+    const auto forms = std::make_shared<CharacterForms>();
+    in.each([&] {
+        const uint32_t c = in.number();
+        forms->decompositions[c] = code_points_of(in.text());
+    });
+    in.each([&] {
+        const uint32_t c = in.number();
+        forms->ranks[c] = in.number();
+    });
+    in.each([&] {
+        const uint64_t first = in.number(), second = in.number();
+        forms->compositions[first << 32 | second] = code_point(in);
+    });
+    return normalization_form(name, tables, [forms](std::string_view text) { return forms->normalize(text); });
+}
+
 inline std::unique_ptr<NormalizerStep> normalizer_step(FileReader& in, const FormTables& tables) {
     const std::string_view kind = in.text();
-    if (kind == "form") return normalization_form(in.text(), tables, no_reference);
+    if (kind == "form") return normalization_form(in, tables);
     if (kind == "prepend") return std::make_unique<Prepend>(std::string(in.text()));
     if (kind == "replace") {
         const std::string_view text = in.text();

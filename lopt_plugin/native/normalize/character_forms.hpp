@@ -1,0 +1,79 @@
+// A normalization form from tables, for a core that has no reference library to ask: decompose, put marks into order, compose.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+struct CharacterForms {
+    // Characters that become others, with all that each becomes in the end.
+    std::unordered_map<uint32_t, std::vector<uint32_t>> decompositions;
+    // Of characters with a combining class, in the order of the classes, from 1 on.
+    std::unordered_map<uint32_t, uint32_t> ranks;
+    // By first << 32 | second; none for a form that does not compose.
+    std::unordered_map<uint64_t, uint32_t> compositions;
+
+    std::string normalize(std::string_view text) const {
+        std::vector<Ranked> made;
+        for (const uint32_t c : code_points_of(text)) {
+            const auto found = decompositions.find(c);
+            if (found == decompositions.end()) made.push_back(ranked(c));
+            else for (const uint32_t part : found->second) made.push_back(ranked(part));
+        }
+        put_in_order(made);
+        if (!compositions.empty()) compose(made);
+        std::string out;
+        for (const Ranked& character : made) append_character(character.code_point, out);
+        return out;
+    }
+
+  private:
+    struct Ranked {
+        uint32_t code_point, rank;  // 0: no combining class
+    };
+    Ranked ranked(uint32_t c) const {
+        const auto found = ranks.find(c);
+        return {c, found == ranks.end() ? 0 : found->second};
+    }
+
+    // Within a run of characters with a class, those of lower classes come first.
+    static void put_in_order(std::vector<Ranked>& characters) {
+        const auto has_class = [](const Ranked& character) { return character.rank > 0; };
+        for (auto from = characters.begin(); from != characters.end();) {
+            from = std::find_if(from, characters.end(), has_class);
+            const auto to = std::find_if_not(from, characters.end(), has_class);
+            std::stable_sort(from, to, [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
+            from = to;
+        }
+    }
+
+    // A character is composed with the last one without a class, unless another of its class, or one without, stands between.
+    void compose(std::vector<Ranked>& characters) const {
+        constexpr size_t NOTHING = SIZE_MAX;
+        size_t starter = NOTHING, kept = 0;
+        for (const Ranked character : characters) {
+            const bool adjacent = starter != NOTHING && starter + 1 == kept;
+            const bool reaches = adjacent || (starter != NOTHING && characters[kept - 1].rank < character.rank);
+            if (reaches) {
+                const auto found = compositions.find(uint64_t{characters[starter].code_point} << 32 | character.code_point);
+                if (found != compositions.end()) {
+                    characters[starter].code_point = found->second;
+                    continue;
+                }
+            }
+            if (character.rank == 0) starter = kept;
+            characters[kept++] = character;
+        }
+        characters.resize(kept);
+    }
+};
+
+}  // namespace lopt
