@@ -14,7 +14,8 @@ from ..pipeline import Unsupported
 from ..pipeline.component_state import states_of, steps_of
 from ..routes.request import NeedsReference
 from ..unicode_tables.load import character_classes
-from ..unicode_tables.table import STRIP_SPACE, WORD
+from ..unicode_tables.normalizers import added_token_white_space
+from ..unicode_tables.table import WORD
 from .stand_ins import StandIns
 
 
@@ -43,7 +44,9 @@ class SpecialTokens:
         normalizes = _normalizes(backend)
         self._passes = [_Pass(tokens) for tokens in ((raw,) if normalizes else (raw, others)) if tokens]
         self._normalized = [token.content for token in others.values() if token.special and normalizes]
-        self._white_edges = any(_is_white(edge) for token in raw.values() for edge in _edges(token))
+        white_space = added_token_white_space()
+        self._white_run = re.compile(f"[{re.escape(white_space)}]*")
+        self._white_edges = any(edge in white_space for token in raw.values() for edge in _edges(token))
         self._unclear = self._unclear_token()
 
     def find(self, text: str) -> list[Match]:
@@ -86,10 +89,10 @@ class SpecialTokens:
     def _with_white_space(self, text: str, match: Match, begin: int, end: int) -> tuple[int, int]:
         """Where a match begins and ends with the white space of text[begin:end] that its token takes."""
         first, last, token = match.begin, match.end, self._tokens[match.id]
-        while token.lstrip and first > begin and _is_white(text[first - 1]):
-            first -= 1
-        while token.rstrip and last < end and _is_white(text[last]):
-            last += 1
+        if token.lstrip and first > begin:
+            first = begin + len(text[begin:first].rstrip(added_token_white_space()))
+        if token.rstrip and (run := self._white_run.match(text, last, end)) is not None:
+            last = run.end()
         return first, last
 
     def _unclear_token(self) -> str | None:
@@ -147,10 +150,6 @@ def _edges(token: AddedToken) -> tuple[str, str]:
 
 def _is_word(character: str) -> bool:
     return bool(character_classes().of(character) & WORD)
-
-
-def _is_white(character: str) -> bool:
-    return bool(character_classes().of(character) & STRIP_SPACE)
 
 
 def _unknown_id(backend: Tokenizer) -> Any:

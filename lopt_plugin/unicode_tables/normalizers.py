@@ -10,7 +10,7 @@ from .derive.graphemes import JOINS_LEFT, JOINS_RIGHT
 from .derive.normalizers import CHANGES, SEPARATOR, WHITE_SPACE
 from .derive.oracle import normalize_each, to_text
 from .load import character_classes, grapheme_classes, normalizer_classes
-from .table import SPACE, CharacterClasses
+from .table import SPACE, STRIP_SPACE, CharacterClasses
 
 
 @functools.cache
@@ -23,6 +23,12 @@ def single_characters(kind: str) -> tuple[tuple[int, str], ...]:
 def white_space() -> str:
     """The characters that Strip removes from the ends."""
     return _having(WHITE_SPACE)
+
+
+@functools.cache
+def added_token_white_space() -> str:
+    """The characters that an added token with `lstrip` or `rstrip` takes."""
+    return _having(STRIP_SPACE, character_classes())
 
 
 def regex_white_space() -> str:
