@@ -198,8 +198,8 @@ class Encoder:
     def encode_segments(self, segments: Iterable[tuple[str, bool]], add_special_tokens: bool = True) -> list[int]:
         """Encodes a text of trusted and untrusted segments: only trusted ones can have special tokens.
 
-        The segments are joined and encoded as one text. Neighbouring trusted segments are one stretch, and the special
-        tokens of a stretch are those that Hugging Face finds in it alone: untrusted text adds none and takes none away.
+        The segments are joined and encoded as one text. Neighbouring trusted segments form one run, and the special
+        tokens of a run are those that Hugging Face finds in it alone: untrusted text adds none and takes none away.
         All other text is encoded as with `split_special_tokens=True`. With trusted segments only, the ids are those of
         `encode_list(joined)`; with untrusted ones only, those of `encode_list(joined, split_special_tokens=True)`.
 

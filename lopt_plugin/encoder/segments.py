@@ -1,7 +1,7 @@
 """Texts of trusted and untrusted segments: only trusted ones have special tokens.
 
-The segments are joined, and the joined text is tokenized as one text. Neighbouring trusted segments are one stretch.
-The special tokens of a stretch are those that the reference finds in it alone: untrusted text adds none and takes none
+The segments are joined, and the joined text is tokenized as one text. Neighbouring trusted segments form one run.
+The special tokens of a run are those that the reference finds in it alone: untrusted text adds none and takes none
 away. What stands between them, across segments, is tokenized with `split_special_tokens`.
 """
 
@@ -75,10 +75,10 @@ def _find(tokens: SpecialTokens, segments: list[tuple[str, bool]]) -> list[Match
     """The special tokens of the joined text."""
     found, at = [], 0
     for trusted, group in itertools.groupby(segments, key=lambda segment: segment[1]):
-        stretch = "".join(text for text, _ in group)
+        run = "".join(text for text, _ in group)
         if trusted:
-            found += [Match(at + begin, at + end, number) for begin, end, number in tokens.find(stretch)]
-        at += len(stretch)
+            found += [Match(at + begin, at + end, number) for begin, end, number in tokens.find(run)]
+        at += len(run)
     return found
 
 

@@ -129,7 +129,7 @@ def test_like_the_joined_text(name: str) -> None:
 
 
 def test_untrusted_text_takes_no_token_away() -> None:
-    """Tokens that overlap: the joined text has others than each stretch by itself."""
+    """Tokens that overlap: the joined text has others than each segment by itself."""
     backend = Tokenizer(models.BPE(byte_fallback=False))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(False)
     alphabet = {character: number for number, character in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
