@@ -99,10 +99,8 @@ def test_any_order_of_ranks(seed: int) -> None:
     check(native(encoding, prefix_cache_mb=0), encoding, words)
 
 
-@pytest.mark.parametrize("disallowed", ["all", (), {"<|end|>"}, ["<|start|>", "other"]], ids=str)
-@pytest.mark.parametrize(
-    "allowed", [set(), "all", {"<|start|>"}, frozenset({"<|end|>", "<|inst"}), {"none of them"}], ids=str
-)
+@pytest.mark.parametrize("disallowed", ["all", (), {"<|end|>"}, ["<|start|>", "other"]])
+@pytest.mark.parametrize("allowed", [set(), "all", {"<|start|>"}, frozenset({"<|end|>", "<|inst"}), {"none of them"}])
 def test_special_tokens(allowed: Any, disallowed: Any) -> None:
     encoding = encoding_of("cl100k_tiktoken")
     fast = native(encoding)
