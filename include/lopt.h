@@ -64,8 +64,7 @@ LOPT_API lopt_status lopt_open(const char *path, lopt_tokenizer **tokenizer, lop
 
    text      `length` bytes of UTF-8, which may hold zero bytes; NULL only if length is 0
    flags     LOPT_ADD_SPECIAL_TOKENS, LOPT_SPLIT_SPECIAL_TOKENS, both or 0
-   ids       room for `capacity` ids; NULL only if capacity is 0. A text has at most as many ids as bytes, and those of
-             special tokens, unless its normalizer makes it longer
+   ids       room for `capacity` ids; NULL only if capacity is 0. Few texts have more ids than bytes
    count     how many ids the text has; set with LOPT_OK and LOPT_BUFFER_TOO_SMALL, 0 otherwise
    error     NULL, or where the reason goes */
 LOPT_API lopt_status lopt_encode(const lopt_tokenizer *tokenizer, const char *text, size_t length, uint32_t flags,
