@@ -15,7 +15,7 @@ from ..subclass import Brand
 from . import ledger
 from .request_ids import answer_with_arrays
 
-# The releases that passed the tests of the server. README.md has the dates.
+# The releases that passed the tests of the server. docs/engines/versions.md has the dates.
 TESTED_VERSIONS = ("0.5.23",)
 
 acceleration = Acceleration("SGLang", ledger.LEDGER, TESTED_VERSIONS)

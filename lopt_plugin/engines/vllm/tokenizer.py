@@ -18,7 +18,7 @@ from ..acceleration import Acceleration
 from ..subclass import Brand, rebrand
 from . import ledger
 
-# The releases that passed the engine tests. README.md has the dates.
+# The releases that passed the engine tests. docs/engines/versions.md has the dates.
 TESTED_VERSIONS = ("0.24.0", "0.32.0")
 
 # The methods that vLLM's TokenizerPool calls on one of its copies.

@@ -470,11 +470,11 @@ def test_what_is_not_as_known_is_said_in_one_line(
         return [record.getMessage() for record in log.records if "not as" in record.getMessage()]
 
     assert loaded() == []
-    monkeypatch.setattr(vllm.renderers.hf.HfRenderer, "validate_token_ids", lambda self, ids: None, raising=False)
+    monkeypatch.setattr(vllm.renderers.hf.HfRenderer, "tokenize_prompts", lambda self, texts: None)
     resolve = vllm.tokenizers.registry.tokenizer_args_from_config
     monkeypatch.setattr(vllm.tokenizers.registry, "tokenizer_args_from_config", lambda *a, **k: resolve(*a, **k))
     (line,) = loaded()
-    assert "HfRenderer.validate_token_ids has the parameters ('self', 'ids'), not ('self', 'token_ids')" in line
+    assert "HfRenderer.tokenize_prompts has the parameters ('self', 'texts'), not ('self', 'prompts', 'params')" in line
     assert "tokenizer_args_from_config has the parameters ('a',), not ('config',)" in line
     assert loaded() == [line]
 
