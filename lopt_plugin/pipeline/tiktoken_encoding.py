@@ -43,14 +43,18 @@ _LONGEST_ENTRY = 4096
 
 def read_encoding(encoding: Any) -> Pipeline:
     """What the encoding does. Raises Unsupported if that is left to tiktoken."""
-    scanner = SCANNERS.get(encoding._pat_str)
+    try:
+        pattern, ranks, special = encoding._pat_str, encoding._mergeable_ranks, encoding._special_tokens
+    except AttributeError as error:
+        raise Unsupported(f"this release of tiktoken is not known: {error}") from error
+    scanner = SCANNERS.get(pattern)
     if scanner is None:
-        raise Unsupported(f"split pattern {encoding._pat_str!r} is not on the allow-list")
+        raise Unsupported(f"split pattern {pattern!r} is not on the allow-list")
     differ = characters_that_differ()
     if differ:
         raise Unsupported(f"tiktoken and tokenizers have {differ:,} characters in different classes")
-    added_tokens = _special_tokens(encoding._special_tokens)
-    vocabulary = _names(encoding._mergeable_ranks)
+    added_tokens = _special_tokens(special)
+    vocabulary = _names(ranks)
     merges = json.dumps(list(_merges(vocabulary)), separators=(",", ":"))
     return Pipeline(
         normalizer=(),

@@ -15,7 +15,7 @@ import tiktoken
 from tiktoken_encodings import ALL_BYTES, PATTERNS, SPECIAL_TOKENS, encoding_of, random_encoding, rebuilt
 
 import lopt_plugin
-from lopt_plugin.encoder import tiktoken_encoder
+from lopt_plugin.encoder import tiktoken_runner
 from lopt_plugin.encoder.tiktoken_encoder import TiktokenEncoder
 from lopt_plugin.pipeline import tiktoken_encoding
 from lopt_plugin.routes.hard_texts import hard_texts
@@ -225,6 +225,14 @@ def test_classes_are_compared_with_those_of_tiktoken(monkeypatch: pytest.MonkeyP
     assert tiktoken_classes.characters_that_differ.__wrapped__() == 3
 
 
+def test_another_release_of_tiktoken() -> None:
+    encoding = changed()
+    del encoding._mergeable_ranks
+    slow = lopt_plugin.from_tiktoken(encoding)
+    assert slow.encode("a b") == encoding.encode("a b")
+    assert slow.explain()["reason"].startswith("this release of tiktoken is not known: ")
+
+
 @pytest.mark.parametrize("route", ["hf", "hf_chunks"])
 def test_route_of_the_settings(route: str) -> None:
     encoding = encoding_of("o200k")
@@ -252,7 +260,7 @@ def test_verification(caplog: pytest.LogCaptureFixture) -> None:
     fast = native(encoding, verify=0.5)
     assert [fast.encode("a") for _ in range(4)] == [encoding.encode("a")] * 4
     assert fast.explain()["calls"] == {"native": 4, "tiktoken": 0, "verified": 2}
-    fast._native = WrongRoute([1, 2, 3])  # type: ignore[assignment]
+    fast._runner.native = WrongRoute([1, 2, 3])  # type: ignore[assignment]
     assert [fast.encode("a") for _ in range(2)] == [[1, 2, 3], encoding.encode("a")]
     assert "verification found other ids" in caplog.text
     assert fast.explain()["reason"] == "verification found other ids than tiktoken's"
@@ -262,10 +270,10 @@ def test_verification(caplog: pytest.LogCaptureFixture) -> None:
 def test_an_error_of_ours_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     encoding = encoding_of("o200k")
     fast = native(encoding)
-    fast._native = WrongRoute(MemoryError())  # type: ignore[assignment]
+    fast._runner.native = WrongRoute(MemoryError())  # type: ignore[assignment]
     with pytest.raises(MemoryError):
         fast.encode("a")
-    fast._native = WrongRoute(ValueError("a mistake"))  # type: ignore[assignment]
+    fast._runner.native = WrongRoute(ValueError("a mistake"))  # type: ignore[assignment]
     assert fast.encode("a") == encoding.encode("a")
     assert "Traceback" in caplog.text
     assert fast.explain()["reason"] == "the native route failed: ValueError: a mistake"
@@ -273,7 +281,7 @@ def test_an_error_of_ours_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_a_difference_in_the_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     encoding = encoding_of("o200k")
-    monkeypatch.setattr(tiktoken_encoder, "NativeRoute", lambda *_: WrongRoute([]))
+    monkeypatch.setattr(tiktoken_runner, "NativeRoute", lambda *_: WrongRoute([]))
     slow = lopt_plugin.from_tiktoken(encoding)
     assert slow.encode("a") == encoding.encode("a")
     assert "the self-check found other ids than tiktoken's in hard text 1 " in slow.explain()["reason"]
