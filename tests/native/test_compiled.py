@@ -197,6 +197,21 @@ def test_a_file_of_another_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.every_parameter
+@pytest.mark.parametrize("name", ["tiny_cl100k", "wordpiece_cased"])
+def test_two_entries_of_one_name(name: str, tmp_path: Path) -> None:
+    def row(of: str) -> bytes:
+        return len(of.encode()).to_bytes(4, "little") + of.encode() + vocabulary[of].to_bytes(4, "little")
+
+    vocabulary = read_pipeline(corpus.load_tokenizer(name)).model.vocabulary
+    first, second, *_ = (entry for entry in vocabulary if len(entry) == len(entry.encode()) == 1)
+    content = compiled_tokenizer(name)[HEADER:]
+    assert content.count(row(second)) == 1
+    opened = CTokenizer(written(tmp_path, with_header(content.replace(row(second), row(first)))))
+    assert opened.status == c_interface.INVALID_FILE
+    assert opened.message.endswith("two entries have the same name")
+
+
+@pytest.mark.every_parameter
 @pytest.mark.parametrize("repaired", [False, True])
 def test_every_truncation(repaired: bool, tmp_path: Path) -> None:
     """`repaired`: with a checksum that fits what is left."""

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -110,8 +112,10 @@ inline std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(FileReader&
 
 inline std::vector<VocabularyItem> vocabulary(FileReader& in) {
     std::vector<VocabularyItem> items;
+    std::unordered_set<std::string_view> names;
     in.each([&] {
         const std::string_view name = in.text();
+        if (!names.insert(name).second) throw InvalidFileError("the compiled file is damaged: two entries have the same name");
         items.push_back({name, in.number()});
     });
     return items;
