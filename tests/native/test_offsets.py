@@ -58,8 +58,11 @@ def core_and_reference(name: str) -> tuple[Any, Tokenizer]:
 
 
 def may_be_left(name: str) -> bool:
-    """Where accents are stripped, a few characters may change places; a character map has a few for whole clusters."""
-    return "uncased" in name or name in ("wordpiece_added", "unigram_t5")
+    """Where accents are stripped, a few characters may change places; a character map has a few for whole clusters.
+
+    Falcon's vocabulary lacks some bytes.
+    """
+    return "uncased" in name or name in ("wordpiece_added", "unigram_t5", "falcon")
 
 
 def assert_same(name: str, texts: Any, **options: Any) -> int:
