@@ -273,9 +273,9 @@ class BackendState:
             self._snapshot = Snapshot(None, reason, description=known.get("description"), checked=known.get("checked"))
 
     def _stale(self, snapshot: Snapshot) -> bool:
-        return snapshot.fingerprint is not None and self._fingerprint() != snapshot.fingerprint
+        return snapshot.fingerprint is not None and self.fingerprint() != snapshot.fingerprint
 
-    def _fingerprint(self) -> Fingerprint | None:
+    def fingerprint(self) -> Fingerprint | None:
         """That of the backend now; None where it cannot be made."""
         try:
             return None if isinstance(self._watch, str) else self._watch.fingerprint()
@@ -303,7 +303,7 @@ class BackendState:
 
     def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""
-        fingerprint = self._fingerprint()
+        fingerprint = self.fingerprint()
         if isinstance(self._watch, str) or fingerprint is None or snapshot.fingerprint is None:
             return None
         if not differ_only_in(ADDED_TOKENS_VERSION, fingerprint, snapshot.fingerprint):

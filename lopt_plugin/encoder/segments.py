@@ -14,6 +14,7 @@ from typing import Any
 
 from ..routes.native import NativeRoute
 from ..routes.request import PLAIN, EncodeRequest
+from .backend_watch import Fingerprint
 from .checks import a_bool, a_text, encodable
 from .operations import LIST, Operation
 from .route_choice import Snapshot
@@ -38,7 +39,7 @@ class Segments:
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self._read: tuple[Snapshot, SpecialTokens] | None = None
+        self._read: tuple[Snapshot | Fingerprint | None, SpecialTokens] | None = None
 
     def encode(self, segments: Iterable[tuple[str, bool]], add_special_tokens: bool) -> list[int]:
         """See Encoder.encode_segments."""
@@ -56,10 +57,12 @@ class Segments:
         return ids
 
     def _special_tokens(self) -> SpecialTokens:
-        """Those of the backend as it is now. Where the reference answers, changes of it are not watched."""
-        snapshot, read = self._runner.state.snapshot(), self._read
-        if read is None or read[0] is not snapshot or snapshot.native is None:
-            self._read = read = snapshot, SpecialTokens(self._runner.hf.backend)
+        """Those of the backend as it is now. Where the reference answers, a snapshot says nothing about changes."""
+        state, read = self._runner.state, self._read
+        snapshot = state.snapshot()
+        made_for = snapshot if snapshot.native is not None else state.fingerprint()
+        if read is None or made_for is None or read[0] != made_for:
+            self._read = read = made_for, SpecialTokens(self._runner.hf.backend)
         return read[1]
 
 

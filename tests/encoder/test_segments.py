@@ -185,6 +185,8 @@ def test_a_changed_tokenizer_that_is_not_native() -> None:
     encoder = Encoder(backend, Settings.read({}, threads=1))
     segments = [("Hello ", True), ("<|new|>", False), (" <|new|>", True)]
     before = encoder.encode_segments(segments)
+    read = encoder._segments._special_tokens()
+    assert encoder._segments._special_tokens() is read
     backend.add_special_tokens(["<|new|>"])
     number = backend.token_to_id("<|new|>")
     assert [number if k == 2 else one for k, one in enumerate(before)] == encoder.encode_segments(segments)
