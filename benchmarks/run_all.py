@@ -47,6 +47,7 @@ ALL = {
     "decoding": "speed/decoding.py",
     "load": "speed/load.py --repeat 3",
     "render": "engines/render.py",
+    "conversations": "engines/conversations.py",
 }
 # A benchmark is left out where one of its tokenizers is not available.
 TOKENIZERS = {
@@ -57,7 +58,7 @@ TOKENIZERS = {
     "agent_session": {"qwen3"},
 }
 # Or where the module of its engine is not installed.
-ENGINES = {"render": "vllm"}
+ENGINES = {"render": "vllm", "conversations": "vllm"}
 
 
 def main() -> int:
