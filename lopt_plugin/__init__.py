@@ -1,4 +1,4 @@
-"""Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.
+"""Fast, exact tokenization: the same ids as the installed Hugging Face tokenizer, sooner.
 
     tokenizer = lopt_plugin.from_pretrained("Qwen/Qwen3-8B")  # or accelerate(loaded_tokenizer)
     ids = tokenizer("How long is this?")["input_ids"]  # as with transformers

@@ -1,4 +1,4 @@
-"""The ways of a text in docs/architecture.md are those that calls take, and what it names exists."""
+"""The paths in docs/architecture.md are those that calls take, and every file it names exists."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n### ")[1:]}
 # From the first step inside `tokenizer/` on for engines, which are not installed here.
 CALLS: dict[str, Callable[[Any], Any]] = {
     "`tokenizer(text)`": lambda tokenizer: tokenizer(TEXT * 200),
-    "A prompt of vLLM": lambda tokenizer: tokenizer.encode(TEXT, truncation=True, max_length=4096),
-    "A prompt of SGLang": lambda tokenizer: tokenizer._lopt_array(TEXT),
+    "A prompt in vLLM": lambda tokenizer: tokenizer.encode(TEXT, truncation=True, max_length=4096),
+    "A prompt in SGLang": lambda tokenizer: tokenizer._lopt_array(TEXT),
     "A batch, `tokenizer(texts)`": lambda tokenizer: tokenizer([TEXT, TEXT + "1", TEXT + "2"]),
     "A batch of ids, `tokenizer.lopt.encode_batch_ids(texts)`": lambda tokenizer: tokenizer.lopt.encode_batch_ids(
         [TEXT, TEXT]

@@ -8,7 +8,7 @@ import sys
 
 def main() -> None:
     """The entry point of the `lopt` command; ends the process with the command's exit status."""
-    # Before transformers is imported: the user has not asked for its remarks about itself.
+    # Must be set before transformers is imported: its advisory messages are not for users of this command.
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     try:

@@ -1,4 +1,4 @@
-"""`python -m lopt_plugin.cli`: the `lopt` command, for when its script is not on the path."""
+"""`python -m lopt_plugin.cli`: the `lopt` command when its script is not on the PATH."""
 
 from __future__ import annotations
 

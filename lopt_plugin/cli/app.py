@@ -1,4 +1,4 @@
-"""The command line: the commands, and the options that stand before them."""
+"""The command line: the commands, and the options that precede them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback(help="Exact, fast tokenization: the ids of the installed Hugging Face tokenizer, sooner.")
+@app.callback(help="Fast, exact tokenization: the same ids as the installed Hugging Face tokenizer, sooner.")
 def common(
     version: Annotated[
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and the build.")
     ] = False,
 ) -> None:
-    """Options of every command."""
+    """The options of `lopt` itself."""

@@ -1,4 +1,4 @@
-"""lopt bench: the speed on this machine, for this tokenizer and these texts, beside other libraries."""
+"""lopt bench: speed on this machine, with this tokenizer and these texts, compared with other libraries."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def bench(
     revision: options.Revision = None,
     trust_remote_code: options.TrustRemoteCode = False,
 ) -> None:
-    """Measure one prompt at a time, text to list of ids, by prompt length, beside Hugging Face and other libraries.
+    """Measure the speed of text to list of ids, by prompt length, for lopt, Hugging Face and other libraries.
 
-    Each engine runs in fresh processes, on prompts that all differ. Ids are compared with Hugging Face's before any
-    number is shown.
+    Each engine runs in fresh processes, one prompt at a time, and no two prompts are the same. Ids are compared with
+    Hugging Face's before any number is shown.
 
     Example: `lopt bench Qwen/Qwen3-8B book.txt --plot speed.svg`
 
@@ -88,7 +88,7 @@ def bench(
 
 
 def _engines(peers: str | None) -> tuple[list[str], list[str]]:
-    """The engines of the peers that are installed, and the peers that are not."""
+    """The engines of the installed peers, and the names of the others."""
     wanted = list(PEERS) if peers is None else [name for name in peers.split(",") if name]
     for name in wanted:
         if name not in PEERS:
@@ -115,5 +115,5 @@ def _tokenizer_json(model: str, revision: str | None, trust_remote_code: bool) -
         content = json.loads(tokenizer.backend_tokenizer.to_str())
     except AttributeError:
         raise CommandError(f"{model!r} is not a fast tokenizer") from None
-    # Whole prompts are measured, whatever truncation and padding the file sets.
+    # Whole prompts are measured, even if the file sets truncation or padding.
     return json.dumps({**content, "truncation": None, "padding": None})

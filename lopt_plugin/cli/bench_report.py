@@ -15,7 +15,7 @@ SPEEDS = ("first", "cold", "warm", "hostile")
 
 
 class View(NamedTuple):
-    """Figures of one unit by engine: a point and its figure for each column; None stands for no figure."""
+    """Figures of one unit by engine: for each column a point and its figure, or None."""
 
     title: str
     unit: str
@@ -48,7 +48,7 @@ def views(points: Sequence[Point], plan: Plan) -> list[View]:
 
 
 def table(view: View) -> Table:
-    """The view as a table, with the reason where there is no figure."""
+    """The view as a table; an engine without figures shows the reason."""
     made = Table("engine", title=f"{view.title}, {view.unit}")
     for column in view.columns:
         made.add_column(column, justify="right")
@@ -64,7 +64,7 @@ def _cell(point: Point, value: float | None) -> str:
 
 
 def remarks(points: Sequence[Point], plan: Plan, missing: Sequence[str]) -> list[str]:
-    """What the reader of the tables must know. `missing`: peers that are not installed."""
+    """Notes below the tables. `missing`: peers that are not installed."""
     lines = ["first: of a process; cold: others, each seen once; warm: all of them again; hostile: random words, once"]
     if any(not point.cold and not point.problem for point in points):
         lines.append("*: the texts have only one such prompt; it is the first of its process")

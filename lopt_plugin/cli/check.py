@@ -1,4 +1,4 @@
-"""lopt check: are the ids exact for this tokenizer and these texts, and which route produces them?"""
+"""lopt check: which route does this tokenizer take, and are its ids for these texts exact?"""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check(
     offsets: Annotated[bool, typer.Option("--offsets", help="Compare offset mappings too.")] = False,
     limit: Annotated[float | None, typer.Option(min=0.0, help="Stop after this much text.", metavar="MB")] = None,
     piece_chars: Annotated[
-        int, typer.Option(min=1000, help="Divide longer texts into pieces of this many characters.")
+        int, typer.Option(min=1000, help="Split longer texts into pieces of this many characters.")
     ] = 1_000_000,
     threads: options.Threads = None,
     revision: options.Revision = None,
@@ -60,7 +60,7 @@ def check(
     inputs = find_inputs(files, None) if files else []
     original = models.load(model, revision, trust_remote_code)
     accelerated = models.accelerate(original, model, threads=threads)
-    accelerated.lopt.decode_ids([])  # from now on it is known who decodes
+    accelerated.lopt.decode_ids([])  # so that explain() knows who decodes
     explained = accelerated.lopt.explain()
     report = {"model": model, **explained, "machine": machine()}
     if not as_json:
@@ -166,7 +166,7 @@ class Comparison:
         return ids
 
     def _decoded(self, sample: Sample, ids: list[int]) -> None:
-        """Compares the text of the ids, the texts of each of them, and the parts of a stream."""
+        """Compares the text of all ids, the text of each id, and the parts of a stream."""
         for skip in (False, True):
             whole = self.original.decode(ids, skip_special_tokens=skip)
             found = self.accelerated.decode(ids, skip_special_tokens=skip)
@@ -213,7 +213,7 @@ class Comparison:
 
 
 def _parts(step: Callable[[int], str | None], ids: list[int]) -> list[str | None]:
-    """What a stream gives at each step, up to an error."""
+    """What a stream returns at each step, up to the first error."""
     found: list[str | None] = []
     try:
         found.extend(step(number) for number in ids)

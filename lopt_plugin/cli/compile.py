@@ -1,4 +1,4 @@
-"""lopt compile: a tokenizer as a file for the C interface, checked against Hugging Face before it is there."""
+"""lopt compile: writes a tokenizer to a file for the C interface, after checking it against Hugging Face."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _FLAGS = ((True, False), (False, True))
 @ends_well(on_error=CANNOT_LOAD)
 def compile(
     model: options.Model,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write; one that is there is replaced.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write. An existing file is replaced.")],
     revision: options.Revision = None,
     trust_remote_code: options.TrustRemoteCode = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Write a tokenizer to a file that the C library liblopt.so opens without Python.
 
-    That library's code reads the file again, and its ids for hard texts and prose are compared with Hugging Face's.
-    Only then does the file get its name. It can be opened by this version of lopt_plugin alone.
+    Before the file gets its final name, it is read back with that library's code, and the ids of hard texts and prose
+    are compared with Hugging Face's. Only this version of lopt_plugin can open the file.
 
     Example: `lopt compile Qwen/Qwen3-8B --out qwen3.lopt`
 
@@ -53,9 +53,9 @@ def compile(
     if as_json:
         print_json({**report, "seconds": time.perf_counter() - started})
         return
-    print_line(f"{out}: {megabytes(len(content))}; the ids of {texts - unanswered:,} texts are Hugging Face's")
+    print_line(f"{out}: {megabytes(len(content))}; the ids of {texts - unanswered:,} texts equal Hugging Face's")
     if unanswered:
-        print_line(f"{unanswered:,} further texts need Hugging Face's normalizer: LOPT_NEEDS_REFERENCE, no ids")
+        print_line(f"{unanswered:,} more texts need Hugging Face's normalizer: liblopt.so returns LOPT_NEEDS_REFERENCE")
 
 
 def _content(original: Any, model: str) -> bytes:
@@ -72,7 +72,7 @@ def _content(original: Any, model: str) -> bytes:
 
 
 def _compare(original: Any, path: Path) -> tuple[int, int]:
-    """How many texts were tried, and how many of them the file does not answer. Raises CommandError."""
+    """How many texts were tried, and for how many the file has no answer. Raises CommandError."""
     core = import_core()
     tokenizer = core.CompiledTokenizer(str(path))
     tried = unanswered = 0
@@ -82,7 +82,7 @@ def _compare(original: Any, path: Path) -> tuple[int, int]:
             for adds, splits in _FLAGS:
                 expected = original(sample.text, add_special_tokens=adds, split_special_tokens=splits)["input_ids"]
                 if tokenizer.encode(sample.text.encode(), adds, splits) != expected:
-                    reason = f"the ids of {sample.origin} are not Hugging Face's; nothing is written"
+                    reason = f"the ids of {sample.origin} differ from Hugging Face's; no file was written"
                     raise CommandError(reason, DIFFERENT)
         except core.NeedsReference:
             unanswered += 1

@@ -1,4 +1,4 @@
-"""lopt demo: does a real engine's server give Hugging Face's ids with lopt, and how much time does it save?"""
+"""lopt demo: does a real engine's server return Hugging Face's ids with lopt, and how much time does it save?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .texts import built_in_prose, first_chars
 ENGINES: dict[str, type[EngineServer]] = {"vllm": VllmServer, "sglang": SglangServer}
 # A CPU needs seconds for SGLang's attention over a few thousand tokens.
 SGLANG_TOKENS_ON_CPU = 8_000
-# The context has room for the answer.
+# Leave room in the context for the answer.
 MOST_TOKENS = tiny_model.MAX_MODEL_LEN - 1
 _MOST_CHARS = 4_000_000
 _SAMPLE_CHARS = 100_000
@@ -82,7 +82,7 @@ def demo(
     sample = whole[:_SAMPLE_CHARS]
     if not (found := count(sample, add_special_tokens=False)):
         raise CommandError("the text has no tokens")
-    # Not `cut`, which takes minutes where Hugging Face does the work.
+    # Not `cut`, which takes minutes if Hugging Face does the work.
     prompt = whole[: max(1, len(sample) * tokens // found)]
     while count(prompt) > MOST_TOKENS:
         prompt = prompt[: len(prompt) * 9 // 10]
@@ -103,7 +103,7 @@ def demo(
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    """A folder for this run only. If the run fails, the servers' logs stay."""
+    """A folder for this run. If the run fails, the servers' logs are kept."""
     folder = Path(tempfile.mkdtemp(prefix="lopt_demo_"))
     try:
         yield folder
@@ -127,5 +127,5 @@ def _engine(name: str | None) -> type[EngineServer]:
 
 def _installed(module: str) -> bool:
     spec = importlib.util.find_spec(module)
-    # A folder of that name in the working directory has no origin.
+    # A folder of that name in the working directory has no origin, so it does not count.
     return spec is not None and spec.origin is not None

@@ -28,11 +28,11 @@ def encode(
     field: options.Field = "text",
     file_format: Annotated[
         Literal["text", "jsonl", "parquet"] | None,
-        typer.Option("--format", help="Format of the inputs. Default: by their names; stdin is text."),
+        typer.Option("--format", help="Format of the inputs. Default: determined by their names; stdin is text."),
     ] = None,
     sample_by: Annotated[
         Literal["document", "line"],
-        typer.Option(help="A document of a text file: the whole file, or each line without its line end."),
+        typer.Option(help="What a document of a text file is: the whole file, or each line without its line break."),
     ] = "document",
     shard_format: Annotated[
         Literal["npy", "parquet", "arrow"],
@@ -57,8 +57,8 @@ def encode(
 ) -> None:
     """Encode text, JSON lines or Parquet (also .gz, .zst, .xz, .bz2) into shards of token ids.
 
-    The same command resumes an earlier run that ended by Ctrl-C, a kill or a crash: no document is lost or repeated,
-    and the shards are those of an uninterrupted run. manifest.json in the folder describes them.
+    Run the same command again to resume after Ctrl-C, a kill or a crash: no document is lost or repeated, and the
+    shards are those of an uninterrupted run. manifest.json in the folder describes them.
 
     Example: `lopt encode Qwen/Qwen3-8B data/*.jsonl.zst --out ids/`
 

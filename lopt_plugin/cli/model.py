@@ -1,4 +1,4 @@
-"""The tokenizer that a MODEL argument names: from a folder, a file or the Hugging Face hub."""
+"""Loads the tokenizer that a MODEL argument names, from a folder, a file or the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HUB_WAIT_S = 10
 
 def load(model: str, revision: str | None = None, trust_remote_code: bool = False) -> Any:
     """The Hugging Face tokenizer, not accelerated. Raises CommandError."""
-    # The commands themselves print the route and its reason.
+    # The commands print the route and its reason themselves.
     logging.getLogger("lopt_plugin").setLevel(logging.ERROR)
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -45,9 +45,9 @@ def load(model: str, revision: str | None = None, trust_remote_code: bool = Fals
 
 
 def _why_unreachable(model: str, revision: str | None) -> str | None:
-    """Why the hub cannot be asked for the model; None if it can. Raises CommandError if it has no such model.
+    """Why the hub cannot be reached; None if it can. Raises CommandError if it has no such model.
 
-    One request, once: transformers repeats each of its own for half a minute.
+    This sends a single request, because transformers retries each of its own for half a minute.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
@@ -57,11 +57,11 @@ def _why_unreachable(model: str, revision: str | None) -> str | None:
     except RepositoryNotFoundError:
         raise CommandError(f"cannot load {model!r}: the hub has no such model, or it is private or gated") from None
     except RevisionNotFoundError:
-        raise CommandError(f"cannot load {model!r}: the hub has no revision {revision!r} of it") from None
+        raise CommandError(f"cannot load {model!r}: the hub has no revision {revision!r} of this model") from None
     except HFValidationError:
         raise
     except HfHubHTTPError:
-        return None  # It answers, if not this: transformers asks it for something else.
+        return None  # The hub does answer; transformers sends it other requests.
     except Exception as error:
         return (str(error).splitlines() or [""])[0] or type(error).__name__
     return None
@@ -78,7 +78,7 @@ def accelerate(tokenizer: Any, model: str, **settings: Any) -> Any:
 
 
 def tokenizer_json_alone(model: str) -> Path | None:
-    """The tokenizer.json that MODEL is or contains, if no file beside it names a tokenizer class for transformers."""
+    """The tokenizer.json that MODEL is or contains, unless another file there names a tokenizer class."""
     path = Path(model)
     if path.is_file():
         return path

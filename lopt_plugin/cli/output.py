@@ -1,4 +1,4 @@
-"""How commands print and how they end: results on stdout; progress, and errors of one line, on stderr."""
+"""How commands print and exit: results on stdout; progress and one-line errors on stderr."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIPED_WIDTH = 200
 
 
 def results() -> Console:
-    """The console for results. Lines that go to a file or a pipe are not wrapped at 80 characters."""
+    """The console for results. Output to a file or a pipe is not wrapped at 80 characters."""
     wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH
     return Console(highlight=False, width=wide)
 
@@ -35,7 +35,7 @@ def errors() -> Console:
 
 
 def print_line(text: str, console: Console | None = None, style: str | None = None) -> None:
-    """Prints a text as it is, without markup and not wrapped; to stdout by default."""
+    """Prints a text without markup or wrapping, to stdout by default."""
     (console or results()).print(text, style=style, markup=False, soft_wrap=True)
 
 
@@ -45,7 +45,7 @@ def print_json(content: Any) -> None:
 
 
 def progress_bar(shown: bool = True) -> Progress:
-    """A bar on stderr; a task has `total` and `completed` in bytes, and a text in `fields["rate"]`."""
+    """A progress bar on stderr; a task has `total` and `completed` in bytes, and a text in `fields["rate"]`."""
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -60,12 +60,12 @@ def progress_bar(shown: bool = True) -> Progress:
 
 
 def megabytes(size: float) -> str:
-    """A number of bytes, for reading: "3.2 MB"."""
+    """A number of bytes in readable form: "3.2 MB"."""
     return decimal(int(size))
 
 
 class CommandError(Exception):
-    """Ends the command with the exit status `status`. The message and the hint are for the user."""
+    """Ends the command with the exit status `status`, showing the message and the hint to the user."""
 
     def __init__(self, message: str, status: int = CANNOT_LOAD, hint: str = "") -> None:
         super().__init__(message)
@@ -75,7 +75,7 @@ class CommandError(Exception):
 
 @contextlib.contextmanager
 def ends_well(on_error: int) -> Iterator[None]:
-    """For a command: a user's error becomes one line on stderr and an exit status, without a traceback.
+    """Turns a user's error into one line on stderr and an exit status, without a traceback.
 
     `on_error` is the exit status if a file cannot be read or written.
     """
@@ -89,7 +89,7 @@ def ends_well(on_error: int) -> Iterator[None]:
     except CorpusError as error:
         _print_error(str(error))
     except BrokenPipeError:
-        # The reader of our output has gone. Nothing may be written when the interpreter exits either.
+        # The reader of our output is gone. Nothing may be written when the interpreter exits either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         if error.strerror is None:

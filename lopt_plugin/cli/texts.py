@@ -1,4 +1,4 @@
-"""Texts for `check` and `bench`: from the user's files, or built-in texts that every machine has."""
+"""Texts for `check` and `bench`: the user's files, or built-in texts that every machine has."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
 
 
 def of_inputs(inputs: Sequence[Input], column: str) -> Iterator[Sample]:
-    """Each text file as one text, each line of JSON, each row of Parquet. Raises CorpusError."""
+    """One text per text file, line of JSON or row of Parquet. Raises CorpusError."""
     for given in inputs:
         for batch in read_batches(given, column, "document", 0, BATCH_BYTES):
             for problem in batch.problems:
@@ -51,7 +51,7 @@ def _start(texts: Iterable[str], chars: int) -> str:
 
 
 def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:
-    """Parts of the self-check's hard texts in other orders: most are short, some are long enough for chunks."""
+    """Parts of the self-check's hard texts in a different order: most are short, some are long enough for chunks."""
     texts = hard_texts(added_tokens)
     rng = random.Random(7)
 

@@ -69,6 +69,6 @@ def test_other_ids_leave_the_old_file(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr("lopt_plugin.cli.compile.read_pipeline", without_prefix)
     result = lopt("compile", folder, "--out", out)
     assert result.exit_code == 1
-    assert "are not Hugging Face's" in result.stderr
+    assert "differ from Hugging Face's" in result.stderr
     assert out.read_text() == "old"
     assert not list(tmp_path.glob("*.part"))

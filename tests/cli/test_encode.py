@@ -177,7 +177,7 @@ BAD_LINES = [
     (b'{"text": 3}', "field 'text' is a number, not a string"),
     (b'{"text": "\\ud800"}', "a lone surrogate at character 0"),
     (b'{"text": "\xff"}', "not UTF-8: byte 0xff at 10"),
-    (b"[" * 100_000, "JSON that is nested too deeply"),
+    (b"[" * 100_000, "JSON nested too deeply"),
 ]
 
 

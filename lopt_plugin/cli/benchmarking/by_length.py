@@ -1,7 +1,7 @@
 """Engines on prompts of several lengths: first, cold, warm and cache-hostile, and by the number of threads.
 
-The method is that of the repository's benchmarks: distinct prompts, each engine and length in a fresh process, engines
-in rotation, and no number without ids that were compared with those of the Hugging Face tokenizer.
+The method is that of the repository's benchmarks: distinct prompts, a fresh process for each engine and length, engines
+in rotation, and no number unless the ids equal those of the Hugging Face tokenizer.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Point:
 
     @property
     def unseen(self) -> str:
-        """The figure of a prompt that was not seen before: cold, or first if there is only one prompt."""
+        """The figure of an unseen prompt: cold, or first if there is only one prompt."""
         return "cold" if self.cold else "first"
 
     def add(self, measured: Measurement, expected: Sequence[Sequence[str]]) -> None:
@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """The number of processes, at most."""
+        """The largest possible number of processes."""
         peers = len(self.engines) - 1
         return len(self.lengths) * (1 + peers * self.repeat) + len(self.scaling) * peers * self.repeat
 
@@ -146,7 +146,7 @@ def _measure_length(
             point.problem = f"no ids to compare with: {reference.problem}"
         return [reference, *others]
     for repetition in range(plan.repeat):
-        # Each engine comes first, second, ... in turn, so that none always follows the same one.
+        # The order rotates, so that no engine always follows the same one.
         shift = repetition % max(1, len(others))
         for point in others[shift:] + others[:shift]:
             if not point.problem:

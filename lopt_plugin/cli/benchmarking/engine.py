@@ -1,6 +1,6 @@
-"""A tokenizer under test, loaded from the text of a tokenizer.json, turns texts into ids. The reference, and ours.
+"""Engines, the tokenizers under test: each is loaded from the text of a tokenizer.json. The reference, and ours.
 
-`ENGINES` has all by name. A module is imported when its engine is used, in the process that measures it.
+`ENGINES` has them by name. A module is imported only in the process that measures its engine.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class UnavailableError(Exception):
 
 
 class Engine:
-    """Raises UnavailableError, or an error of its library, for a tokenizer that it cannot load.
+    """Raises UnavailableError, or its library's own error, for a tokenizer that it cannot load.
 
-    `encode` and `ids` are timed together; what they return is freed outside the timed part. An engine gives a
-    list[int]; one of another kind is compared with its own kind only.
+    `encode` and `ids` are timed together; what they return is freed outside the timed part. Engines are compared only
+    with others of the same kind.
 
-    modules     imported before the load is timed: also those that the library would import in its first call
-    is_peer     whether the figures of others are compared with it
-    kind        "list", "array" or "count": what `ids` gives
-    note        what the reader of its figures should know
+    modules     imported before loading is timed, including those that the library would import in its first call
+    is_peer     whether other engines' figures are compared with this one's
+    kind        "list", "array" or "count": what `ids` returns
+    note        what a reader of its figures should know
     """
 
     modules: ClassVar[Sequence[str]] = ()
@@ -44,7 +44,7 @@ class Engine:
         raise NotImplementedError
 
     def encode(self, text: str) -> Any:
-        """What the library returns for the text; without ids of a post-processor."""
+        """What the library returns for the text, without the ids that a post-processor adds."""
         raise NotImplementedError
 
     def ids(self, result: Any) -> Any:
@@ -93,7 +93,7 @@ class Hf(Engine):
 
 
 class Lopt(Engine):
-    """Encoder.encode_list, the lowest level that an inference engine calls; without the prefix cache."""
+    """Encoder.encode_list, the lowest-level call of an inference engine, without the prefix cache."""
 
     modules = ("tokenizers", "numpy", "lopt_plugin.encoder.encoder")
     settings: ClassVar[Mapping[str, Any]] = {"prefix_cache_mb": 0}

@@ -1,4 +1,4 @@
-"""Start a worker process for each measurement, on CPUs of its own."""
+"""Start a worker process for each measurement, on its own CPUs."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class FreshProcesses:
         """Runs the engine over the passes in a new process. A process that dies or hangs has `failed`."""
         name = ENGINES.get(engine, engine)
         job = {"engine_name": name, "tokenizer": str(tokenizer), "passes": [*map(str, passes)], "cpus": [*cpus]}
-        # Our own search path: engines may be in modules beside a script.
+        # Pass on our own search path: engines may be in modules next to a script.
         python_path = os.pathsep.join(str(Path(folder).resolve()) for folder in sys.path)
         result = self._new_file()
         try:
             ended = subprocess.run(
                 [sys.executable, "-m", "lopt_plugin.cli.benchmarking.worker", json.dumps(job), str(result)],
-                # `-m` searches the working directory first: in the repository, that has sources without a build.
+                # `-m` searches the working directory first, and the repository's sources are not built.
                 cwd=self.folder,
                 env={**os.environ, **thread_limits(len(cpus)), "PYTHONPATH": python_path, **(environment or {})},
                 stdout=subprocess.DEVNULL,
@@ -91,7 +91,7 @@ def thread_limits(threads: int) -> dict[str, str]:
 def choose_cpus(count: int, first: int | None) -> list[int]:
     """`count` of the CPUs that this process may use: from CPU `first` on, or the last ones if it is None.
 
-    Interrupts tend to go to the first ones. Raises ValueError if there are fewer.
+    The default avoids the first CPUs, which tend to handle interrupts. Raises ValueError if there are fewer.
     """
     has_affinity = hasattr(os, "sched_getaffinity")
     available = sorted(os.sched_getaffinity(0)) if has_affinity else list(range(os.cpu_count() or 1))

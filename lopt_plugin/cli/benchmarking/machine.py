@@ -1,4 +1,4 @@
-"""What a reader needs to judge figures: the machine, and the versions of the libraries."""
+"""The context of all figures: the machine, and the versions of the libraries."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def machine_line() -> str:
 
 
 def gpus() -> list[str]:
-    """Names of the NVIDIA GPUs, from the driver's own tool: torch takes seconds to import."""
+    """Names of the NVIDIA GPUs, from the driver's own tool, because importing torch takes seconds."""
     command = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
     try:
         ended = subprocess.run(command, capture_output=True, text=True, timeout=_DRIVER_WAIT_S, check=True)

@@ -1,4 +1,4 @@
-"""Other libraries, each called as its documentation says, by its fastest call that gives a list (engine.py)."""
+"""Other libraries, each used through its fastest documented call that returns a list (see engine.py)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .engine import Engine, UnavailableError
 
 
 class Tiktoken(Engine):
-    """tiktoken.Encoding from the file's vocabulary, with ids as merge ranks, and its split pattern.
+    """tiktoken.Encoding with the file's split pattern and vocabulary, using ids as merge ranks.
 
-    Only for byte-level BPE with one split pattern; the comparison of ids shows whether ids are merge ranks. NFC comes
-    from unicodedata, as in Qwen's own tiktoken-based tokenizer.
+    Only for byte-level BPE with one split pattern; the comparison of ids shows whether ids really are merge ranks. NFC
+    comes from unicodedata, as in Qwen's own tiktoken-based tokenizer.
     """
 
     modules = ("tiktoken",)
@@ -119,7 +119,7 @@ def _only_split_pattern(pre_tokenizer: Any) -> str:
 
 
 def byte_level_ranks(model: Any, special_tokens: Collection[str]) -> dict[bytes, int]:
-    """The vocabulary by bytes, without special tokens. Raises UnavailableError if it is not byte-level BPE."""
+    """The vocabulary keyed by bytes, without special tokens. Raises UnavailableError if it is not byte-level BPE."""
     if model.get("type", "BPE") != "BPE":
         raise UnavailableError(f"tiktoken does not support {model['type']}")
     byte_of = {character: byte for byte, character in enumerate(alphabet())}

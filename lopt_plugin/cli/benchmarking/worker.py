@@ -2,7 +2,7 @@
 
     python -m lopt_plugin.cli.benchmarking.worker ARGUMENTS RESULT.pickle
 
-`fresh_process` starts it. The worker does not know the reference ids: the process that started it compares digests.
+`fresh_process` starts it. The worker does not know the reference ids; its parent process compares the digests.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from .engine import Engine, UnavailableError, engine_class
 class Measurement:
     """The result of a worker. `seconds`, `digests` and `counts` of ids have a row per pass, an entry per prompt.
 
-    refused         why the engine does not load the tokenizer; then nothing else is set
-    failed          the error after that; then `seconds` and `digests` are not complete
+    refused         why the engine does not load the tokenizer; if set, nothing else is
+    failed          a later error; if set, `seconds` and `digests` are incomplete
     peak_rss_bytes  growth of the peak resident memory since before the load; None if the system does not report it
     """
 
@@ -46,7 +46,7 @@ class Measurement:
     counts: tuple[tuple[int, ...], ...] = ()
 
     def problem(self, expected: Sequence[Sequence[str]]) -> str:
-        """Why no figure may be shown, given the digests of the reference; "" if all may."""
+        """Why no figure may be shown, given the reference's digests; "" if the figures may be shown."""
         if self.refused:
             return f"does not load: {self.refused}"
         if self.failed:
@@ -103,12 +103,12 @@ def run(engine_name: str, tokenizer: str, passes: Sequence[str], cpus: Sequence[
 
 
 def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tuple[str, ...], tuple[int, ...]]:
-    # Unpickled again for each pass: CPython keeps the UTF-8 form of a string once it was made, and a second call with
-    # the same object would reuse it.
+    # Unpickled again for each pass: CPython caches the UTF-8 form of a string, and a second call with the same object
+    # would reuse it.
     prompts = pickle.loads(pickled)
     seconds, lengths, counts = [], [], []
     last = len(prompts) - 1
-    # Copies go to a file: in memory, they would take the blocks that the engine has just freed.
+    # The copies go to a file; in memory, they would occupy the blocks that the engine has just freed.
     with tempfile.TemporaryFile() as copies:
         for number, prompt in enumerate(prompts):
             if isinstance(prompt, bytes):
@@ -119,8 +119,8 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
             result = encode(prompt)
             ids = ids_of(result)
             seconds.append(time.perf_counter() - start)
-            # As little as possible is touched between timed calls, so that the caches stay the engine's: the ids are
-            # copied here and hashed below. Results are not kept: engines would never get their memory back.
+            # Touch as little memory as possible between timed calls, to leave the CPU caches to the engine: the ids are
+            # copied here and hashed below. Results are dropped, so that the engine gets its memory back.
             written = [*map(copies.write, _pieces(ids, engine.kind, is_batch, every_type=number == last))]
             lengths.append(sum(written))
             counts.append(int(ids) if engine.kind == "count" else sum(written[:-1]) // 4)
@@ -131,7 +131,7 @@ def _timed_pass(engine: Engine, pickled: bytes) -> tuple[tuple[float, ...], tupl
 
 
 def _pieces(ids: Any, kind: str, is_batch: bool, every_type: bool) -> list[bytes | array[int]]:
-    """What is hashed, as uint32: the ids, in pieces; and, last, the length of each row of a batch."""
+    """What is hashed, as uint32: the ids, in pieces, and finally the length of each row of a batch."""
     if kind == "count":
         return []
     if kind == "array":
@@ -140,7 +140,7 @@ def _pieces(ids: Any, kind: str, is_batch: bool, every_type: bool) -> list[bytes
     rows = ids if is_batch else [ids]
     for row in rows:
         if type(row) is not list or not set(map(type, row if every_type else row[:1])) <= {int}:
-            raise TypeError(f"the engine gives {type(row)}, not a list[int]")
+            raise TypeError(f"the engine returned {type(row)}, not a list[int]")
     return [*(array("I", row) for row in rows), array("I", map(len, rows) if is_batch else ())]
 
 
@@ -149,14 +149,14 @@ def _one_line(error: BaseException) -> str:
 
 
 def forget_peak() -> None:
-    """Resets VmHWM to the memory that is resident now."""
+    """Resets the peak, VmHWM, to the memory that is resident now."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def memory(field: str) -> int | None:
     """VmRSS (resident now) or VmHWM (its peak) of this process in bytes; None without /proc."""
-    # Not getrusage: a process inherits its peak from the parent.
+    # Not getrusage, whose peak a process inherits from its parent.
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -1,1 +1,1 @@
-"""Whole corpora to files of ids: documents in, shards out. It knows nothing of terminals."""
+"""Turns whole corpora into files of ids: documents in, shards out. Independent of terminals."""

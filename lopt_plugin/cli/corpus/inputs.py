@@ -37,9 +37,9 @@ class Input:
 
 
 def find_inputs(names: Sequence[str], file_format: str | None) -> list[Input]:
-    """The inputs of these names, in their order; fsspec addresses, folders and patterns with * are expanded.
+    """The inputs with these names, in order; fsspec addresses, folders and patterns with * are expanded.
 
-    With `file_format` None, each name decides. Raises CorpusError if a file is missing or given twice.
+    If `file_format` is None, each name determines its format. Raises CorpusError if a file is missing or given twice.
     """
     found = [one for name in names for one in _expand(name, file_format)]
     ((most_common, times),) = Counter(one.name for one in found).most_common(1)
@@ -79,7 +79,7 @@ def _describe(system: Any, path: str, given: str, file_format: str | None) -> In
 
 
 class Source(NamedTuple):
-    """An opened input: its bytes decompressed, and how many of the file's own were read, those in buffers included."""
+    """An open input: its decompressed bytes, and how many bytes of the file were read, including buffered ones."""
 
     stream: BinaryIO
     position: Callable[[], int]

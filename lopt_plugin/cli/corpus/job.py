@@ -1,4 +1,4 @@
-"""Encodes a corpus: one thread reads the next batch, one writes the last shard; resumes an earlier run."""
+"""Encodes a corpus, or resumes an earlier run. One thread reads the next batch, another writes the last shard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOCK = ".lock"
 class Progress(Totals):
     """The progress so far, earlier runs included.
 
-    resumed  bytes of the records, decompressed, that earlier runs have done
+    resumed  decompressed bytes of the records that earlier runs have encoded
     stored   bytes of the input files as stored
     """
 
@@ -36,7 +36,7 @@ class Progress(Totals):
 
 
 class BadRecordError(CorpusError):
-    """A record without ids, in a run that stops at such records."""
+    """A record cannot be encoded, and the run stops at such records."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Job:
     def run(self, report: Callable[[Progress], None], overwrite: bool = False) -> Progress:
         """Encodes the rest of the corpus. Raises CorpusError. The shards in the manifest are complete at all times.
 
-        The first report is what earlier runs have done.
+        The first report covers what earlier runs have done.
         """
         self._refuse_other_files()
         with only_writer(self.folder):
@@ -74,7 +74,7 @@ class Job:
     def _refuse_other_files(self) -> None:
         if not self.folder.exists() or (self.folder / NAME).exists():
             return
-        # A run that was killed early leaves no more than its lock and a part of its manifest.
+        # A run that was killed early leaves at most its lock and a partial manifest.
         others = [path.name for path in self.folder.iterdir() if path.name != LOCK and not path.name.startswith(NAME)]
         if others:
             raise CorpusError(f"{self.folder} has other files, such as {min(others)}, and no {NAME}; use another --out")
@@ -82,9 +82,9 @@ class Job:
     def _manifest(self, overwrite: bool) -> Manifest:
         found = Manifest.read(self.folder)
         difference = None if found is None else found.difference(self.origin)
-        # A run without a document has nothing that another one could spoil: its --field may have been wrong.
+        # An earlier run that encoded no document may be replaced: perhaps its --field was wrong.
         if found is None or overwrite or (difference is not None and not any(one.documents for one in found.shards)):
-            # It replaces the old one: shards that it does not list do not count.
+            # The new manifest replaces the old one; shards that it does not list do not count.
             found = Manifest(self.origin, self.about)
             found.write(self.folder)
         elif difference is not None:
@@ -100,7 +100,7 @@ class Job:
     def _encode(
         self, manifest: Manifest, progress: Progress, report: Callable[[Progress], None], writer: ThreadPoolExecutor
     ) -> None:
-        """Shards end at places that depend on the origin only: the batch that fills a shard is its last."""
+        """Where shards end depends on the origin only: the batch that fills a shard is its last."""
         writing: Future[None] | None = None
         shard = Shard(self.origin.dtype)
         with closing(self._batches(*_beginning(manifest))) as batches:
@@ -134,12 +134,12 @@ class Job:
             given = self.origin.inputs[index]
             skip = first_record if index == first_input else 0
             batches = read_batches(given, self.origin.column, self.origin.sample_by, skip, BATCH_BYTES)
-            # A thread that waits for a terminal cannot be interrupted.
+            # A thread that is waiting for terminal input cannot be interrupted.
             for batch in batches if given.name == STDIN else _read_next(batches):
                 yield index, batch
 
     def _commit(self, manifest: Manifest, shard: Shard, *, complete: bool) -> None:
-        """Writes the files first, and the manifest that lists them last."""
+        """Writes the files first and the manifest that lists them last."""
         if shard.entry.documents or shard.problems:
             number = len(manifest.shards)
             files = shard.write(self.folder, number, self.origin.shard_format)
@@ -157,7 +157,7 @@ class Job:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Creates the folder and locks it; raises CorpusError if another process has the lock, which ends with it."""
+    """Creates the folder and locks it until this process ends. Raises CorpusError if another process has the lock."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as lock:
         try:
@@ -168,7 +168,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise CorpusError(f"{folder}: another process is writing there") from error
+            raise CorpusError(f"{folder}: another process is writing to it") from error
         yield
 
 

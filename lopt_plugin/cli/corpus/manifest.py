@@ -16,7 +16,7 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class Origin:
-    """Everything that the ids and the division into shards depend on; a run is resumed only if it is the same.
+    """Everything that determines the ids and the division into shards; a run is resumed only if it is unchanged.
 
     tokenizer  sha256 of the tokenizer's JSON
     dtype      of the ids in the files, int32 or uint16
@@ -34,7 +34,7 @@ class Origin:
 
 @dataclass
 class Totals:
-    """Of some records; `size` is their bytes, decompressed."""
+    """Counts over some records; `size` is their decompressed bytes."""
 
     documents: int = 0
     tokens: int = 0
@@ -42,14 +42,14 @@ class Totals:
     skipped: int = 0
 
     def add(self, more: Totals) -> None:
-        """Adds those of further records."""
+        """Adds the counts of more records."""
         for each in fields(Totals):
             setattr(self, each.name, getattr(self, each.name) + getattr(more, each.name))
 
 
 @dataclass
 class ShardEntry(Totals):
-    """A finished shard. The next one begins after record `next_record` (from 1) of input `next_input` (from 0)."""
+    """A finished shard. The next one starts after record `next_record` (from 1) of input `next_input` (from 0)."""
 
     files: tuple[str, ...] = ()
     next_input: int = 0
@@ -92,7 +92,7 @@ class Manifest:
             raise CorpusError(f"{folder / NAME}: not a manifest of lopt encode: {error!r}") from error
 
     def difference(self, origin: Origin) -> str | None:
-        """What differs from this origin, in words; None if nothing does."""
+        """A description of how a run differs from this origin; None if it does not."""
         then, now = vars(self.origin), vars(origin)
         name = next((name for name in then if then[name] != now[name]), None)
         if name is None:

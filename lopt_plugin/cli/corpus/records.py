@@ -28,11 +28,11 @@ class Problem:
 class Batch:
     """Consecutive records of one input.
 
-    texts     of the records that have one; `records` are their numbers, from 1
+    texts     texts of the records that have one; `records` are their numbers, from 1
     problems  the other records
     end       number of the last record of the batch; empty lines count
-    size      bytes, decompressed
-    position  bytes of the file as stored that were read so far
+    size      decompressed bytes
+    position  bytes of the stored file read so far
     """
 
     texts: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Batch:
     position: int = 0
 
     def add(self, record: int, read: Callable[[], str]) -> None:
-        """Adds the text that `read` gives, or the ValueError that it raises as a problem."""
+        """Adds the text that `read` returns; a ValueError that it raises is added as a problem."""
         try:
             self.texts.append(read())
         except UnicodeDecodeError as error:
@@ -53,7 +53,7 @@ class Batch:
         except json.JSONDecodeError as error:
             reason = f"not JSON: {error.msg} at column {error.colno}"
         except RecursionError:
-            reason = "JSON that is nested too deeply"
+            reason = "JSON nested too deeply"
         except ValueError as error:
             reason = str(error)
         else:
@@ -67,8 +67,8 @@ def read_batches(
 ) -> Generator[Batch, None, None]:
     """All records after the first `skip`, in order, in batches of about `batch_bytes` or of one longer record.
 
-    `column` is the field of a JSON object or the column of a Parquet file; `sample_by` is the record of a text file,
-    "document" or "line". Raises CorpusError where the file cannot be read further.
+    `column` is the field of a JSON object or the column of a Parquet file. `sample_by` says what a record of a text
+    file is: "document" or "line". Raises CorpusError if the rest of the file cannot be read.
     """
     try:
         with opened(given) as source:

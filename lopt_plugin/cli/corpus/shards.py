@@ -21,7 +21,7 @@ _ROWS_A_GROUP = 4096
 class Shard:
     """Collects documents until there are enough for a file.
 
-    entry     for the manifest, still without files
+    entry     the manifest entry, without its files so far
     problems  the records that could not be encoded, with their inputs
     """
 
@@ -59,7 +59,7 @@ class Shard:
 
 def _write_table(file: BinaryIO, ids: npt.NDArray[Any], offsets: npt.NDArray[np.int64], shard_format: str) -> None:
     pyarrow = load_pyarrow(shard_format)
-    # 32-bit offsets suffice: a shard ends with the batch that has its last token.
+    # 32-bit offsets suffice, because a shard ends with the batch that contains its last token.
     lists = pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype(np.int32)), pyarrow.array(ids))
     table = pyarrow.table({COLUMN: lists})
     if shard_format == "parquet":

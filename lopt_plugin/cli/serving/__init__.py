@@ -1,1 +1,1 @@
-"""A real engine server with a tiny model and a long prompt: its ids and times beside Hugging Face's."""
+"""A real engine server with a tiny model and a long prompt: compares its ids and times with Hugging Face's."""

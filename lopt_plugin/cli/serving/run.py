@@ -1,4 +1,4 @@
-"""The demo itself: a server and this process tokenize one long prompt; prints ids and times beside Hugging Face's."""
+"""The demo itself: a server and this process tokenize one long prompt, and both are compared with Hugging Face."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ REPEATS = 5
 
 
 class Subject(NamedTuple):
-    """What is served, and the prompt that it is sent.
+    """The model to serve, and the prompt to send to it.
 
     model      folder of the model
     tokenizer  folder of the tokenizer, or its name on the hub; None if it is in the model's folder
-    loaded     that tokenizer, as transformers loads it, and new: the first call is timed
-    prompt     a text that fits into the model's context, and what to call it
+    loaded     that tokenizer, freshly loaded by transformers, because the first call is timed
+    prompt     a text that fits into the model's context, and its description
     """
 
     model: Path
@@ -36,8 +36,8 @@ class Subject(NamedTuple):
 def run(engine: type[EngineServer], subject: Subject, folder: Path, compare: bool) -> str:
     """Prints its steps and results; returns the plugin's line in the server's log.
 
-    The servers' logs are in `folder`; `compare` runs a server with the engine's own tokenizer too. Raises CommandError
-    if ids differ or the plugin was not active, ServerError if a server does not start or does not answer.
+    The servers write their logs to `folder`. With `compare`, a server with the engine's own tokenizer runs too. Raises
+    CommandError if ids differ or the plugin was not active, ServerError if a server does not start or answer.
     """
     expected, equal_here = _tokenize_here(subject)
     log = folder / "server_lopt.log"
@@ -72,7 +72,7 @@ def _tokenize_here(subject: Subject) -> tuple[list[int], bool]:
 
 
 def _serve(engine: type[EngineServer], subject: Subject, log: Path, mode: str) -> tuple[Answer, str | None]:
-    """The answer to the prompt, which is sent twice, and the plugin's line in the log."""
+    """The answer to the prompt, which is sent twice, and the plugin's log line."""
     print_line(f"Server     {engine.module} serve {engine.options[0]} {mode}   (log: {log})")
     start = time.perf_counter()
     with engine(

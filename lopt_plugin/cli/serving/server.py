@@ -1,4 +1,4 @@
-"""An engine's server as a child process: started, asked over HTTP, and always stopped."""
+"""An engine's server as a child process: started, queried over HTTP, and always stopped."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STOPPED_WITHIN_S = 20.0
 
 
 class ServerError(RuntimeError):
-    """The server exited or did not answer in time; the message has the end of its log."""
+    """The server exited or did not answer in time; the message contains the end of its log."""
 
 
 class Answer(NamedTuple):
-    """The ids of the prompt as the server reports them; seconds from its arrival to the engine, and in all."""
+    """The prompt's ids as the server reports them, the seconds from its arrival to the engine, and the total."""
 
     prompt_ids: list[int]
     to_engine_s: float
@@ -39,10 +39,10 @@ class EngineServer:
 
     The model's name in requests is "tiny".
 
-    name, module   the engine's, and what Python imports
-    options        of its command line: tokenizer mode, tokenizer, longest prompt
+    name, module   of the engine: its name, and the module that Python imports
+    options        command-line options: tokenizer mode, tokenizer, longest prompt
     own_mode       the mode of its own tokenizer; ours is "lopt"
-    for_times      the arguments without which an answer has no times
+    for_times      the arguments that make answers include times
     """
 
     name: ClassVar[str]
@@ -79,7 +79,7 @@ class EngineServer:
         self._log_file: IO[bytes] | None = None
 
     def _start(self, model: str, context_length: int | None) -> tuple[list[str], dict[str, str]]:
-        """The command line without the options above, and what is added to the environment."""
+        """The command line without the options above, and additional environment variables."""
         raise NotImplementedError
 
     def answer(self, prompt: str) -> Answer:
@@ -88,14 +88,14 @@ class EngineServer:
 
     def __enter__(self) -> Self:
         self._log_file = self.log.open("wb")
-        # In its own session: the engine's processes can be stopped with it, and Ctrl-C reaches this process only.
+        # In its own session, so that all of the engine's processes can be stopped and Ctrl-C reaches only this process.
         self._process = subprocess.Popen(
             self.command,
             stdin=subprocess.DEVNULL,
             stdout=self._log_file,
             stderr=subprocess.STDOUT,
             env=self.environment,
-            # `python -m` puts its working directory on the path: a source tree there would hide the installed package.
+            # `python -m` adds its working directory to the path; a source tree there would hide the installed package.
             cwd=self.log.parent,
             start_new_session=True,
         )
@@ -165,7 +165,7 @@ class EngineServer:
         return time.clock_gettime((~self._process.pid << 3) | 2)  # what clock_getcpuclockid gives for a process
 
     def log_lines(self, containing: str) -> list[str]:
-        """Lines of the log that contain this string."""
+        """The lines of the log that contain this string."""
         return [line for line in self.log.read_text(errors="replace").splitlines() if containing in line]
 
     @contextlib.contextmanager
@@ -200,7 +200,7 @@ class EngineServer:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
+    """A free loopback port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
@@ -208,7 +208,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def interrupted_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt, so that a terminated process stops its server. Main thread only."""
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that the server is stopped too. Main thread only."""
     before = {number: signal.signal(number, signal.default_int_handler) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

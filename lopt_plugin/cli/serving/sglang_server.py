@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .server import Answer, EngineServer
 
-# The options that SGLang needs without a GPU. --sleep-on-idle: an idle scheduler must not occupy a core.
+# The options that SGLang needs without a GPU. With --sleep-on-idle, an idle scheduler does not occupy a core.
 ON_CPU = (
     "--device", "cpu", "--attention-backend", "torch_native", "--disable-cuda-graph", "--disable-overlap-schedule",
     "--mem-fraction-static", "0.5", "--sleep-on-idle",

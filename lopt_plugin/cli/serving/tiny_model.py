@@ -1,4 +1,4 @@
-"""A Qwen3 with random weights (2 layers, hidden size 64), so that an engine can run a prompt of any tokenizer."""
+"""A Qwen3 with random weights (2 layers, hidden size 64), so that an engine can run prompts with any tokenizer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 HIDDEN, LAYERS = 64, 2
 MAX_MODEL_LEN = 131_072
 
-# The format of Qwen's prompts, without tools and thinking.
+# Qwen's prompt format, without tools and thinking.
 CHAT_TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"

@@ -28,7 +28,7 @@ class VllmServer(EngineServer):
         return Answer(answer["choices"][0]["prompt_token_ids"], self._to_engine_s() - before, whole_s)
 
     def _to_engine_s(self) -> float:
-        # vLLM's first figure starts before tokenization, the others when the engine receives the request.
+        # vLLM's first figure starts before tokenization, the others start when the engine receives the request.
         first, *later = (
             self.metric(f"vllm:{name}_seconds_sum")
             for name in ("time_to_first_token", "request_queue_time", "request_prefill_time")
