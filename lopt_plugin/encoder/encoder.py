@@ -9,6 +9,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ..routes import Ids, Offsets
+from ..routes.hf import int32_ids
 from ..routes.request import COMMONEST, PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from . import counting
@@ -99,6 +100,7 @@ class Encoder:
 
         Raises:
             TypeError: For an argument of another type, or a text with a lone surrogate.
+            OverflowError: For an id above 2^31 - 1.
 
         >>> tokenizer.lopt.encode_ids("Hello world").dtype
         dtype('int32')
@@ -156,6 +158,7 @@ class Encoder:
             ValueError: For a device that is not a CUDA device.
             ImportError: For a device without torch.
             TypeError: For an argument of another type, or a text with a lone surrogate.
+            OverflowError: For an id above 2^31 - 1.
 
         >>> batch = tokenizer.lopt.encode_batch_ids(["Hello", "Hello world"])
         >>> len(batch), batch.row(1).tolist() == tokenizer.lopt.encode_list("Hello world")
@@ -186,6 +189,7 @@ class Encoder:
 
         Raises:
             TypeError: For an argument of another type, or a text with a lone surrogate.
+            OverflowError: For an id above 2^31 - 1.
 
         >>> ids, offsets = tokenizer.lopt.encode_with_offsets("Hello world")
         >>> offsets.shape == (len(ids), 2)
@@ -193,7 +197,7 @@ class Encoder:
         """
         request = self._request(add_special_tokens, split_special_tokens)._replace(offsets=True, arrays=True)
         columns, _ = self._runner.run("encode_with_offsets", COLUMNS, (a_text(text),), request)
-        return np.array(columns.ids[0], np.int32), np.array(columns.offsets[0], np.int32).reshape(-1, 2)
+        return int32_ids(columns.ids[0]), np.array(columns.offsets[0], np.int32).reshape(-1, 2)
 
     def encode_segments(self, segments: Iterable[tuple[str, bool]], add_special_tokens: bool = True) -> list[int]:
         """Encodes a text of trusted and untrusted segments: only trusted ones can have special tokens.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import threading
 import time
@@ -34,6 +35,17 @@ class BackendLock:
     def of(cls, backend: Tokenizer) -> BackendLock:
         attributes: dict[str, BackendLock] = getattr(backend, "__dict__", {})
         return attributes.get("_lopt_lock") or attributes.setdefault("_lopt_lock", cls())
+
+
+def int32_ids(ids: Sequence[int] | Ids) -> Ids:
+    """The ids as an array; raises OverflowError for one that the library may have and an int32 may not.
+
+    NumPy 1 would make another id of it.
+    """
+    found: Ids = np.array(ids, np.uint32).view(np.int32)
+    if found.size and found.min() < 0:
+        raise OverflowError(f"id {max(ids)} does not fit into an array of int32; encode_list returns it")
+    return found
 
 
 class HfRoute:
@@ -106,15 +118,14 @@ class HfRoute:
         return ids
 
     def encode_array(self, text: str, request: EncodeRequest) -> Ids:
-        return np.array(self.encode_list(text, request), dtype=np.int32)
+        return int32_ids(self.encode_list(text, request))
 
     def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
         encode, special = self.backend.encode_batch_fast, request.add_special_tokens
         encodings = self._in_state(request, lambda: encode(list(texts), add_special_tokens=special))
         rows = [encoding.ids for encoding in encodings]
         row_offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-        ids = np.fromiter((i for row in rows for i in row), dtype=np.int32, count=int(row_offsets[-1]))
-        return ids, row_offsets
+        return int32_ids(list(itertools.chain.from_iterable(rows))), row_offsets
 
     def count(self, text: str, request: EncodeRequest) -> int:
         """How many ids `encode_list` has."""

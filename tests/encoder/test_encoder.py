@@ -351,6 +351,25 @@ def test_numbers_of_any_size(backend: Tokenizer, route: str) -> None:
     assert encoder.encode_batch_ids(map(str, range(3))).row_offsets.shape == (4,)
 
 
+@pytest.mark.parametrize("number", [2**31 - 1, 2**31, 2**32 - 1])
+def test_ids_that_an_array_may_not_hold(number: int) -> None:
+    """Never another id: NumPy 1 would take 2^31 for -2^31."""
+    model = models.WordLevel({"a": number, "[UNK]": 0}, unk_token="[UNK]")
+    encoder = Encoder(Tokenizer(model), settings(route="hf"))
+    assert encoder.encode_list("a") == [number]
+    calls: list[Callable[[], Any]] = [
+        lambda: encoder.encode_ids("a"),
+        lambda: encoder.encode_batch_ids(["", "a"]).ids,
+        lambda: encoder.encode_with_offsets("a")[0],
+    ]
+    for call in calls:
+        if number < 2**31:
+            assert call().tolist() == [number]
+            continue
+        with pytest.raises(OverflowError, match=f"id {number} does not fit into an array of int32; encode_list"):
+            call()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
 def test_a_device_without_torch(backend: Tokenizer, caplog: pytest.LogCaptureFixture) -> None:
     encoder = Encoder(backend, settings())

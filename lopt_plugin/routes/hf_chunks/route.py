@@ -21,7 +21,7 @@ from ...pipeline.chunking import read_chunking
 from ...pipeline.component_state import add_again
 from ...settings import Settings
 from .. import Ids, RowOffsets
-from ..hf import HfRoute
+from ..hf import HfRoute, int32_ids
 from ..post_processing import PostProcessing
 from ..request import Columns, EncodeRequest, NeedsReference, Row
 from .boundaries import AddedTokens, Boundaries, VocabularyCuts
@@ -105,7 +105,7 @@ class HfChunksRoute:
         return ids
 
     def encode_array(self, text: str, request: EncodeRequest) -> Ids:
-        return np.array(self.encode_list(text, request), dtype=np.int32)
+        return int32_ids(self.encode_list(text, request))
 
     def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
         """Divides long texts one after the other; HF encodes the others together, one text on each of its threads."""
