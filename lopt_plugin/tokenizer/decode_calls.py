@@ -38,18 +38,20 @@ class DecodeCalls(Calls):
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> Any:
         # One id takes less time than some attributes of a class with `__getattr__`.
         own = self.__dict__
-        encoder = own.get("_lopt_encoder")
-        if (
-            encoder is not None
-            and encoder._backend is own.get("_tokenizer")
-            and not own.get("clean_up_tokenization_spaces", True)
-            and type(self)._lopt_decodes
-            and not args
-            and not kwargs
-        ):
-            text = encoder._decoding.decode(token_ids, skip_special_tokens)
-            if text is not None:
-                return text
+        try:
+            encoder = own["_lopt_encoder"]
+            if (
+                encoder._backend is own["_tokenizer"]
+                and not own["clean_up_tokenization_spaces"]
+                and type(self)._lopt_decodes
+                and not args
+                and not kwargs
+            ):
+                text = encoder._decoding.decode(token_ids, skip_special_tokens)
+                if text is not None:
+                    return text
+        except KeyError:
+            pass
         return super().decode(token_ids, skip_special_tokens, *args, **kwargs)
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> Any:

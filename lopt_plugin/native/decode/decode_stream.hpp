@@ -18,7 +18,8 @@ struct InvalidPrefix : std::runtime_error {
 };
 
 // The reference decodes all ids since the last but one part at every step. Here each id is decoded once when it comes, and
-// again when a part was given: the time is linear in the text.
+// again when a part was given: the time is linear in the text. Where the id and the one before are plain,
+// the part is what the id adds, and nothing is decoded (`step_plainly`).
 class DecodeStream {
   public:
     DecodeStream(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, bool skip_special)
@@ -28,8 +29,17 @@ class DecodeStream {
     DecodeStream(const DecodeStream&) = delete;
     DecodeStream& operator=(const DecodeStream&) = delete;
 
+    // Appends an id if the new part is what it adds to any text.
+    bool step_plainly(uint32_t id) {
+        if (!is_plain_ || !table_->shows(id, skips_) || !table_->is_plain(id)) return false;
+        ids_[0] = id;
+        is_decoded_ = false;
+        return true;
+    }
     // Appends ids; whether there is a new part, which `part` then holds. After InvalidPrefix nothing is appended.
     bool step(const uint32_t* ids, size_t count, std::string& part) {
+        decode_plain_id();
+        is_plain_ = false;
         if (prefix_.empty() && !ids_.empty() && !window_.ends_in_replacement()) {
             prefix_ = window_.text();
             prefix_ids_ = ids_.size();
@@ -50,12 +60,16 @@ class DecodeStream {
         prefix_ids_ = ids_.size();
         restart();
         prefix_ = window_.text();
+        is_plain_ = ids_.size() == 1 && table_->shows(ids_[0], skips_) && table_->is_plain(ids_[0]);
         return true;
     }
 
     // The ids that may still matter, the text of the first of them, and how many these are.
     const std::vector<uint32_t>& ids() const { return ids_; }
-    const std::string& prefix() const { return prefix_; }
+    const std::string& prefix() {
+        decode_plain_id();
+        return prefix_;
+    }
     size_t prefix_ids() const { return prefix_ids_; }
     bool skips_special() const { return skips_; }
 
@@ -66,13 +80,20 @@ class DecodeStream {
         ids_ = std::move(ids);
         prefix_ = std::move(prefix);
         prefix_ids_ = prefix_ids;
+        is_plain_ = false;
         restart();
     }
 
   private:
+    void decode_plain_id() {
+        if (is_decoded_) return;
+        restart();
+        prefix_ = window_.text();
+    }
     void restart() {
         window_ = DecodedText(*table_);
         for (const uint32_t id : ids_) window_.append(id, skips_);
+        is_decoded_ = true;
     }
 
     std::shared_ptr<const TokenTable> table_;
@@ -80,6 +101,8 @@ class DecodeStream {
     std::string prefix_;
     size_t prefix_ids_ = 0;
     bool skips_;
+    bool is_plain_ = false;   // There is one id, whose part was given, and it is plain.
+    bool is_decoded_ = true;  // `window_` and `prefix_` are true of it.
     DecodedText window_;
 };
 

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/invalid_utf8.hpp"
+
 namespace lopt {
 
 enum class Joining : uint8_t {
@@ -29,11 +31,12 @@ class TokenTable {
     void add(std::string_view token, std::string_view added, std::string_view first) {
         const Place token_place = stored(token), added_place = added == token ? token_place : stored(added);
         entries_.push_back({token_place, added_place, first == added ? added_place : stored(first), KNOWN, 0});
+        if (adds_plain_text(entries_.back())) entries_.back().flags |= PLAIN;
     }
     void add_unknown() { entries_.push_back({}); }
     void set_special(size_t id) { entries_.at(id).flags |= SPECIAL; }
     void set_byte(size_t id, uint8_t byte) {
-        entries_.at(id).flags |= BYTE;
+        entries_.at(id).flags = (entries_.at(id).flags | BYTE) & ~PLAIN;
         entries_.at(id).byte = byte;
     }
 
@@ -59,10 +62,15 @@ class TokenTable {
     std::string_view added(uint32_t id) const { return text_of(entries_[id].added); }
     std::string_view first(uint32_t id) const { return text_of(entries_[id].first); }
     bool is_byte(uint32_t id) const { return entries_[id].flags & BYTE; }
+    // Does it add a text of its own, whatever stands around it? That of other ids begins or ends in the middle of a character,
+    // is nothing, also where it is the first one, or ends in U+FFFD, for which a stream waits.
+    bool is_plain(uint32_t id) const { return entries_[id].flags & PLAIN; }
+    // Is the text of this id alone what it adds to any other?
+    bool adds_alone(uint32_t id) const { return joining_ == Joining::bytes || (strip_.most == 0 && entries_[id].first.begin == entries_[id].added.begin); }
     uint8_t byte(uint32_t id) const { return entries_[id].byte; }
 
   private:
-    static constexpr uint8_t KNOWN = 1, SPECIAL = 2, BYTE = 4;
+    static constexpr uint8_t KNOWN = 1, SPECIAL = 2, BYTE = 4, PLAIN = 8;
     struct Place {
         uint32_t begin = 0, length = 0;
     };
@@ -71,6 +79,12 @@ class TokenTable {
         uint8_t flags = 0, byte = 0;
     };
 
+    bool adds_plain_text(const Entry& entry) const {
+        const std::string_view added = text_of(entry.added), first = text_of(entry.first);
+        if (added.empty() || added.ends_with(REPLACEMENT_CHARACTER)) return false;
+        if (joining_ == Joining::bytes) return is_utf8(added);
+        return first.find_first_not_of(strip_.character) < first.size() || first.size() > strip_.most;
+    }
     Place stored(std::string_view text) {
         if (text.size() > UINT32_MAX - texts_.size()) throw std::invalid_argument("the tokens have more than 2^32 bytes");
         const Place place = {static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(text.size())};

@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,7 +76,7 @@ std::shared_ptr<const TokenTable> token_table(nb::list tokens, nb::list added, n
     return table;
 }
 
-nb::object text_object(const std::string& text) {
+nb::object text_object(std::string_view text) {
     PyObject* const made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), nullptr);
     if (!made) throw nb::python_error();
     return nb::steal(made);
@@ -101,10 +103,12 @@ bool take_plain_ids(nb::handle given, std::vector<uint32_t>& ids) {
 class PythonDecoder {
   public:
     explicit PythonDecoder(std::shared_ptr<const TokenTable> table) : table_(std::move(table)) {}
+    PythonDecoder(const PythonDecoder&) = delete;
+    PythonDecoder& operator=(const PythonDecoder&) = delete;
 
     const std::shared_ptr<const TokenTable>& table() const { return table_; }
     uint64_t calls() const { return calls_; }
-    size_t memory() const { return table_->memory(); }
+    size_t memory() const { return table_->memory() + texts_alone_.capacity() * sizeof(nb::object); }
     void allow(uint32_t calls) { allowed_ = calls; }
     void stop() { allowed_ = 0; }
     bool is_allowed() const { return allowed_ > 0; }
@@ -119,7 +123,15 @@ class PythonDecoder {
     nb::object decode(nb::handle given, nb::handle skip_special) {
         ids_.clear();
         if (!allowed_ || !PyBool_Check(skip_special.ptr()) || !take_plain_ids(given, ids_) || !may_answer()) return nb::none();
-        return decoded(skip_special.ptr() == Py_True);
+        const bool skips = skip_special.ptr() == Py_True;
+        return ids_.size() == 1 && table_->shows(ids_[0], skips) ? text_alone(ids_[0]) : decoded(skips);
+    }
+    // The text of an id that is shown. All callers get one object; those of a vocabulary take some megabytes.
+    nb::object text_alone(uint32_t id) {
+        if (texts_alone_.empty()) texts_alone_.resize(table_->size());
+        nb::object& text = texts_alone_[id];
+        if (!text.is_valid()) text = text_object(text_of({&id, 1}, false));
+        return text;
     }
     nb::object decode_rows(nb::handle rows, nb::handle skip_special) {
         if (!allowed_ || !PyBool_Check(skip_special.ptr()) || !PyList_CheckExact(rows.ptr())) return nb::none();
@@ -150,6 +162,9 @@ class PythonDecoder {
         return tokens;
     }
 
+    // What an id that is plain adds to a text.
+    nb::object text_added(uint32_t id) { return table_->adds_alone(id) ? text_alone(id) : text_object(table_->added(id)); }
+
   private:
     nb::object decoded(bool skip_special) {
         if (ids_.size() < LONG_ROW) return text_object(text_of(ids_, skip_special));
@@ -161,13 +176,14 @@ class PythonDecoder {
         }
         return text_object(text);
     }
-    std::string text_of(const std::vector<uint32_t>& ids, bool skip_special) const {
+    std::string text_of(std::span<const uint32_t> ids, bool skip_special) const {
         DecodedText text(*table_);
         for (const uint32_t id : ids) text.append(id, skip_special);
         return text.take();
     }
 
     std::shared_ptr<const TokenTable> table_;
+    std::vector<nb::object> texts_alone_;  // of the ids that were asked for
     std::vector<uint32_t> ids_;
     uint32_t allowed_ = 0;
     uint64_t calls_ = 0;
@@ -184,6 +200,7 @@ class PythonDecodeStream {
         bool invalid = false;
         stream.ids_.clear();
         if (take_plain_ids(given, stream.ids_) && stream.decoder_->may_answer()) {
+            if (stream.ids_.size() == 1 && stream.stream_.step_plainly(stream.ids_[0])) return stream.decoder_->text_added(stream.ids_[0]);
             try {
                 if (!stream.stream_.step(stream.ids_.data(), stream.ids_.size(), stream.part_)) return nb::none();
                 return text_object(stream.part_);
@@ -193,7 +210,7 @@ class PythonDecodeStream {
         }
         return stream.otherwise_(self, given, invalid);
     }
-    nb::tuple state() const {
+    nb::tuple state() {
         // Copies: a finalizer may step this stream while the list is made.
         const std::vector<uint32_t> ids = stream_.ids();
         const std::string prefix = stream_.prefix();
