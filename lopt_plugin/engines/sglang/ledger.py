@@ -53,6 +53,12 @@ MANAGER_GET_TOKENIZER = GET_TOKENIZER._replace(
     name=f"{MANAGER}:get_tokenizer", why="Called with a probe: tells whether the hook is in place."
 )
 MANAGER_GET_PROCESSOR = MANAGER_GET_TOKENIZER._replace(name=f"{MANAGER}:get_processor")
+DETOKENIZER_GET_TOKENIZER = GET_TOKENIZER._replace(
+    name="sglang.srt.managers.detokenizer_manager:get_tokenizer",
+    why="Reached by the hook: the tokenizer that the detokenizer's process loads decodes natively.",
+    since="0.5.22",
+    without="Hugging Face decodes.",
+)
 REQUEST = TouchedName(
     f"{MANAGER}:TokenizedGenerateReqInput",
     why="Read: whether a request to the scheduler has its ids as an array.",

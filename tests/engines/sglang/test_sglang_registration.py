@@ -227,7 +227,7 @@ def test_what_is_not_as_known_is_said_in_one_line(
     assert "not as" not in log.text
     entries = (
         ledger.GET_TOKENIZER._replace(parameters=("name", "...")),
-        ledger.SERVER_ARGS._replace(name="os:no_such"),
+        ledger.GET_TOKENIZER._replace(name="os:no_such"),
     )
     monkeypatch.setattr(sglang_tokenizer.acceleration, "_ledger", entries)
     load(model, "lopt")
