@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import corpus
+import numpy as np
 import pytest
 import tier
 from required import skip_without
@@ -70,6 +71,34 @@ def test_streams(name: str, options: dict[str, Any]) -> None:
         made = detokenizer(accelerated, before, options, natively)
         assert isinstance(made.stream, native._Stream)
         assert steps(made, row) == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_candidates_of_logprobs(name: str) -> None:
+    """Each is decoded alone, and again after others where its text is the end of a character."""
+    original = PreTrainedTokenizerFast(tokenizer_object=corpus.load_tokenizer(name))
+    accelerated = lopt_plugin.accelerate(original, threads=1)
+    chance = random.Random(5)
+    real = original.encode("\u2603 \U0001f600 e\u0301" + "".join(corpus.texts("multi", 2000)), add_special_tokens=False)
+    rows = [[number, *(chance.randrange(len(original)) for _ in range(20))] for number in real]
+    expected, found = (decoded_candidates(tokenizer, rows) for tokenizer in (original, accelerated))
+    assert found == expected
+    assert accelerated.lopt.explain()["decoding"]["route"] == "native"
+    assert accelerated.lopt.explain()["hf_calls"] == {}
+
+
+def decoded_candidates(tokenizer: Any, rows: list[list[int]]) -> list[list[str]]:
+    """The texts of the candidates for each token of a request, the sampled one first."""
+    from vllm import SamplingParams
+    from vllm.v1.engine.logprobs import LogprobsProcessor
+    from vllm.v1.outputs import LogprobsLists
+
+    params = SamplingParams(logprobs=len(rows[0]) - 1)
+    made = LogprobsProcessor.from_new_request(tokenizer, SimpleNamespace(sampling_params=params))
+    scores, ranks = np.zeros((1, len(rows[0])), np.float32), np.ones(1, np.int32)
+    for row in rows:
+        made._update_sample_logprobs(LogprobsLists(np.array([row]), scores, ranks, None))
+    return [[entry[number].decoded_token for number in row] for row, entry in zip(rows, made.logprobs, strict=True)]
 
 
 @pytest.mark.parametrize("bad", [-1, 1 << 40, None, "a"])

@@ -67,7 +67,9 @@ def test_echo_and_logprobs(server: Any, oracle: Any) -> None:
     choice = completion(server, prompt=prompt, echo=True, logprobs=1, return_token_ids=False)["choices"][0]
     ids = oracle(prompt)["input_ids"]
     assert choice["text"].startswith(prompt)
-    assert len(choice["logprobs"]["tokens"]) == len(ids) + 1
+    tokens = choice["logprobs"]["tokens"]
+    assert len(tokens) == len(ids) + 1
+    assert "".join(tokens[:-1]) == prompt
     choice = completion(server, prompt=prompt, prompt_logprobs=0)["choices"][0]
     assert [int(next(iter(p))) for p in choice["prompt_logprobs"][1:]] == ids[1:]
 
