@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tokenizers.decoders import DecodeStream
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.settings import Settings
+from lopt_plugin.unicode_tables.byte_level import alphabet
 
 ONE_THREAD = Settings(threads=1)
 INVALID = "an invalid prefix"
@@ -111,6 +113,21 @@ def test_tokenizers(name: str) -> None:
     rows += [whole[start : start + 9] for start in range(0, len(whole), 3)]
     check_rows(encoder, rows)
     check_streams(encoder, [*rows, whole])
+    assert (decoding_of(encoder)["route"], decoding_of(encoder)["streams"]) == ("native", "native")
+
+
+@pytest.mark.parametrize(("name", "spelling"), [("tiny_qwen2", alphabet()), ("tiny_llama2", None)])
+def test_bytes_at_the_edges_of_characters(name: str, spelling: str | None) -> None:
+    """Byte tokens: forms that are too long, surrogates, what lies beyond U+10FFFF, characters that break off."""
+    backend = corpus.load_tokenizer(name)
+    firsts = (0x7F, 0x80, 0xBF, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF)
+    seconds = (0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xE0, 0xF0)
+    ids = [backend.token_to_id(f"<0x{byte:02X}>" if spelling is None else spelling[byte]) for byte in range(256)]
+    whole = list(itertools.product(firsts, seconds, (0x41, 0x7F, 0x80, 0xBF, 0xC0), (0x7F, 0x80, 0xBF)))
+    rows = [[ids[byte] for byte in row] for row in sorted({row[:length] for row in whole for length in (1, 2, 3, 4)})]
+    encoder = Encoder(backend, ONE_THREAD)
+    check_rows(encoder, rows)
+    check_streams(encoder, rows[:: tier.pick(7, 1)])
     assert (decoding_of(encoder)["route"], decoding_of(encoder)["streams"]) == ("native", "native")
 
 
