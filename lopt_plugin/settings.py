@@ -90,7 +90,7 @@ SETTING_NAMES = frozenset(field.name for field in fields(Settings))
 
 # Of the engines, and, by their beginnings, of builds, tests and benchmarks.
 _OTHER_VARIABLES = (
-    *("LOPT_ACCELERATE", "LOPT_RENDERER", "LOPT_PURE", "LOPT_SANITIZE", "LOPT_TIER"),
+    *("LOPT_ACCELERATE", "LOPT_CPU", "LOPT_RENDERER", "LOPT_PURE", "LOPT_SANITIZE", "LOPT_TIER"),
     *("LOPT_REQUIRE_", "LOPT_REFERENCE_", "LOPT_LARGE_", "LOPT_BENCHMARK_"),
 )
 

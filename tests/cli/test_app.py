@@ -24,7 +24,7 @@ def test_version() -> None:
     result = lopt("--version")
     assert result.exit_code == 0
     assert result.stdout == f"lopt_plugin {lopt_plugin.__version__}\nnative core: {_core.build_description()}\n"
-    assert re.search(r"\d+\.\d+.* for (x86-64 with SSE2|arm64 with NEON)", _core.build_description())
+    assert re.search(r"\d+\.\d+.* for (x86-64 with (SSE2|AVX-512)|arm64 with NEON)", _core.build_description())
 
 
 def test_version_without_the_native_core(monkeypatch: pytest.MonkeyPatch) -> None:

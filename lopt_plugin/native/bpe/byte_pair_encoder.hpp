@@ -13,6 +13,7 @@
 #include "bpe/model.hpp"
 #include "bpe/scan_cuts.hpp"
 #include "bpe/window_filler.hpp"
+#include "bpe/window_steps.hpp"
 #include "bpe/word_buffer.hpp"
 #include "scan/refine.hpp"
 #include "scan/scanner.hpp"
@@ -48,6 +49,7 @@ class BytePairEncoder {
         const bool known = Scanners::visit(scanner, [this]<class Scanner>() {
             next_ = &BytePairEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
+            if constexpr (!leaves_out<Scanner>) add_windows_ = widest_add_windows<Scanner>();
             if (leaves_out<Scanner> || model_.ends_words()) scan_ = &BytePairEncoder::scan_words<Scanner>;
             else scan_ = refinements_.empty() ? &BytePairEncoder::scan_cut<Scanner> : &BytePairEncoder::scan_refined<Scanner>;
         });
@@ -156,12 +158,12 @@ class BytePairEncoder {
             if (stop - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});
                 if (starts) {
-                    p = WindowFiller::add_starts(window, p, starts);
+                    p = BaselineVectors::add_starts(window, p, starts);
                     continue;
                 }
             } else if (stop == text.end && text.readable_end - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, (uint64_t{1} << (stop - p)) - 1);
-                if (starts) WindowFiller::add_starts(window, p, starts);
+                if (starts) BaselineVectors::add_starts(window, p, starts);
                 window.add(p = stop);
                 break;
             }
@@ -180,22 +182,17 @@ class BytePairEncoder {
         while (p < stop) {
             filler_.make_room(text, window, out);
             // A window that begins with characters of such a script would find little.
-            if (stop - p >= 64 && !WindowFiller::leads_script(p[0]) && !WindowFiller::leads_script(p[1])) {
-                const uint64_t starts = Scanner::starts(classes_, p);
-                if (starts) {
-                    if (!WindowFiller::holds_script(p)) {
-                        filler_.flush_run(text, space, out);
-                        p = WindowFiller::add_starts(window, p, starts);
-                        continue;
-                    }
-                    const uint8_t* const at = p;
-                    for (uint64_t left = starts; left; left &= left - 1) {
-                        const uint8_t* end = at + __builtin_ctzll(left);
-                        filler_.add_cut(text, p, end, space, out);
-                        p = end;
-                    }
-                    continue;
+            if (stop - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
+                filler_.flush_run(text, space, out);
+                uint64_t of_script;
+                const uint8_t* const from = p;
+                const uint8_t* const at = p = add_windows_(classes_, p, stop, window, of_script);
+                for (; of_script; of_script &= of_script - 1) {
+                    const uint8_t* end = at + __builtin_ctzll(of_script);
+                    filler_.add_cut(text, p, end, space, out);
+                    p = end;
                 }
+                if (p != from) continue;
             }
             const uint8_t* end = Scanner::next(classes_, p, text.end);
             filler_.add_cut(text, p, end, space, out);
@@ -289,6 +286,7 @@ class BytePairEncoder {
     size_t digits_in_group_ = 0;
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;
+    AddWindows add_windows_ = nullptr;
 };
 
 }  // namespace lopt

@@ -13,8 +13,8 @@ namespace lopt {
 class MergeTable {
   public:
     MergeTable(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges)
-        : slots_(power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), mask_(slots_.size() - 1),
-          filter_(power_of_two_at_least(12 * merges.size() + 64) / 64, 0), filter_mask_(filter_.size() * 64 - 1),
+        : slots_(power_of_two_at_least(merges.size() + merges.size() / 2 + 2) + 2, EMPTY), mask_(slots_.size() - 3),
+          filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_mask_(filter_.size() * 64 - 1),
           rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NONE) {
         if (merges.size() > MAX_MERGES) throw std::invalid_argument("more than 2^24 - 1 merges");
         std::vector<int> byte_of(vocabulary.max_id() + 1, -1);
@@ -43,21 +43,39 @@ class MergeTable {
         }
     }
 
-    // Rank of the merge of two ids, NONE where there is none.
-    uint32_t rank(uint32_t left, uint32_t right) const {
+    // An id that no token has.
+    static constexpr uint32_t NO_ID = MAX_ID + 1;
+    // Where a merge is looked for. `slot` is that of no merge if it is certain already that there is none.
+    struct Question {
+        uint64_t key;
+        size_t slot;
+    };
+    // Begins to look for the merge of two ids, and asks for the memory that `rank` will read.
+    Question ask(uint32_t left, uint32_t right) const {
         const uint64_t key = key_of(left, right), hash = mix(key), bit = hash >> 20 & filter_mask_;
-        if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return NONE;
-        for (size_t i = hash & mask_;; i = (i + 1) & mask_) {
-            if (slots_[i] >> 24 == key) return static_cast<uint32_t>(slots_[i] & 0xFFFFFF);
-            if (slots_[i] == EMPTY) return NONE;
+        const bool perhaps = filter_[bit >> 6] >> (bit & 63) & 1;
+        const Question question{key, perhaps ? hash & mask_ : mask_ + 1};
+        __builtin_prefetch(&slots_[question.slot]);
+        return question;
+    }
+    // What is asked where there is nothing to merge with.
+    Question no_question() const { return {key_of(0, 0), mask_ + 1}; }
+    // The rank, NONE where there is no such merge. A slot and its twin are read without a branch: which of them it is, is
+    // hard to predict.
+    uint32_t rank(const Question& question) const {
+        const uint64_t one = slots_[question.slot], twin = slots_[question.slot ^ 1];
+        const uint64_t found = twin >> 24 == question.key ? twin : one;
+        if (found >> 24 == question.key) return static_cast<uint32_t>(found & 0xFFFFFF);
+        if (one == EMPTY || twin == EMPTY) return NONE;
+        for (size_t i = (question.slot + 2) & mask_;; i = (i + 2) & mask_) {
+            for (const size_t at : {i, i ^ 1}) {
+                if (slots_[at] >> 24 == question.key) return static_cast<uint32_t>(slots_[at] & 0xFFFFFF);
+                if (slots_[at] == EMPTY) return NONE;
+            }
         }
     }
-    // Asks for the memory that `rank`, `byte_pair_rank` and `product` will read.
-    void prefetch(uint32_t left, uint32_t right) const {
-        const uint64_t hash = mix(key_of(left, right));
-        __builtin_prefetch(&filter_[(hash >> 20 & filter_mask_) >> 6]);
-        __builtin_prefetch(&slots_[hash & mask_]);
-    }
+    // Rank of the merge of two ids, NONE where there is none.
+    uint32_t rank(uint32_t left, uint32_t right) const { return rank(ask(left, right)); }
     void prefetch_bytes(uint8_t left, uint8_t right) const {
         __builtin_prefetch(&byte_pair_rank_[static_cast<size_t>(left) << 8 | right]);
     }
@@ -69,12 +87,17 @@ class MergeTable {
 
   private:
     static constexpr uint64_t EMPTY = ~uint64_t{0};
+    // A filter that the caches hold decides sooner than a larger one that is wrong less often.
+    static constexpr size_t MOST_FILTER_BITS = size_t{1} << 21;
     static uint64_t key_of(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 20 | right; }
 
     void insert(uint64_t key, uint32_t rank) {
         const uint64_t hash = mix(key), bit = hash >> 20 & filter_mask_;
         size_t i = hash & mask_;
-        while (slots_[i] != EMPTY && slots_[i] >> 24 != key) i = (i + 1) & mask_;
+        const auto taken = [&](size_t at) { return slots_[at] != EMPTY && slots_[at] >> 24 != key; };
+        // A slot, its twin, and so on from two to two.
+        for (; taken(i) && taken(i ^ 1); i = (i + 2) & mask_) {}
+        if (taken(i)) i ^= 1;
         slots_[i] = key << 24 | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
         filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
     }

@@ -6,14 +6,18 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 
 #include "bpe/merges.hpp"
 
 namespace lopt {
 
+// Words of at most MOST bytes, a power of two.
+template <size_t MOST>
 class ShortWords {
   public:
-    static constexpr size_t LONGEST = 16;
+    static constexpr size_t LONGEST = MOST;
 
     struct Word {
         const uint8_t* p;
@@ -31,23 +35,36 @@ class ShortWords {
 
   private:
     static constexpr size_t LANES = 16;
-    static constexpr uint64_t NEVER = ~uint64_t{0};
-    static constexpr unsigned PLACE_BITS = 8;
-    static constexpr uint8_t NOWHERE = LONGEST;
+    static constexpr unsigned PLACE_BITS = std::bit_width(LONGEST - 1);
+    static constexpr int32_t NEVER = INT32_MAX;
+    static constexpr size_t NOWHERE = LONGEST;  // the place before the first token and after the last one, which merges with none
+    static_assert(MAX_MERGES << PLACE_BITS < static_cast<size_t>(NEVER) && LONGEST == size_t{1} << PLACE_BITS);
 
+    // A token stays where its first byte was.
     struct Lane {
         Word* word;
-        size_t length;
-        // Nothing is moved: a token stays where its first byte was. A candidate is the rank of the merge with the token to the
-        // right, above the place, so that one minimum finds the leftmost of the lowest.
-        std::array<uint64_t, LONGEST> candidates;
-        std::array<uint32_t, LONGEST> ids;
-        std::array<uint8_t, LONGEST> next, previous;
-        uint8_t asked_here, asked_before;  // places whose merge with the token to their right is being looked up
+        // The merge of each token with the one to its right: its rank above its place, so that one minimum finds the leftmost
+        // of the lowest. What is being looked for is NEVER.
+        alignas(16) std::array<int32_t, LONGEST + 1> candidates;
+        std::array<uint32_t, LONGEST + 1> ids;
+        std::array<uint8_t, LONGEST + 1> next, previous;
+        // Of the last merge: the token that it made, and the one before that.
+        uint8_t place, before;
+        MergeTable::Question here, there;
     };
 
-    static uint64_t candidate(uint32_t rank, size_t place) {
-        return rank == NONE ? NEVER : static_cast<uint64_t>(rank) << PLACE_BITS | place;
+    // Without branches on where the word ends or whether there is a merge: both are hard to predict.
+    static int32_t candidate(uint32_t rank, size_t place) {
+        return rank == NONE ? NEVER : static_cast<int32_t>(rank << PLACE_BITS | static_cast<uint32_t>(place));
+    }
+    static int32_t least(const std::array<int32_t, LONGEST + 1>& candidates) {
+        using Four [[gnu::vector_size(16)]] = int32_t;
+        Four four[LONGEST / 4];
+        std::memcpy(four, candidates.data(), sizeof four);
+        for (size_t some = LONGEST / 8; some > 0; some /= 2)
+            for (size_t i = 0; i < some; i++) four[i] = four[i] < four[i + some] ? four[i] : four[i + some];
+        const Four all = four[0];
+        return std::min(std::min(all[0], all[1]), std::min(all[2], all[3]));
     }
 
     void encode_some(Word* words, size_t count) const {
@@ -71,50 +88,51 @@ class ShortWords {
 
     void begin(Lane& lane, Word& word) const {
         lane.word = &word;
-        lane.length = word.length;
-        lane.asked_here = lane.asked_before = NOWHERE;
-        for (size_t i = 0; i < lane.length && i < LONGEST; i++) {
+        lane.candidates.fill(NEVER);
+        const size_t length = word.length;
+        for (size_t i = 0; i < length; i++) {
             lane.ids[i] = merges_.byte_id(word.p[i]);
             lane.next[i] = static_cast<uint8_t>(i + 1);
             lane.previous[i] = static_cast<uint8_t>(i - 1);
-            lane.candidates[i] = NEVER;
-            if (i + 1 < lane.length) look_up(lane, i, merges_.byte_pair_rank(word.p[i], word.p[i + 1]));
         }
+        for (size_t i = 0; i + 1 < length; i++) lane.candidates[i] = noted(merges_.byte_pair_rank(word.p[i], word.p[i + 1]), i);
+        lane.next[length - 1] = lane.previous[0] = NOWHERE;
+        lane.ids[NOWHERE] = MergeTable::NO_ID;
+        lane.place = lane.before = NOWHERE;
+        lane.here = lane.there = merges_.no_question();
     }
-    void look_up(Lane& lane, size_t place, uint32_t rank) const {
-        lane.candidates[place] = candidate(rank, place);
+    int32_t noted(uint32_t rank, size_t place) const {
         if (rank != NONE) merges_.prefetch_product(rank);
+        return candidate(rank, place);
     }
 
     // One merge, or the end of the word: false then.
     bool merge_once(Lane& lane) const {
-        for (const uint8_t place : {lane.asked_here, lane.asked_before})
-            if (place != NOWHERE) look_up(lane, place, merges_.rank(lane.ids[place], lane.ids[lane.next[place]]));
-        uint64_t best = NEVER;
-        for (size_t i = 0; i < lane.length; i++) best = std::min(best, lane.candidates[i]);
+        // Before the stores, which a vector of loads would have to wait for.
+        const int32_t known = least(lane.candidates);
+        const int32_t here = noted(merges_.rank(lane.here), lane.place), there = noted(merges_.rank(lane.there), lane.before);
+        lane.candidates[lane.place] = here;
+        lane.candidates[lane.before] = there;
+        const int32_t best = std::min(known, std::min(here, there));
         if (best == NEVER) {
             finish(lane);
             return false;
         }
-        const size_t place = best & ((1u << PLACE_BITS) - 1), gone = lane.next[place], after = lane.next[gone];
-        lane.ids[place] = merges_.product(static_cast<uint32_t>(best >> PLACE_BITS));
-        lane.candidates[gone] = lane.candidates[place] = NEVER;
+        const size_t place = static_cast<size_t>(best) & (LONGEST - 1), gone = lane.next[place], after = lane.next[gone], before = lane.previous[place];
+        const uint32_t id = merges_.product(static_cast<uint32_t>(best) >> PLACE_BITS);
+        lane.ids[place] = id;
+        lane.candidates[gone] = lane.candidates[place] = lane.candidates[before] = NEVER;
         lane.next[place] = static_cast<uint8_t>(after);
-        lane.asked_here = lane.asked_before = NOWHERE;
-        if (after < lane.length) {
-            lane.previous[after] = static_cast<uint8_t>(place);
-            lane.asked_here = static_cast<uint8_t>(place);
-            merges_.prefetch(lane.ids[place], lane.ids[after]);
-        }
-        if (place > 0) {
-            lane.asked_before = lane.previous[place];
-            merges_.prefetch(lane.ids[lane.asked_before], lane.ids[place]);
-        }
+        lane.previous[after] = static_cast<uint8_t>(place);
+        lane.place = static_cast<uint8_t>(place);
+        lane.before = static_cast<uint8_t>(before);
+        lane.here = merges_.ask(id, lane.ids[after]);
+        lane.there = merges_.ask(lane.ids[before], id);
         return true;
     }
     static void finish(const Lane& lane) {
         uint32_t count = 0;
-        for (size_t i = 0; i < lane.length; i = lane.next[i]) lane.word->ids[count++] = lane.ids[i];
+        for (size_t i = 0; i != NOWHERE; i = lane.next[i]) lane.word->ids[count++] = lane.ids[i];
         lane.word->count = count;
     }
 

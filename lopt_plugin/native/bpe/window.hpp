@@ -43,7 +43,8 @@ struct Window {
         uint32_t piece;
         uint32_t count;  // of its ids in `found`, or UNBOUNDED
     };
-    static constexpr uint32_t UNBOUNDED = NONE;  // a long piece: its ids are found as they are written out
+    static constexpr uint32_t UNBOUNDED = NONE;     // a long piece: its ids are found as they are written out
+    static constexpr uint32_t MERGED = 1u << 31;  // plus a number: a long piece that was merged, the word of that number
     // Ids are copied this many at a time, wanted or not: how many are wanted is hard to predict.
     static constexpr uint32_t COPIED = 16;
 
@@ -52,8 +53,10 @@ struct Window {
     Miss misses[ROOM + 1];
     uint32_t found[ROOM + 1][COPIED];  // of each miss
     uint32_t fresh[ROOM + 1];          // the misses that the cache does not hold
-    ShortWords::Word words[ROOM];      // those of them that are merged side by side
-    const ShortWords::Word* known[ROOM + 1];  // for each fresh miss its word, or null
+    ShortWords<LONGEST_KEY>::Word words[ROOM];             // those of them that are merged side by side
+    const ShortWords<LONGEST_KEY>::Word* known[ROOM + 1];  // for each fresh miss its word, or null
+    static constexpr uint32_t MOST_LONG_WORDS = 64, LONG_WORD = 32;
+    ShortWords<LONG_WORD>::Word long_words[MOST_LONG_WORDS];
     // A new word that comes again in the same window is encoded once: fresh misses by their hash.
     std::array<uint16_t, 256> recent;
 

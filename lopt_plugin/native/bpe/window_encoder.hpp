@@ -22,7 +22,7 @@ class WindowEncoder {
   public:
     WindowEncoder(const WordTable& words, const LongWordTable& long_words, const MergeTable& merges, const Matcher& matcher, WordCache& cache,
                 LongWordCache& long_cache)
-        : words_(words), long_words_(long_words), short_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
+        : words_(words), long_words_(long_words), short_words_(merges), merged_long_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
           no_word_(words.prefetch(WordTable::NO_WORD)) {}
 
     // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
@@ -93,48 +93,64 @@ class WindowEncoder {
         }
         return count;
     }
-    // Finds the ids of fresh misses: many short words side by side, the others one by one.
+    // Finds the ids of fresh misses: most of them side by side, the others one by one.
     void encode_fresh(Window& window, uint32_t fresh) const {
-        size_t count = 0;
+        size_t count = 0, long_count = 0;
         window.recent.fill(0);
         for (uint32_t f = 0; f < fresh; f++) {
-            const Window::Miss& miss = window.misses[window.fresh[f]];
+            Window::Miss& miss = window.misses[window.fresh[f]];
             window.known[f] = nullptr;
-            if (!may_merge(window, miss)) continue;
+            const uint32_t length = window.length(miss.piece);
+            if (length > LONGEST_KEY) {
+                miss.hash = LongWordKey::hash(window.begin(miss.piece), std::min<size_t>(length, LongWordKey::LONGEST));
+                long_cache_.prefetch(miss.hash);
+            }
+            if (length > LONGEST_KEY || !matcher_.knows_all_bytes()) continue;
             uint16_t& recent = window.recent[miss.hash >> 56];
             if (recent < f && window.known[recent] && window.misses[window.fresh[recent]].key == miss.key) {
                 window.known[f] = window.known[recent];
                 continue;
             }
             recent = static_cast<uint16_t>(f);
-            ShortWords::Word& word = window.words[count++];
-            word.p = window.begin(miss.piece);
-            word.length = window.length(miss.piece);
-            window.known[f] = &word;
+            window.known[f] = &add_word(window.words[count++], window, miss);
         }
         short_words_.encode(window.words, count);
         for (uint32_t f = 0; f < fresh; f++) {
             const uint32_t m = window.fresh[f];
-            window.misses[m].count = encode(window, window.misses[m], window.known[f], window.found[m]);
+            Window::Miss& miss = window.misses[m];
+            if (window.length(miss.piece) <= LONGEST_KEY) {
+                miss.count = encode(window, miss, window.known[f], window.found[m]);
+                continue;
+            }
+            miss.count = Window::UNBOUNDED;
+            if (long_count == Window::MOST_LONG_WORDS || !may_merge_long(window, miss)) continue;
+            add_word(window.long_words[long_count], window, miss);
+            miss.count = Window::MERGED + static_cast<uint32_t>(long_count++);
         }
+        merged_long_words_.encode(window.long_words, long_count);
     }
-    // From its bytes a short word takes few merges; of characters of three bytes, matching takes fewer steps.
-    bool may_merge(const Window& window, const Window::Miss& miss) const {
+    template <class Word>
+    static Word& add_word(Word& word, const Window& window, const Window::Miss& miss) {
+        word.p = window.begin(miss.piece);
+        word.length = window.length(miss.piece);
+        return word;
+    }
+    bool may_merge_long(const Window& window, const Window::Miss& miss) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);
-        const bool by_characters = p[0] >= 0xE0 || (length > 1 && p[1] >= 0xE0);
-        return length <= ShortWords::LONGEST && !by_characters && matcher_.knows_all_bytes();
+        if (length > Window::LONG_WORD || !matcher_.knows_all_bytes()) return false;
+        uint32_t ids[LongWordCache::MAX_IDS];
+        return whole_id(window, miss.piece) == NONE && !long_cache_.find({p, length}, miss.hash, ids);
+    }
+    // The id of a long piece that is a whole pre-token and stands for itself.
+    uint32_t whole_id(const Window& window, uint32_t piece) const {
+        return window.is_whole(piece) ? long_words_.find(window.begin(piece), window.length(piece)) : NONE;
     }
 
-    // Ids of a fresh miss, written to `found`; returns their number, or UNBOUNDED for a long piece.
-    uint32_t encode(const Window& window, Window::Miss& miss, const ShortWords::Word* known, uint32_t* found) const {
+    // Ids of a fresh miss of at most LONGEST_KEY bytes, written to `found`; returns their number.
+    uint32_t encode(const Window& window, const Window::Miss& miss, const ShortWords<LONGEST_KEY>::Word* known, uint32_t* found) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);
-        if (length > LONGEST_KEY) {
-            miss.hash = LongWordKey::hash(p, std::min<size_t>(length, LongWordKey::LONGEST));
-            long_cache_.prefetch(miss.hash);
-            return Window::UNBOUNDED;
-        }
         const uint32_t id = window.ids[miss.piece];
         if (id != NONE && window.is_whole(miss.piece)) return *found = id & ~WHOLE_ONLY, 1;
         uint32_t count;
@@ -167,7 +183,7 @@ class WindowEncoder {
                 if (stop == resolved.piece) break;
                 const uint32_t count = window.misses[m++].count;
                 piece++;
-                if (count == Window::UNBOUNDED) {
+                if (count >= Window::MERGED) {
                     o = encode_long(window, window.misses[m - 1], o);
                     continue;
                 }
@@ -182,7 +198,7 @@ class WindowEncoder {
         }
         out.set_end(o);
     }
-    static_assert(sizeof(ShortWords::Word::ids) <= sizeof(uint32_t[Window::COPIED]));
+    static_assert(sizeof(ShortWords<LONGEST_KEY>::Word::ids) <= sizeof(uint32_t[Window::COPIED]));
     static void copy_some(const uint32_t* from, uint32_t* to) { std::memcpy(to, from, Window::COPIED * sizeof *to); }
     static void copy_all(const uint32_t* from, uint32_t count, uint32_t* to) {
         copy_some(from, to);
@@ -193,12 +209,21 @@ class WindowEncoder {
     uint32_t* encode_long(const Window& window, const Window::Miss& miss, uint32_t* o) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);
-        const uint32_t id = window.is_whole(miss.piece) ? long_words_.find(p, length) : NONE;
-        if (id != NONE) return *o = id, o + 1;
-        if (length > LongWordKey::LONGEST) return matcher_.encode(p, length, o);
+        if (miss.count == Window::UNBOUNDED) {
+            const uint32_t id = whole_id(window, miss.piece);
+            if (id != NONE) return *o = id, o + 1;
+            if (length > LongWordKey::LONGEST) return matcher_.encode(p, length, o);
+        }
         const LongWordKey key(p, length);
         if (const size_t cached = long_cache_.find(key, miss.hash, o)) return o + cached;
-        uint32_t* const end = matcher_.encode(p, length, o);
+        uint32_t* end;
+        if (miss.count == Window::UNBOUNDED) {
+            end = matcher_.encode(p, length, o);
+        } else {
+            const auto& word = window.long_words[miss.count - Window::MERGED];
+            std::copy_n(word.ids.data(), word.count, o);
+            end = matcher_.with_unknown(o, o + word.count);
+        }
         long_cache_.insert(key, miss.hash, o, static_cast<size_t>(end - o));
         return end;
     }
@@ -206,7 +231,8 @@ class WindowEncoder {
 
     const WordTable& words_;
     const LongWordTable& long_words_;
-    ShortWords short_words_;
+    ShortWords<LONGEST_KEY> short_words_;
+    ShortWords<Window::LONG_WORD> merged_long_words_;
     const Matcher& matcher_;
     WordCache& cache_;
     LongWordCache& long_cache_;

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "base/hash.hpp"
 #include "base/id_buffer.hpp"
 #include "bpe/character_runs.hpp"
 #include "bpe/model.hpp"
 #include "bpe/window.hpp"
+#include "bpe/window_steps.hpp"
 #include "text/text.hpp"
 #include "text/utf8.hpp"
 
@@ -36,40 +36,6 @@ class WindowFiller {
         window.start(end);
     }
 
-    // Adds the bounds of a window step, eight at a time: how many there are is hard to predict. Returns the last.
-    static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
-        const uint32_t at = static_cast<uint32_t>(p - window.base), n = static_cast<uint32_t>(__builtin_popcountll(starts));
-        uint32_t* bound = window.bounds + window.count;
-        for (uint32_t i = 0; i < n; i += 8)
-            for (uint32_t j = 1; j <= 8; j++) {
-                bound[i + j] = at + static_cast<uint32_t>(__builtin_ctzll(starts | uint64_t{1} << 63));
-                starts &= starts - 1;
-            }
-        window.count += n;
-        return window.end();
-    }
-
-    // Characters of three bytes and more mean scripts without spaces, whose words fall into pieces. The signs at U+2000 to
-    // U+2FFF (quotes, dashes) do not: they stand beside the words of all scripts. Whether a word is taken apart decides about
-    // the time only.
-    static bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
-    // Does one of the 64 bytes at p lead a character of such a script?
-    static bool holds_script(const uint8_t* p) {
-        constexpr uint64_t HIGH_BITS = 0x8080808080808080u;
-        uint64_t leads = 0;
-        for (int i = 0; i < 64; i += 8) {
-            const uint64_t bytes = load64(p + i);
-            leads |= bytes & bytes << 1 & bytes << 2;
-        }
-        if (!(leads & HIGH_BITS)) return false;  // most windows
-        leads = 0;
-        for (int i = 0; i < 64; i += 8) {
-            const uint64_t bytes = load64(p + i);
-            const uint64_t is_e2 = bytes << 6 & ~(bytes << 3 | bytes << 4 | bytes << 5 | bytes << 7);
-            leads |= bytes & bytes << 1 & bytes << 2 & ~is_e2;
-        }
-        return leads & HIGH_BITS;
-    }
     static bool may_be_cut(const uint8_t* p, size_t length) {
         if (leads_script(*p) || (length > 1 && leads_script(p[1]))) return true;
         const size_t after_sign = *p == 0xE2 ? 3 : length > 1 && p[1] == 0xE2 ? 4 : length;

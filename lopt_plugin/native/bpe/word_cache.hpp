@@ -24,25 +24,28 @@ struct LongWordKey {
     static uint64_t hash(const uint8_t* p, size_t length) { return hash_bytes(p, length); }
 };
 
-// Direct-mapped, of fixed size, without locks: each slot is a sequence lock made of relaxed atomics. A lost or overwritten
-// word costs time only: words that are chosen for their hash, which has no secret, drive each other out of one slot, and
-// each is encoded again. A lookup reads one slot whatever the words are.
+// Of fixed size, without locks: each slot is a sequence lock made of relaxed atomics. A word may stand in one of two
+// slots. A lost or overwritten word costs time only: words that are chosen for their hash, which has no secret, drive each
+// other out of their slots, and each is encoded again. A lookup reads two slots whatever the words are.
 template <class Key, size_t MOST_IDS>
 class IdCache {
   public:
     static constexpr size_t MAX_IDS = MOST_IDS;
 
-    explicit IdCache(size_t slots) : mask_(power_of_two_at_least(slots) - 1) { slots_.assign_default(mask_ + 1); }
+    explicit IdCache(size_t slots) : mask_(power_of_two_at_least(slots) - 2) { slots_.assign_default(mask_ + 2); }
 
-    void prefetch(uint64_t hash) const { __builtin_prefetch(&slots_[index(hash)]); }
+    void prefetch(uint64_t hash) const {
+        __builtin_prefetch(&slots_[index(hash)]);
+        __builtin_prefetch(&slots_[index(hash) + 1]);
+    }
     // Number of ids written to `out`, 0 if the word is not there. Overwrites MAX_IDS ids, and does so without a branch:
-    // whether a word is cached is hard to predict.
+    // whether a word is cached, and in which slot, is hard to predict.
     size_t find(const Key& key, uint64_t hash, uint32_t* out) const {
-        const Slot& slot = slots_[index(hash)];
         const auto words = std::bit_cast<Words>(key);
+        const Slot* const first = &slots_[index(hash)];
+        const Slot& slot = first[first->differs(words) != 0];
         const uint64_t state = slot.state.load(std::memory_order_acquire);
-        uint64_t differs = state & WRITING;
-        for (size_t i = 0; i < WORDS; i++) differs |= slot.key[i].load(std::memory_order_relaxed) ^ words[i];
+        uint64_t differs = (state & WRITING) | slot.differs(words);
         for (size_t i = 0; i < MAX_IDS / 2; i++) {
             const uint64_t two = slot.ids[i].load(std::memory_order_relaxed);
             std::memcpy(out + 2 * i, &two, 8);
@@ -51,9 +54,11 @@ class IdCache {
         differs |= slot.state.load(std::memory_order_relaxed) ^ state;
         return static_cast<size_t>(state >> COUNT_SHIFT) & (static_cast<size_t>(differs != 0) - 1);
     }
+    // The word takes the slot of the two that was written less often.
     void insert(const Key& key, uint64_t hash, const uint32_t* ids, size_t count) {
         if (count > MAX_IDS) return;
-        Slot& slot = slots_[index(hash)];
+        Slot* const first = &slots_[index(hash)];
+        Slot& slot = first[first[1].version() < first->version()];
         uint64_t state = slot.state.load(std::memory_order_relaxed);
         if ((state & WRITING) || !slot.state.compare_exchange_strong(state, state | WRITING, std::memory_order_acquire)) return;
         std::atomic_thread_fence(std::memory_order_release);
@@ -80,8 +85,16 @@ class IdCache {
         std::atomic<uint64_t> state{0};
         std::array<std::atomic<uint64_t>, WORDS> key{};
         std::array<std::atomic<uint64_t>, MAX_IDS / 2> ids{};
+
+        uint64_t differs(const Words& words) const {
+            uint64_t bits = 0;
+            for (size_t i = 0; i < WORDS; i++) bits |= key[i].load(std::memory_order_relaxed) ^ words[i];
+            return bits;
+        }
+        uint64_t version() const { return state.load(std::memory_order_relaxed) & VERSION; }
     };
     static_assert(sizeof(Slot) == sizeof(uint64_t) * (1 + WORDS + MAX_IDS / 2), "no byte of a line is left unused");
+    // Of the first of its two slots.
     size_t index(uint64_t hash) const { return hash >> 36 & mask_; }
 
     Table<Slot> slots_;

@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "base/processor.hpp"
 #include "text/ascii_masks.hpp"
 
 namespace lopt {
 
-// The compiler, the processor, and the vectors that are used on this one: "g++ 12.2.0 for x86-64 with SSE2".
+// The compiler, the processor, and the vectors that are used on this one: "g++ 12.2.0 for x86-64 with AVX-512".
 inline std::string build_description() {
 #if defined(__clang__)
     const std::string compiler = "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
@@ -24,7 +25,7 @@ inline std::string build_description() {
 #else
     const std::string processor = "an unknown processor";
 #endif
-    return compiler + " for " + processor + " with " + VECTORS;
+    return compiler + " for " + processor + " with " + (has_avx512() ? "AVX-512" : VECTORS);
 }
 
 }  // namespace lopt

@@ -66,20 +66,18 @@ struct NoNonAscii {
     static constexpr WindowBounds bounds() { return {}; }
 };
 
-// `starts` of a scanner (scanner.hpp), by its starts_in(p, masks, others), `others` being one of the two above.
+// `starts_of` of a scanner (scanner.hpp), by its starts_in(p, masks, others), `others` being one of the two above.
 template <class Scanner, uint16_t extra = 0>
 struct WindowScanner {
-    static uint64_t starts(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = AsciiMasks::of(p);
-        if (m.high != 0) return starts_beyond_ascii(table, p);
-        return Scanner::starts_in(p, m, NoNonAscii());
+    [[gnu::always_inline]] static uint64_t starts_of(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
+        if (masks.high != 0) return starts_beyond_ascii(table, p, masks);
+        return Scanner::starts_in(p, masks, NoNonAscii());
     }
 
   private:
     // Apart, so that the step for ASCII stays small.
-    [[gnu::noinline]] static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p) {
-        const AsciiMasks m = AsciiMasks::of(p);
-        return Scanner::starts_in(p, m, NonAsciiClasses(table, p, m.high, extra));
+    [[gnu::noinline]] static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
+        return Scanner::starts_in(p, masks, NonAsciiClasses(table, p, masks.high, extra));
     }
 };
 

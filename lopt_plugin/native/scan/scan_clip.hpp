@@ -50,7 +50,6 @@ struct ClipScanner {
     }
 
     // The texts of such models are short.
-    static uint64_t starts(const ClassTable&, const uint8_t*) { return 0; }
 
   private:
     static size_t literal_length(const uint8_t* p, const uint8_t* end) {

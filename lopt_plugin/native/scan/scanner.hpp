@@ -15,8 +15,8 @@ namespace lopt {
 
 // A scanner cuts a text into pre-tokens and looks only ahead:
 //   next(table, p, end)  the end of the pre-token that starts at p < end;
-//   starts(table, p)     later pre-token starts among the 64 readable bytes from the pre-token start p on, as far as
-//                        these bytes alone make them certain; 0 when they make none certain.
+//   starts_of(table, p, masks)  later pre-token starts among the 64 readable bytes from the pre-token start p on, whose masks
+//                        these are, as far as these bytes alone make them certain; 0 when they make none certain.
 // Two scans of one text that share a start therefore share all later ones. A scanner that leaves out some of the text has
 //   parts(table, p, end, out)  appends the pre-tokens of the step [p, end), if any.
 
@@ -24,7 +24,7 @@ namespace lopt {
 struct WholeScanner {
     static constexpr const char* name = "whole";
     static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
-    static uint64_t starts(const ClassTable&, const uint8_t*) { return 0; }
+    static uint64_t starts_of(const ClassTable&, const uint8_t*, const AsciiMasks&) { return 0; }
 };
 
 struct Scanners {

@@ -1,0 +1,111 @@
+// Bounds of pre-tokens by windows of 64 bytes, with the widest vectors that the processor has.
+#pragma once
+
+#include <cstdint>
+
+#include "base/hash.hpp"
+#include "base/processor.hpp"
+#include "bpe/window.hpp"
+#include "text/ascii_masks.hpp"
+#include "text/unicode.hpp"
+#include "text/wide_masks.hpp"
+
+namespace lopt {
+
+// Characters of three bytes and more mean scripts without spaces, whose words fall into pieces. The signs at U+2000 to
+// U+2FFF (quotes, dashes) do not: they stand beside the words of all scripts. Whether a word is taken apart decides about
+// the time only.
+inline bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
+// Does one of the 64 bytes at p lead a character of such a script?
+inline bool holds_script(const uint8_t* p) {
+    constexpr uint64_t HIGH_BITS = 0x8080808080808080u;
+    uint64_t leads = 0;
+    for (int i = 0; i < 64; i += 8) {
+        const uint64_t bytes = load64(p + i);
+        leads |= bytes & bytes << 1 & bytes << 2;
+    }
+    if (!(leads & HIGH_BITS)) return false;  // most windows
+    leads = 0;
+    for (int i = 0; i < 64; i += 8) {
+        const uint64_t bytes = load64(p + i);
+        const uint64_t is_e2 = bytes << 6 & ~(bytes << 3 | bytes << 4 | bytes << 5 | bytes << 7);
+        leads |= bytes & bytes << 1 & bytes << 2 & ~is_e2;
+    }
+    return leads & HIGH_BITS;
+}
+
+// Adds the bounds of windows of 64 bytes from the pre-token start p on, until the window is full, less than 64 bytes are
+// left, or a window shows no bound for certain or holds a script without spaces; returns where it stopped.
+// `of_script`: the bounds in a window at that place that holds such a script and does not begin with it, else zero.
+using AddWindows = const uint8_t* (*)(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window, uint64_t& of_script);
+
+struct BaselineVectors {
+    static AsciiMasks masks(const uint8_t* p) { return AsciiMasks::of(p); }
+    // Eight bounds at a time: how many there are is hard to predict. Returns the last.
+    static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
+        const uint32_t at = static_cast<uint32_t>(p - window.base), n = static_cast<uint32_t>(__builtin_popcountll(starts));
+        uint32_t* bound = window.bounds + window.count;
+        for (uint32_t i = 0; i < n; i += 8)
+            for (uint32_t j = 1; j <= 8; j++) {
+                bound[i + j] = at + static_cast<uint32_t>(__builtin_ctzll(starts | uint64_t{1} << 63));
+                starts &= starts - 1;
+            }
+        window.count += n;
+        return window.end();
+    }
+};
+
+template <class Scanner, class Vectors>
+const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window, uint64_t& of_script) {
+    of_script = 0;
+    while (stop - p >= 64 && !window.full() && !leads_script(p[0]) && !leads_script(p[1])) {
+        const AsciiMasks masks = Vectors::masks(p);
+        const uint64_t starts = Scanner::starts_of(classes, p, masks);
+        if (!starts) break;
+        if (masks.high && holds_script(p)) {
+            of_script = starts;
+            break;
+        }
+        p = Vectors::add_starts(window, p, starts);
+    }
+    return p;
+}
+
+#if defined(LOPT_AVX512)
+
+struct WideVectors {
+    [[LOPT_AVX512]] static AsciiMasks masks(const uint8_t* p) { return wide_ascii_masks(p); }
+    [[LOPT_AVX512]] static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
+        alignas(64) static constexpr uint8_t NUMBERS[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+                                                            22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+                                                            44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+        const auto n = static_cast<uint32_t>(_mm_popcnt_u64(starts));
+        const __m512i at = _mm512_set1_epi32(static_cast<int>(p - window.base));
+        __m512i places = _mm512_maskz_compress_epi8(starts, _mm512_load_si512(NUMBERS));
+        uint32_t* bound = window.bounds + window.count + 1;
+        for (uint32_t i = 0; i < n; i += 16) {
+            _mm512_storeu_si512(bound + i, _mm512_add_epi32(at, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places))));
+            places = _mm512_alignr_epi64(places, places, 2);
+        }
+        window.count += n;
+        return window.end();
+    }
+};
+
+template <class Scanner>
+[[LOPT_AVX512, gnu::flatten]] const uint8_t* add_windows_wide(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window,
+                                                              uint64_t& of_script) {
+    return add_windows<Scanner, WideVectors>(classes, p, stop, window, of_script);
+}
+
+#endif
+
+template <class Scanner>
+AddWindows widest_add_windows() {
+#if defined(LOPT_AVX512)
+    if (has_avx512()) return &add_windows_wide<Scanner>;
+#endif
+    return &add_windows<Scanner, BaselineVectors>;
+}
+
+}  // namespace lopt
