@@ -73,6 +73,7 @@ const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const ui
 
 #if defined(LOPT_AVX512)
 
+// g++ takes the undefined operand of instructions without a mask for a mistake of ours.
 struct WideVectors {
     [[LOPT_AVX512]] static AsciiMasks masks(const uint8_t* p) { return wide_ascii_masks(p); }
     [[LOPT_AVX512]] static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
@@ -82,10 +83,11 @@ struct WideVectors {
         const auto n = static_cast<uint32_t>(_mm_popcnt_u64(starts));
         const __m512i at = _mm512_set1_epi32(static_cast<int>(p - window.base));
         __m512i places = _mm512_maskz_compress_epi8(starts, _mm512_load_si512(NUMBERS));
-        uint32_t* bound = window.bounds + window.count + 1;
+        uint32_t* const bound = window.bounds + window.count + 1;
         for (uint32_t i = 0; i < n; i += 16) {
-            _mm512_storeu_si512(bound + i, _mm512_add_epi32(at, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(places))));
-            places = _mm512_alignr_epi64(places, places, 2);
+            const __m512i some = _mm512_maskz_cvtepu8_epi32(0xFFFF, _mm512_maskz_extracti32x4_epi32(0xF, places, 0));
+            _mm512_storeu_si512(bound + i, _mm512_add_epi32(at, some));
+            places = _mm512_maskz_alignr_epi64(0xFF, places, places, 2);
         }
         window.count += n;
         return window.end();
