@@ -37,8 +37,9 @@ class GpuUse:
 
     Under the route "auto" the GPU gets batches and texts from the setting `gpu_min_bytes` or the stored crossover on,
     and only if this process already uses CUDA: starting CUDA takes seconds and memory and rules out forking, which a
-    tokenizer must not decide. Without a setting or a stored crossover it gets none. Under "gpu" it gets every batch;
-    there, and when a call names a device, CUDA is started. No request measures anything.
+    tokenizer must not decide. Without a setting or a stored crossover it gets none. Until the route is made, by a
+    thread of its own, the native one answers: no request waits for a compiler. Under "gpu" it gets every batch; there,
+    and when a call names a device, CUDA is started, and the first call makes the route. No request measures anything.
     """
 
     def __init__(self, backend: Tokenizer, settings: Settings) -> None:
@@ -48,6 +49,7 @@ class GpuUse:
         self._routes: dict[str, GpuRoute | str] = {}
         self._crossovers: dict[str, float | None] = {}
         self._least = LEAST_TEXT_CHARS if settings.gpu_min_bytes is None else settings.gpu_min_bytes
+        self._being_made: set[str] = set()
         self._prefixes: dict[int, bool] = {}  # the least recently used one first
         self._warned_of_host = False
         new_lock_now_and_after_forks(self)
@@ -87,7 +89,25 @@ class GpuUse:
         """The route if `size` is large enough."""
         if size < self._least or not self._size_decides() or size < self._min_bytes(snapshot)[0]:
             return None
-        return self.route_on(snapshot, "cuda")
+        return self.route_on(snapshot, "cuda") if self._settings.route == "gpu" else self._route_made(snapshot)
+
+    def _route_made(self, snapshot: Snapshot) -> GpuRoute | None:
+        """The route on the current device, if it is made; else a thread makes it for later calls."""
+        device = numbered("cuda")
+        with self._lock:
+            self._renew(snapshot)
+            found = self._routes.get(device)
+            if found is None and device not in self._being_made:
+                self._being_made.add(device)
+                threading.Thread(target=self._make, args=(snapshot, device), daemon=True).start()
+        return found if isinstance(found, GpuRoute) and found.usable else None
+
+    def _make(self, snapshot: Snapshot, device: str) -> None:
+        made = self._create(snapshot, device)
+        with self._lock:
+            self._being_made.discard(device)
+            if self._native is snapshot.native:
+                self._routes.setdefault(device, made)
 
     def _size_decides(self) -> bool:
         """Whether the route setting and the state of the process allow the GPU for texts that are large enough."""

@@ -1,4 +1,4 @@
-"""vLLM's `LLM.generate` over many prompts, tokenized as one batch: on the GPU if there is one."""
+"""vLLM's `LLM.generate` over many prompts, tokenized as one batch."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def generate(llm: Any, prompts: Sequence[str], sampling_params: Any = None, **arguments: Any) -> Any:
+def generate(
+    llm: Any, prompts: Sequence[str], sampling_params: Any = None, *, gpu: bool = False, **arguments: Any
+) -> Any:
     """Call `llm.generate` with prompts that are tokenized as one batch, to the ids that vLLM would make of them.
 
-    vLLM tokenizes one prompt after the other. Here the GPU route tokenizes the batch if the tokenizer has one and vLLM
-    has left enough memory on the device, else all cores do.
+    vLLM tokenizes one prompt after the other. Here all cores tokenize the batch.
 
     Args:
         llm: A `vllm.LLM`. Its tokenizer is accelerated for this call if it is not yet.
         prompts: The prompts, all strings.
         sampling_params: As in `LLM.generate`.
+        gpu: Whether the GPU route tokenizes the batch, if the tokenizer has one and vLLM has left enough memory on the
+            device; else all cores do. It has not run on a GPU yet.
         **arguments: Any others of `LLM.generate`.
 
     Returns:
@@ -31,8 +34,6 @@ def generate(llm: Any, prompts: Sequence[str], sampling_params: Any = None, **ar
         llm = LLM("Qwen/Qwen3-8B", tokenizer_mode="lopt")
         outputs = generate(llm, documents, SamplingParams(max_tokens=64))
     """
-    import torch  # a dependency of vLLM
-
     from ...tokenizer.accelerated import LoptMixin, accelerate
 
     if isinstance(prompts, str) or not all(isinstance(prompt, str) for prompt in prompts):
@@ -40,7 +41,7 @@ def generate(llm: Any, prompts: Sequence[str], sampling_params: Any = None, **ar
     tokenizer = llm.get_tokenizer()
     if not isinstance(tokenizer, LoptMixin):
         tokenizer = accelerate(tokenizer)
-    batch = tokenizer.lopt.encode_batch_ids(prompts, device="cuda" if torch.cuda.is_available() else None)
+    batch = tokenizer.lopt.encode_batch_ids(prompts, device="cuda" if gpu else None)
     ids, ends = batch.ids.tolist(), batch.row_offsets.tolist()
     rows = map(ids.__getitem__, map(slice, ends[:-1], ends[1:]))
     tokenized = [{"prompt": text, "prompt_token_ids": row} for text, row in zip(prompts, rows, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,6 +70,12 @@ def tokenizer(monkeypatch: pytest.MonkeyPatch) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=corpus.load_tokenizer("tiny_o200k"))
 
 
+def with_route(encoder: Any) -> Any:
+    """The same, once it has a GPU route."""
+    encoder._runner.gpu.route_on(encoder._runner.state.snapshot(), "cuda")
+    return encoder
+
+
 @pytest.fixture
 def stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_policy, "find_device", lambda: None)
@@ -89,6 +96,7 @@ def test_one_text(tokenizer: PreTrainedTokenizerFast, stored: None) -> None:
     texts = iter(f"{number} begins another text " * 60_000 for number in range(100))
     assert not goes(encoder, lambda: encoder.encode_ids(next(texts)[:99_999]))
     assert encoder.explain()["gpu"] is None
+    with_route(encoder)
     assert goes(encoder, lambda: encoder.encode_ids(next(texts)[:1_100_000]))
     assert goes(encoder, lambda: encoder.encode_ids(next(texts)[:150_000]))
     assert encoder.explain()["gpu"]["cuda"]["crossover"] == 100_000
@@ -107,6 +115,31 @@ def test_one_text(tokenizer: PreTrainedTokenizerFast, stored: None) -> None:
     assert goes(encoder, lambda: encoder.encode_batch_ids([next(texts)[:50_000], "b" * 50_000]))
     assert not goes(encoder, lambda: encoder.encode_batch_ids([next(texts)[:50_000], "b" * 40_000]))
     assert encoder.encode_list(text[:250_000]) == tokenizer(text[:250_000]).input_ids
+
+
+def test_no_request_waits_for_the_route_to_be_made(
+    tokenizer: PreTrainedTokenizerFast, stored: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled, made = threading.Event(), []
+
+    class SlowGpuRoute(FakeGpuRoute):
+        def __init__(self, *given: Any, **options: Any) -> None:
+            made.append(threading.current_thread())
+            assert compiled.wait(60)
+            super().__init__(*given, **options)
+
+    monkeypatch.setattr(gpu_policy, "GpuRoute", SlowGpuRoute)
+    encoder = lopt_plugin.accelerate(tokenizer, prefix_cache_mb=0).lopt
+    text = "a text " * 20_000
+    for _ in range(2):
+        assert not goes(encoder, lambda: encoder.encode_ids(text))
+        assert not goes(encoder, lambda: encoder.encode_batch_ids([text, text]))
+    compiled.set()
+    (thread,) = made
+    thread.join()
+    assert thread is not threading.current_thread()
+    assert goes(encoder, lambda: encoder.encode_ids(text))
+    assert goes(encoder, lambda: encoder.encode_batch_ids([text, text]))
 
 
 def test_auto_does_not_use_the_gpu_without_a_measurement(tokenizer: PreTrainedTokenizerFast) -> None:
@@ -137,7 +170,7 @@ def test_explain_says_where_a_text_would_go(
         assert (explained["route"], explained["gpu"]["from_bytes"]) == ("gpu", 100_000)
         assert "stored crossover" in explained["gpu"]["reason"]
     assert encoder.explain()["gpu"] is None  # that created no route
-    encoder.encode_ids(text)
+    with_route(encoder).encode_ids(text)
     assert encoder.explain(text)["text"]["route"] == "native"  # the prefix was seen
     assert encoder.explain("x" * 99_999)["text"]["route"] == "native"
     batch = encoder.explain(["x" * 50_000, "y" * 50_000])["batch"]
@@ -152,7 +185,7 @@ def test_explain_says_where_a_text_would_go(
 
 
 def test_the_setting_overrides_the_measurement(tokenizer: PreTrainedTokenizerFast, stored: None) -> None:
-    encoder = lopt_plugin.accelerate(tokenizer, gpu_min_bytes=70_000, prefix_cache_mb=0).lopt
+    encoder = with_route(lopt_plugin.accelerate(tokenizer, gpu_min_bytes=70_000, prefix_cache_mb=0).lopt)
     for _ in range(2):
         encoder.encode_ids("x y" * 30_000)
     assert encoder._runner.gpu_calls == 2
