@@ -1,4 +1,4 @@
-"""Tokenizers and prompts: those of ../shared where that folder is beside the checkout, and those of tests/data."""
+"""Tokenizers and prompts: those of a folder `shared` beside the checkout or in it, and those of tests/data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pathlib import Path
 from lopt_plugin.cli.benchmarking.prompts import spread
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+SHARED_DATA = next(
+    (folder for folder in (REPOSITORY.parent / "shared" / "data", REPOSITORY / "shared" / "data") if folder.is_dir()),
+    REPOSITORY.parent / "shared" / "data",
+)
 TESTS_DATA = REPOSITORY / "tests" / "data"
 
 _MOST_BATCHES = 16

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import functools
+import os
 import platform
 import re
+import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,7 @@ import numpy as np
 
 from benchmarks.common.data import REPOSITORY, whole_text
 from benchmarks.common.report import Table
-from benchmarks.gpu.routes import Routes, texts_of, utf8_bytes
+from benchmarks.gpu.routes import Routes, WrongIdsError, texts_of, utf8_bytes
 from lopt_plugin.routes.gpu.device import find_device, interpreted
 from lopt_plugin.routes.request import PLAIN
 
@@ -52,6 +56,7 @@ def versions() -> Iterator[Table]:
 def equality(given: argparse.Namespace) -> Iterator[Table]:
     """Ids of the GPU route, to the host and left on the device, against the reference's, in batches of every shape."""
     share = round(given.megabytes * 1e6 / len(given.tokenizers) / len(given.corpora) / len(SHAPES))
+    wrong = 0
     for name in given.tokenizers:
         routes, rows = routes_of(name), []
         for corpus in given.corpora:
@@ -59,10 +64,16 @@ def equality(given: argparse.Namespace) -> Iterator[Table]:
             for number, (shape, chars) in enumerate(SHAPES.items()):
                 begin = number * share % max(1, len(text) - share)
                 batch = _batch(text[begin : begin + share], chars, uneven=" to " in shape)
-                routes.compare(batch)
-                rows.append([corpus, shape, f"{len(batch):,}", f"{utf8_bytes(batch):,}"])
+                try:
+                    routes.compare(batch)
+                    outcome = "equal"
+                except WrongIdsError as error:
+                    outcome, wrong = str(error), wrong + 1
+                rows.append([corpus, shape, outcome, f"{len(batch):,}", f"{utf8_bytes(batch):,}"])
         on_device = f"{routes.gpu.texts_on_device:,} texts on the device, {routes.gpu.texts_on_host:,} on the host"
-        yield Table(["texts", "batch", "rows", "bytes, ids equal"], rows, f"{name}: equality", 2, [on_device])
+        yield Table(["texts", "batch", "ids", "rows", "bytes"], rows, f"{name}: equality", 3, [on_device])
+    if wrong:
+        raise WrongIdsError(f"{wrong} batches have other ids")
 
 
 def _batch(text: str, chars: int | None, *, uneven: bool) -> list[str]:
@@ -75,21 +86,35 @@ def _batch(text: str, chars: int | None, *, uneven: bool) -> list[str]:
 
 
 def starts(given: argparse.Namespace) -> Iterator[Table]:
-    """A process from nothing to its first ids, with an empty Triton cache and with the one it left there."""
-    rows = []
+    """A process from nothing to its first ids: for all tokenizers at once with an empty cache, then one by one."""
+    shutil.rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
+    script = str(Path(__file__).with_name("start.py"))
+    with ThreadPoolExecutor(len(given.tokenizers)) as threads:
+        cold = [*threads.map(lambda name: output_of([sys.executable, script, name], given), given.tokenizers)]
+    rows = [[name, "empty", *taken.split()] for name, taken in zip(given.tokenizers, cold, strict=True)]
     for name in given.tokenizers[:2]:
-        with tempfile.TemporaryDirectory() as cache:
-            for kind in ("cold", "warm"):
-                command = [sys.executable, str(Path(__file__).with_name("start.py")), name, cache]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=REPOSITORY, check=False)
-                if done.returncode:
-                    raise RuntimeError(done.stderr[-2000:])
-                rows.append([name, kind, *done.stdout.split()])
+        rows.append([name, "filled", *output_of([sys.executable, script, name], given).split()])
     yield Table(["tokenizer", "Triton's cache", "route, s", "first batch, s", "second, s"], rows, "Starts", 2)
 
 
+def output_of(command: Sequence[str], given: argparse.Namespace, *, fails: bool = False) -> str:
+    """What a process prints, which is ended with all its children when no time is left. fails: whether it may fail."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY, start_new_session=True
+    )
+    try:
+        printed, problems = process.communicate(timeout=max(1, given.deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        printed, problems = process.communicate()
+        raise TimeoutError(f"no time left: {(printed + problems)[-2000:]}") from None
+    if process.returncode and not fails:
+        raise RuntimeError((printed + problems)[-3000:])
+    return printed
+
+
 def training(given: argparse.Namespace) -> Iterator[Table]:
-    """A model with dropout trains the same whether or not batches are encoded, and recorded, beside it."""
+    """A model with dropout trains, and is recorded, the same whether or not batches are encoded beside it."""
     import torch
 
     routes = routes_of(given.tokenizers[0])
@@ -127,19 +152,32 @@ def _trained(quick: bool) -> Any:
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.Dropout(0.5), torch.nn.Linear(256, 1)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    for _ in range(5 if quick else 5000):
+    for step in range(5 if quick else 5000):
+        if device.type == "cuda" and step % 500 == 100:
+            _record(model, torch.zeros(128, 64, device=device))
         optimizer.zero_grad()
         model(torch.randn(128, 64, device=device)).square().mean().backward()
         optimizer.step()
     return torch.cat([parameter.detach().flatten().cpu() for parameter in model.parameters()])
 
 
-def sanitizers() -> Iterator[Table]:
+def _record(model: Any, inputs: Any) -> None:
+    """As engines record a model; torch's recording refuses what other threads do to the device meanwhile."""
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    model.eval()
+    with torch.no_grad(), torch.cuda.graph(graph):
+        model(inputs)
+    model.train()
+    graph.replay()
+
+
+def sanitizers(given: argparse.Namespace) -> Iterator[Table]:
     """compute-sanitizer over a small batch: accesses beside the buffers, and races in shared memory."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", SANITIZER_TESTS]
-    command += ["-k", "memcheck or racecheck"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, cwd=REPOSITORY, check=False)
-    last = done.stdout.strip().splitlines()[-1:]
-    if done.returncode not in (0, 5) or not re.search(r"passed|skipped", "".join(last)):
-        raise RuntimeError((done.stdout + done.stderr)[-3000:])
-    yield Table(["what pytest says"], [[*last]], "memcheck and racecheck")
+    printed = output_of([*command, "-k", "memcheck or racecheck"], given, fails=True)
+    last = printed.strip().rpartition("\n")[2]
+    if not re.search(r"\d (passed|skipped)", last) or re.search("failed|error", last):
+        raise RuntimeError(printed[-3000:])
+    yield Table(["what pytest says"], [[last]], "memcheck and racecheck")

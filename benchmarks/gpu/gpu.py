@@ -49,7 +49,7 @@ def measure(bench: Bench) -> list[Result]:
             bench.add(table_of_methods(routes, corpus, given))
             bench.add(table_of_stages(routes, corpus, device, given))
         corpus = given.corpora[0]
-        bench.add(table_of_crossover(routes, corpus, given))
+        bench.add(table_of_crossover(routes, MIXED, given))
         bench.add(table_of_prompts(routes, corpus, given))
         bench.add(table_of_sizes(routes, device))
     return []

@@ -15,7 +15,7 @@ from benchmarks.common.engines import engine_class
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute
-from lopt_plugin.routes.gpu.rows import Chunk
+from lopt_plugin.routes.gpu.rows import Chunk, DeviceRows
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN
@@ -109,12 +109,24 @@ class Routes:
                 batch.launch(sent, on_host=False)
                 batch._stream.wait(sent.lane)
                 times.append(time.perf_counter() - begin)
-                batch.finish(sent, on_host=False)
+                batch.settle(sent, on_host=False)
+                batch.take(sent, [], DeviceRows())
         return statistics.median(times[len(batches) :])
 
     def _check(self, route: str, ids: tuple[Any, Any], expected: tuple[Any, Any]) -> None:
         if not (np.array_equal(ids[0], expected[0]) and np.array_equal(ids[1], expected[1])):
-            raise WrongIdsError(f"{self.name}: the {route} route gives other ids than HF: no figure is worth showing")
+            raise WrongIdsError(f"{self.name}: the {route} route gives other ids than HF, {difference(ids, expected)}")
+
+
+def difference(found: tuple[Any, Any], expected: tuple[Any, Any]) -> str:
+    """The first place where ids, or the ends of rows, differ, in words."""
+    (ids, offsets), (right, right_offsets) = found, expected
+    most = min(len(ids), len(right))
+    place = int(np.append(np.flatnonzero(ids[:most] != right[:most]), most)[0])
+    row = int(np.searchsorted(right_offsets, place, side="right")) - 1
+    some, right_ones = ids[place : place + 4].tolist(), right[place : place + 4].tolist()
+    rows = int(np.append(np.flatnonzero(offsets != right_offsets), len(offsets))[0])
+    return f"from id {place - right_offsets[row]:,} of row {row:,} on: {some}, not {right_ones}; rows from {rows:,} on"
 
 
 def _on_host(parts: Sequence[Any]) -> tuple[Any, Any]:

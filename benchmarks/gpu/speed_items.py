@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.common.data import REPOSITORY, known_tokenizer
+from benchmarks.common.data import known_tokenizer
 from benchmarks.common.report import Table
+from benchmarks.gpu.device_items import output_of
 from benchmarks.gpu.route_tables import table_of_crossover, table_of_methods
-from benchmarks.gpu.routes import Routes, by_turns, texts_of, utf8_bytes
+from benchmarks.gpu.routes import MIXED, Routes, by_turns, texts_of, utf8_bytes
 from benchmarks.gpu.stages import device_of, table_of_stages
 from lopt_plugin.routes.gpu.device import find_device, interpreted
 from lopt_plugin.routes.request import PLAIN
@@ -23,8 +24,12 @@ PAPERS = ("blockbpe", "gputok")
 PEERS = ("tiktoken", "fastokens", "gigatoken")
 
 
+_routes_of = functools.cache(lambda name, *peers: Routes(name, peers))
+
+
 def _routes(given: argparse.Namespace) -> Routes:
-    return Routes("qwen3" if "qwen3" in given.tokenizers else given.tokenizers[0], given.peers)
+    found: Routes = _routes_of("qwen3" if "qwen3" in given.tokenizers else given.tokenizers[0], *given.peers)
+    return found
 
 
 def stages(given: argparse.Namespace) -> Iterator[Table]:
@@ -55,6 +60,8 @@ def kernels(given: argparse.Namespace) -> Iterator[Table]:
             for event in events
             if (taken := event.device_time_total) > 0
         ]
+        if not rows:
+            raise RuntimeError("the profiler saw no kernel")
         yield Table(["kernel", "launches", "us", "GB/s"], rows, f"{routes.name}, {corpus}: kernels, {size:,} bytes")
 
 
@@ -66,8 +73,8 @@ def methods(given: argparse.Namespace) -> Iterator[Table]:
 
 
 def crossover(given: argparse.Namespace) -> Iterator[Table]:
-    """The size from which the GPU is faster than the native route; it is stored for the route "auto"."""
-    yield table_of_crossover(_routes(given), given.corpora[0], given)
+    """The size from which the GPU is faster than the native route, for texts of all corpora; stored for "auto"."""
+    yield table_of_crossover(_routes(given), MIXED, given)
 
 
 def papers(given: argparse.Namespace) -> Iterator[Table]:
@@ -82,9 +89,9 @@ def papers(given: argparse.Namespace) -> Iterator[Table]:
             else:
                 engines_here = ["hf", *engines, "lopt", *(["lopt_array"] if paper == "blockbpe" else []), "lopt_gpu"]
                 command += ["--tokenizer", known_tokenizer("gpt2"), "--engines", ",".join(engines_here)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=200, cwd=REPOSITORY, check=False)
+            printed = output_of(command, given, fails=True)  # an engine that fails is a remark in the table
             if not file.exists():
-                raise RuntimeError((done.stdout + done.stderr)[-3000:])
+                raise RuntimeError(printed[-3000:])
             for table in json.loads(file.read_text(encoding="utf-8"))["report"]["tables"]:
                 yield Table(**table)
 

@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.common.report import Table
 from benchmarks.gpu.routes import Routes, texts_of, utf8_bytes
 from lopt_plugin.routes.gpu.device import interpreted
+from lopt_plugin.routes.gpu.rows import DeviceRows
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.triton_kernels.common.limits import MASK_TILE
 
@@ -207,7 +208,8 @@ def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[st
                 last = time.perf_counter()
                 sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
                 batch.launch(sent, on_host=False)
-                batch.finish(sent, on_host=False)
+                batch.settle(sent, on_host=False)
+                batch.take(sent, [], DeviceRows())
                 _, words, missed, *lists, _, _, ids = batch._lanes[sent.lane].counters.tolist()
                 amounts = Amounts(sent.text_bytes, words, missed, sum(lists), ids, mostly_not_ascii(texts))
     finally:

@@ -1,12 +1,11 @@
 """Run by `make gpu-check` in a process of its own: seconds to a GPU route, to its first ids, and to the next ones.
 
-python benchmarks/gpu/start.py TOKENIZER TRITON_CACHE
+TRITON_CACHE_DIR=FOLDER python benchmarks/gpu/start.py TOKENIZER
 """
 
 from __future__ import annotations
 
 import itertools
-import os
 import sys
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 
 def main() -> None:
-    name, os.environ["TRITON_CACHE_DIR"] = sys.argv[1:]
+    (name,) = sys.argv[1:]
     from tokenizers import Tokenizer
 
     from benchmarks.common.data import tokenizer_json

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from kernel_device import make_interpreter_faster
@@ -61,8 +65,10 @@ def test_a_check_writes_what_it_has_after_each_item(
 
     out = tmp_path / "out"
 
-    def broken() -> None:
-        assert "equality" in (out / "found.md").read_text()
+    def broken(given: object) -> None:
+        written = (out / "found.md").read_text()
+        assert "| equality |" in written
+        assert "| memcheck and racecheck | - | did not end |" in written
         raise RuntimeError("a device that is lost")
 
     monkeypatch.setattr(device_items, "sanitizers", broken)
@@ -88,6 +94,61 @@ def test_a_check_writes_what_it_has_after_each_item(
         "memcheck and racecheck": "FAILED: RuntimeError: a device that is lost",
     }
     assert "a device that is lost" in capsys.readouterr().err
+
+
+def test_a_check_compares_everything_and_says_where_ids_differ(
+    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from benchmarks.gpu import check, device_items
+    from lopt_plugin.routes.gpu.route import GpuRoute
+
+    def wrong(self: GpuRoute, texts: list[str], request: object) -> object:
+        ids, offsets = self.native.encode_batch(texts, request)  # type: ignore[arg-type]
+        ids[-1] += len(texts) == 1
+        return ids, offsets
+
+    monkeypatch.setattr(GpuRoute, "encode_batch", wrong)
+    monkeypatch.setattr(device_items, "SHAPES", {"one text": None, "of 40": 40})
+    given = ["--quick", "--out", str(tmp_path), "--items", "equality", "--megabytes", "0.0004", "--corpora", "zh"]
+    monkeypatch.setattr(sys, "argv", ["check.py", *given])
+    assert check.main() == 1
+    _, table = json.loads((tmp_path / "found.json").read_text())["report"]["tables"]
+    (_, _, first, *_), (_, _, second, *_) = table["rows"]
+    assert "other ids than HF, from id" in first
+    assert "of row 0 on" in first
+    assert second == "equal"
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_processes_of_a_check_end_with_it(gpu: object, stops: bool) -> None:
+    from benchmarks.gpu import device_items
+
+    given = SimpleNamespace(deadline=time.monotonic() + (1 if stops else 60))
+    command = ["bash", "-c", "sleep 100 & echo begun; wait" if stops else "echo begun"]
+    if not stops:
+        assert device_items.output_of(command, given) == "begun\n"  # type: ignore[arg-type]
+        return
+    with pytest.raises(TimeoutError, match="begun"):
+        device_items.output_of(command, given)  # type: ignore[arg-type]
+
+
+def test_a_device_that_hangs_ends_the_check(tmp_path: Path) -> None:
+    """Whatever it waits for; what was found before is written, and which item did not end."""
+    script = """if True:
+        import faulthandler, sys, time
+        from benchmarks.gpu import check, device_items
+        later = faulthandler.dump_traceback_later
+        faulthandler.dump_traceback_later = lambda seconds, **others: later(3 if 0 < seconds < 1006 else 60, **others)
+        device_items.versions = lambda: time.sleep(50)
+        sys.argv = ["check.py", "--quick", "--items", "versions", "--seconds", "1000", "--out", sys.argv[1]]
+        check.main()
+    """
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join([*sys.path, str(REPOSITORY)])}
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 1
+    assert "Timeout" in done.stderr
+    assert "| versions | - | did not end |" in (tmp_path / "found.md").read_text()
 
 
 @pytest.mark.parametrize(("arguments", "outcome"), [(["--seconds", "1"], "left out: no time left"), ([], "passed")])

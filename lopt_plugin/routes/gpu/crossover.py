@@ -1,7 +1,8 @@
 """The crossover: the size of a batch in bytes from which the GPU route is faster than the native one on this machine.
 
-`benchmarks/gpu/gpu.py` measures it and stores it in the cache folder, under the device, the CPU count, the versions,
-the pattern and the threads of the native route. No request measures anything. `LOPT_GPU_MIN_BYTES` overrides it.
+`make gpu-check` and `benchmarks/gpu/gpu.py` measure it, on texts of several scripts and on code, and store it in the
+cache folder, under the device, the CPU count, the versions, the pattern and the threads of the native route. No request
+measures anything. `LOPT_GPU_MIN_BYTES` overrides it.
 """
 
 from __future__ import annotations
