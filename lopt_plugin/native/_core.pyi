@@ -481,6 +481,14 @@ class Core(_AnyCore):
     def encode_word(self, data: bytes, by_rank: bool) -> list[int]:
         """BPE of one pre-token, by merge rank or by matching; both give the same."""
 
+    def encode_pre_tokens(
+        self, text: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32], ends: npt.NDArray[np.int32], threads: int = 1
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """BPE of the pre-tokens at these bytes of a text: the ids of all, one after the other, and how many each has.
+
+        Entries of a vocabulary that ignores merges are not looked up. Raises ValueError for places outside of the text.
+        """
+
 class WordPieceIntervals:
     """As Intervals."""
 

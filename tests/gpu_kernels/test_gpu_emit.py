@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 
 import native_cores
@@ -16,7 +17,7 @@ from lopt_plugin.triton_kernels.batch.buffers import ASIDE, ID_COUNT, LEAST_BUCK
 from lopt_plugin.triton_kernels.batch.words_to_ids import Tables, WordsToIds
 from lopt_plugin.triton_kernels.common.device_words import padded
 from lopt_plugin.triton_kernels.common.limits import MASK_TILE
-from lopt_plugin.triton_kernels.common.word_ids import FIRST_SLOT, MISSED, SEPARATOR
+from lopt_plugin.triton_kernels.common.word_ids import FIRST_SLOT, MISSED, SEPARATOR, SET_ASIDE
 from lopt_plugin.triton_kernels.emit import kernel, naive
 from lopt_plugin.triton_kernels.word_cache.cache import KEY_BYTES, WordCache
 
@@ -43,17 +44,17 @@ def test_padding_of_nothing() -> None:
 
 @pytest.mark.parametrize("tile", [16, 64, 512])
 def test_packing_over_tiles(tile: int) -> None:
-    """Words of every sort, whose ids cross the tiles' ends: entries, cached ones, merged ones, separators, tokens."""
+    """Words of every sort, whose ids cross the tiles' ends."""
     rng = random.Random(tile)
     count, cache = 300, WordCache.empty(64, torch.device(DEVICE))
     key_counts = np.array([rng.randint(1, KEY_BYTES) for _ in range(64)], np.int32)
     key_ids = np.array([rng.choices(range(1000), k=KEY_BYTES) for _ in range(64)], np.int32)
     cache.key_counts.copy_(to_device(key_counts))
     cache.key_ids.copy_(to_device(key_ids))
-    sorts = rng.choices(["entry", "cached", "merged", "separator", "token"], k=count - 3)
-    sorts += ["merged", "merged", "separator"]
+    sorts = rng.choices(["entry", "cached", "merged", "aside", "separator", "token"], k=count - 3)
+    sorts += ["merged", "aside", "separator"]
     lengths = [1 if sort in ("separator", "token") else rng.choice([1, 2, 7, 40, 150]) for sort in sorts]
-    lengths[-3:-1] = kernel.LOOPED, 3 * kernel.LOOPED
+    lengths[-3:-1] = 256, 800
     starts = np.cumsum([0, *lengths]).astype(np.int32)
     merged = np.full(starts[-1], -7, np.int32)
     word_ids, counts = np.full(count, -7, np.int32), np.full(count, -7, np.int32)
@@ -61,10 +62,11 @@ def test_packing_over_tiles(tile: int) -> None:
     for number, (sort, length) in enumerate(zip(sorts, lengths, strict=True)):
         ids = [rng.randrange(1000)] if sort in ("entry", "token") else []
         word_ids[number] = ids[0] if ids else SEPARATOR
-        if sort == "merged":
-            ids = rng.choices(range(1000), k=rng.randint(1, length) if length < kernel.LOOPED else length)
-            merged[starts[number] : starts[number] + len(ids)], counts[number] = ids, len(ids)
-            word_ids[number] = MISSED
+        if sort in ("merged", "aside"):
+            ids = rng.choices(range(1000), k=rng.randint(1, length) if length < 256 else length)
+            counts[number], word_ids[number] = len(ids), MISSED if sort == "merged" else SET_ASIDE
+            if sort == "merged":
+                merged[starts[number] : starts[number] + len(ids)] = ids
         elif sort == "cached":
             slot = rng.randrange(64)
             ids, word_ids[number] = key_ids[slot, : key_counts[slot]].tolist(), FIRST_SLOT - slot
@@ -97,10 +99,11 @@ def test_packing_over_tiles(tile: int) -> None:
         ids_on_device, all_starts, words, to_device(merged), counts_on_device, room(-(-count // tile)), ends, cache,
         around[64:-64], id_count, tile=tile,
     )  # fmt: skip
-    # The ids of the last word but one, which are more than a lane writes, are still missing.
-    assert bool((around[64:-64][-3 * kernel.LOOPED :] == -7).all())
-    chosen = to_device(np.flatnonzero(np.array(sorts) == "merged")[::-1].astype(np.int32).copy())
-    kernel.emit_long(chosen, all_starts, to_device(merged), counts_on_device, ends, around[64:-64])
+    # The ids of words that were set aside are still missing.
+    assert bool((around[64:-64][-800:] == -7).all())
+    aside = np.flatnonzero(np.array(sorts) == "aside")[::-1].astype(np.int32).copy()
+    of_aside = to_device(np.concatenate([ids_of_words[number] for number in aside]).astype(np.int32))
+    kernel.emit_aside(to_device(aside), counts_on_device, ends, of_aside, around[64:-64])
     assert ends.tolist() == np.cumsum([len(ids) for ids in ids_of_words]).tolist()
     assert id_count.tolist() == [len(wanted)]
     assert np.array_equal(around[64:-64].cpu().numpy(), wanted)
@@ -183,7 +186,7 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
         aside = int(batch.counters[ASIDE])
         assert aside == sum(len(word) > 256 for word in words)
         if aside:
-            convert.merge_aside(batch, scratch, aside)
+            convert.finish_aside(batch, scratch, aside, functools.partial(core.encode_pre_tokens, text, threads=2))
         found_ids = batch.ids[: int(batch.counters[ID_COUNT])]
         found_offsets = batch.row_offsets[: len(row_ends) + 1]
         ids, offsets = naive.emit(expected, [separators[number] + 1 for number in row_ends])

@@ -15,12 +15,14 @@ from kernel_device import INTERPRETED, make_interpreter_faster, torch
 
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.gpu import cuda_graphs as graphs, streams
+from lopt_plugin.routes.gpu.batch import DeviceBatch
 from lopt_plugin.routes.gpu.cuda_graphs import Graphs
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels.batch.buffers import LEAST_BUCKET, SEPARATOR_SHARE, Batch, Scratch, bucket_of
+from lopt_plugin.triton_kernels.common import grids
 from lopt_plugin.triton_kernels.common.limits import MAX_BYTES
 
 
@@ -89,11 +91,15 @@ class FakeRuntime(ModuleType):
         self.refused: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
-        values = {"cudaStreamEndCapture": ("graph",), "cudaGraphInstantiate": ("executable",)}
+        values = {
+            **{"cudaStreamEndCapture": ("graph",), "cudaGraphInstantiate": ("executable",)},
+            "cudaThreadExchangeStreamCaptureMode": ("the mode before",),
+        }
 
         def call(*arguments: Any) -> tuple[Any, ...]:
             self.calls.append((name.removeprefix("cuda"), *arguments))
-            return (1,) if name in self.refused else (0, *values.get(name, ()))
+            of_call = values.get(name, ())
+            return (1, *(None for _ in of_call)) if name in self.refused else (0, *of_call)
 
         if not name.startswith("cuda"):
             raise AttributeError(name)
@@ -131,6 +137,28 @@ def test_recording_that_fails_is_ended(runtime: FakeRuntime) -> None:
         runtime.refused = {name}
         with pytest.raises(RuntimeError, match="refuses to record"):
             graphs.record(lambda: None)
+
+
+def test_other_threads_may_record_while_a_batch_is_encoded(
+    runtime: FakeRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "device", contextlib.nullcontext)
+    exchanged = "ThreadExchangeStreamCaptureMode"
+    batch: Any = SimpleNamespace(device=torch.device("cuda"))
+    with pytest.raises(ZeroDivisionError), DeviceBatch.entered(batch):
+        runtime.calls.append(1 // 0)
+    assert runtime.calls == [(exchanged, "this thread"), (exchanged, "the mode before")]
+    runtime.refused = {f"cuda{exchanged}"}
+    with DeviceBatch.entered(batch):
+        runtime.calls.clear()
+    assert runtime.calls == []
+
+
+def test_grids_are_those_that_the_device_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grids, "_multiprocessors", lambda device: 10)
+    device = torch.device("cuda")
+    assert [grids.grid_of(1 << 30, 256, device, warps)[0] for warps in (1, 2, 4, 8)] == [320, 320, 160, 80]
+    assert [grids.grid_of(most, 256, device)[0] for most in (0, 1, 257, 1 << 13)] == [1, 1, 2, 32]
 
 
 class FakeCuda:

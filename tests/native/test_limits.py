@@ -11,6 +11,7 @@ from typing import Any
 
 import corpus
 import native_cores
+import numpy as np
 import own_process
 import pytest
 from random_models import STAND_INS
@@ -202,6 +203,22 @@ def test_names_outside_the_alphabet_are_no_entries() -> None:
 def test_words_that_are_no_utf8(core: Any, word: bytes) -> None:
     ids = [VOCABULARY[STAND_INS[byte]] for byte in word]
     assert core.encode_word(word, True) == core.encode_word(word, False) == ids
+
+
+def test_pre_tokens_in_a_text(core: Any) -> None:
+    words = [b"abcabbc" * 9, b"a", b"\xff" * 70, b"cab"]
+    text, ends = np.frombuffer(b"--".join(words), np.uint8), np.cumsum([len(word) + 2 for word in words]) - 2
+    begins, ends = ((ends - [*map(len, words)]).astype(np.int32), ends.astype(np.int32))
+    expected = [core.encode_word(word, True) for word in words]
+    for threads in (1, 3):
+        ids, counts = core.encode_pre_tokens(text, begins, ends, threads)
+        assert ids.tolist() == [number for ids in expected for number in ids]
+        assert counts.tolist() == [*map(len, expected)]
+    for begin, end in ((-1, 3), (3, 3), (4, 3), (0, len(text) + 1)):
+        with pytest.raises(ValueError, match="not in the text"):
+            core.encode_pre_tokens(text, *(np.array([place], np.int32) for place in (begin, end)))
+    with pytest.raises(ValueError, match="as many ends"):
+        core.encode_pre_tokens(text, begins, ends[1:])
 
 
 def test_words_with_bytes_that_are_dropped() -> None:

@@ -13,7 +13,7 @@ depends on the batch is in the device's memory, and is bounded by the bucket:
 | missed                | claim                                   | N // 2: words of one byte are entries       |
 | list_counts           | merge, keep                             | N // 2, N // 17, N // 33, N // 65: words of more |
 |                       |                                         | than 0, 16, 32, 64 bytes                    |
-| aside                 | `WordsToIds.merge_aside`, on the host   | N // 257                                    |
+| aside                 | `WordsToIds.finish_aside`, on the host  | N // 257                                    |
 | id_count              | the copy of the ids to the host         | n: every id stands for a byte or a separator |
 
 After the text, up to N, the buffer is NUL. These bytes are classified and split into words as well (a bucket costs at
@@ -174,7 +174,7 @@ def clear(batch: Batch, *, tile: int = CLEAR_TILE) -> None:
     batch.counters.zero_()
     text = batch.text_words.view(torch.uint8)
     # At most a quarter of the bucket needs filling; where it is more, programs take several tiles.
-    _clear_kernel[grid_of(len(text) // 4, tile)](text, batch.size(TEXT_BYTES), len(text), tile)
+    _clear_kernel[grid_of(len(text) // 4, tile, text.device)](text, batch.size(TEXT_BYTES), len(text), tile)
 
 
 def variants() -> list[Variant]:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from ..emit import kernel as emit
 from ..lookup import kernel as lookup
 from ..lookup.table import EntryTable
-from ..merge import kernel as merge, kernel_long as merge_long
+from ..merge import kernel as merge
 from ..merge.table import PairTable
 from ..word_cache import kernel as word_cache
-from ..word_cache.cache import KEY_BYTES, TILE as CLAIM_TILE, WordCache
+from ..word_cache.cache import TILE as CLAIM_TILE, WordCache
 from .buffers import ASIDE, CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
 
 # Beyond this share of claimed slots, words find no free slot: the cache is emptied before the next batch.
 _FULL = 0.75
+
+_Array = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class WordsToIds:
 
         scratch: of the same bucket, with the batch's `word_starts`; WORD_COUNT is in its counters. observe: called with
         the name of each stage once its kernels are launched. Words that were set aside, counters[ASIDE], have no ids
-        yet: `merge_aside` must follow before the next batch. If this raises, `empty_cache` must follow.
+        yet: `finish_aside` must follow before the next batch. If this raises, `empty_cache` must follow.
         """
         words, factor, word_starts = batch.counter(WORDS), self.tile_factor, scratch.word_starts
         separators = batch.size(SEPARATORS)
@@ -78,20 +82,19 @@ class WordsToIds:
         self._emit(batch, scratch)
         observe("emit")
 
-    def merge_aside(self, batch: Batch, scratch: Scratch, count: int) -> None:
-        """Merges the `count` words that were set aside, and writes the results again. The host waits for each pass.
+    def finish_aside(
+        self, batch: Batch, scratch: Scratch, count: int, encode: Callable[[_Array, _Array], tuple[_Array, _Array]]
+    ) -> None:
+        """Has `encode` merge the `count` words that were set aside, and writes the results again. Waits for the device.
 
-        Raises UnfinishedMergesError.
+        encode: from where words begin and end in the text to the ids of all, one after the other, and their counts.
         """
-        tables = self.tables
-        merge_long.merge(
-            batch.text, scratch.word_starts, scratch.aside[:count], tables.pairs, tables.byte_ids, scratch.merged,
-            scratch.counts, tile=self.tile_factor * merge_long.TILE,
-        )  # fmt: skip
+        aside, word_starts = scratch.aside[:count], scratch.word_starts
+        found = encode(word_starts[aside].cpu().numpy(), word_starts[aside + 1].cpu().numpy())
+        ids, counts = (torch.from_numpy(array).to(batch.ids.device) for array in found)
+        scratch.counts[aside] = counts
         self._emit(batch, scratch)
-        emit.emit_long(
-            scratch.aside[:count], scratch.word_starts, scratch.merged, scratch.counts, scratch.ends, batch.ids
-        )
+        emit.emit_aside(aside, scratch.counts, scratch.ends, ids, batch.ids)
 
     def claimed(self, slots: int) -> None:
         """Counts the slots that a batch has claimed, counters[CLAIMED]."""
@@ -114,20 +117,20 @@ class WordsToIds:
             missed_count=batch.counter(MISSED), tile=factor * CLAIM_TILE,
         )  # fmt: skip
         pairs, byte_ids = self.tables.pairs, self.tables.byte_ids
-        for number, row in enumerate(merge.ROWS):
-            which = min(number, len(lists) - 1)
-            chosen, count = lists[which], batch.counter(LISTS + which)
+        for number, row in enumerate(merge.WARPS):  # the words that fit into slots
+            chosen, count = lists[number], batch.counter(LISTS + number)
             merge.merge(
                 batch.text, word_starts, chosen, pairs, byte_ids, merged, counts,
-                row=row, least=merge.ROWS[number - 1] if number else 0, count=count, tile=factor * merge.TILE,
+                row=row, least=0, count=count, tile=factor * merge.TILE,
             )  # fmt: skip
-            if row <= KEY_BYTES:
-                tile = factor * word_cache.KEEP_TILE
-                word_cache.keep(
-                    text_words, word_starts, word_ids, merged, counts, chosen, cache, chosen_count=count, tile=tile
-                )
-        count = batch.counter(LISTS + len(lists) - 1)
-        merge.set_aside(word_starts, lists[-1], count, counts, scratch.aside, batch.counter(ASIDE))
+            tile = factor * word_cache.KEEP_TILE
+            word_cache.keep(
+                text_words, word_starts, word_ids, merged, counts, chosen, cache, chosen_count=count, tile=tile
+            )
+        merge.merge_longer(
+            batch.text, word_starts, lists[2:], batch.counters[LISTS + 2 : LISTS + 4], pairs, byte_ids, merged, counts,
+            word_ids, scratch.aside, batch.counter(ASIDE), tile=factor * merge.TILE,
+        )  # fmt: skip
 
     def _emit(self, batch: Batch, scratch: Scratch) -> None:
         tile = self.tile_factor * emit.TILE

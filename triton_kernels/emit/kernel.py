@@ -1,7 +1,7 @@
 """Ids of words to the ids of the batch, packed, with row offsets.
 
     counts[w] = 1 where word_ids[w] >= 0;  0 for a separator;  the cache's count for a word with a slot;
-                as `merge` left it for the others
+                as `merge` or the host left it for the others
     ends[w]   = counts[0] + ... + counts[w]
     ids[ends[w] - counts[w] + k] = the k-th id of word w
 
@@ -13,7 +13,8 @@ after those of the tiles before it, and `row_offsets` takes the ends at the sepa
 | name            | dtype | shape       |                                                                       |
 |-----------------|-------|-------------|-----------------------------------------------------------------------|
 | words           | int32 | [1]         | how many; the tensors may be longer                                   |
-| word_ids        | int32 | [words]     | >= 0: the id; MISSED: in `merged`; SEPARATOR: none; else a cache slot |
+| word_ids        | int32 | [words]     | >= 0: the id; MISSED: in `merged`; SEPARATOR: none;          |
+|                 |       |             | SET_ASIDE: see `emit_aside`; else a cache slot                        |
 | word_starts     | int32 | [words + 1] | bytes                                                                 |
 | merged          | int32 | [n]         | ids of a missed word, from merged[word_starts[w]] on                  |
 | counts, ends    | int32 | [words]     |                                                                       |
@@ -38,20 +39,18 @@ import triton.language as tl
 
 from ..common.grids import grid_of
 from ..common.variant import Variant
-from ..common.word_ids import FIRST_SLOT, MISSED, SEPARATOR
+from ..common.word_ids import FIRST_SLOT, MISSED, SEPARATOR, SET_ASIDE
 from ..word_cache.cache import KEY_BYTES, WordCache
 
 TILE = 512
-# A lane writes the ids of a word one after the other, up to this many; `emit_long` writes those of longer words.
-LOOPED = 256
 # Tiles that `bases` adds up at a time; separators, and places, that `find_separators` looks at.
 CHUNK = 4096
 SEPARATOR_TILE = 64
 FAN = 16
 
-_LOOPED = tl.constexpr(LOOPED)
 _MISSED = tl.constexpr(MISSED)
 _SEPARATOR = tl.constexpr(SEPARATOR)
+_ASIDE = tl.constexpr(SET_ASIDE)
 _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
 _KEY_BYTES = tl.constexpr(KEY_BYTES)
 
@@ -100,7 +99,7 @@ def _count_kernel(word_ids, key_counts, counts, tile_ids, words, TILE: tl.conste
         cached = live & (word_id <= _FIRST_SLOT)
         ids = tl.load(key_counts + tl.where(cached, -word_id + _FIRST_SLOT, 0), mask=cached, other=0)
         ids = tl.where(word_id >= 0, 1, ids)
-        missed = word_id == _MISSED
+        missed = (word_id == _MISSED) | (word_id == _ASIDE)
         ids = tl.where(missed, tl.load(counts + word, mask=missed, other=0), ids)
         tl.store(counts + word, ids, mask=live & (missed == 0))
         tl.store(tile_ids + tile, tl.sum(ids, 0))
@@ -132,7 +131,7 @@ def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, tile_ids, ends,
         tl.store(ids + place, word_id, mask=word_id >= 0)
         cached = live & (word_id <= _FIRST_SLOT)
         missed = live & (word_id == _MISSED)
-        several = (cached | missed) & (count <= _LOOPED)
+        several = cached | missed
         begin = tl.load(word_starts + word, mask=missed, other=0)
         slot = tl.where(cached, -word_id + _FIRST_SLOT, 0).to(tl.int64)
         most = tl.max(tl.where(several, count, 0), 0)
@@ -169,7 +168,7 @@ def find_separators(
     tile: int = SEPARATOR_TILE,
 ) -> None:
     """Fills numbers and words. word_count: int32 [1], the words of the whole buffer, including those after the text."""
-    _find_separators_kernel[grid_of(len(positions), tile)](
+    _find_separators_kernel[grid_of(len(positions), tile, words.device)](
         word_starts, word_count, positions, separators, numbers, words, FAN, tile
     )
 
@@ -183,7 +182,8 @@ def place_separators(
     tile: int = SEPARATOR_TILE,
 ) -> None:
     """Gives the words that are separators their token_ids."""
-    _place_separators_kernel[grid_of(len(numbers), tile)](numbers, token_ids, word_ids, separators, tile)
+    grid = grid_of(len(numbers), tile, numbers.device)
+    _place_separators_kernel[grid](numbers, token_ids, word_ids, separators, tile)
 
 
 def emit(
@@ -202,31 +202,24 @@ def emit(
 ) -> None:
     """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: at least as many as `word_ids` has tiles.
 
-    Words of more than LOOPED ids are left out: a word may be a whole document, and only one lane would be working.
+    The ids of words that were set aside are left out: such a word may be a whole document, and only one lane would be
+    working.
     """
-    grid = grid_of(len(word_ids), tile)
+    grid = grid_of(len(word_ids), tile, ids.device)
     _count_kernel[grid](word_ids, cache.key_counts, counts, tile_ids, words, tile)
     _bases_kernel[(1,)](tile_ids, words, id_count, tile, CHUNK, num_warps=8)
     _emit_kernel[grid](word_ids, word_starts, merged, cache.key_ids, counts, tile_ids, ends, ids, words, tile)
 
 
-def emit_long(
-    chosen: torch.Tensor,
-    word_starts: torch.Tensor,
-    merged: torch.Tensor,
-    counts: torch.Tensor,
-    ends: torch.Tensor,
-    ids: torch.Tensor,
+def emit_aside(
+    aside: torch.Tensor, counts: torch.Tensor, ends: torch.Tensor, of_aside: torch.Tensor, ids: torch.Tensor
 ) -> None:
-    """Writes the ids that `emit` has left out, of the chosen words. Waits for the device."""
-    chosen = chosen[counts[chosen] > LOOPED]
-    if len(chosen):
-        lengths = counts[chosen].long()
-        places = torch.arange(int(lengths.sum()), device=ids.device)
-        places -= torch.repeat_interleave(torch.cumsum(lengths, 0) - lengths, lengths)
-        sources = torch.repeat_interleave(word_starts[chosen].long(), lengths)
-        targets = torch.repeat_interleave(ends[chosen] - lengths, lengths)
-        ids[targets + places] = merged[sources + places]
+    """Writes the ids that `emit` has left out: `of_aside`, int32, those of the words `aside` one after the other."""
+    lengths = counts[aside].long()
+    shifts = ends[aside] - torch.cumsum(lengths, 0)
+    places = torch.arange(len(of_aside), device=ids.device)
+    places += torch.repeat_interleave(shifts, lengths, output_size=len(of_aside))
+    ids[places] = of_aside
 
 
 def row_offsets(
@@ -239,7 +232,8 @@ def row_offsets(
     tile: int = TILE,
 ) -> None:
     """Fills offsets, int64 [rows + 1 or more]."""
-    _row_offsets_kernel[grid_of(len(offsets), tile)](row_ends, numbers, ends, offsets, rows, tile)
+    grid = grid_of(len(offsets), tile, offsets.device)
+    _row_offsets_kernel[grid](row_ends, numbers, ends, offsets, rows, tile)
 
 
 def variants() -> list[Variant]:

@@ -25,7 +25,7 @@ MODULES = (
     *(f"{family}.kernel" for family in ("classify", "compact", "lookup", "word_cache", "merge", "emit")),
     *("classify.masks", "classify.character_masks"),
     *("pretokenize.ascii.kernel", "pretokenize.utf8.kernel", "pretokenize.carries"),
-    *("merge.kernel_long", "batch.buffers"),
+    "batch.buffers",
 )
 ARCHITECTURES = (80, 90)
 

@@ -108,7 +108,7 @@ def lookup(
     most = len(word_starts) - 1
     if most:
         words = counted(words, most, word_starts.device)
-        _lookup_kernel[grid_of(most, tile)](
+        _lookup_kernel[grid_of(most, tile, word_starts.device)](
             text_words, word_starts, slots, rests, word_ids, missed, missed_count, words, len(slots) - 1, longest, tile
         )
 

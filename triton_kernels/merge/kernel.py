@@ -31,10 +31,12 @@ Tokens stay at the position of their first byte, with links to their neighbours:
 | merged      | int32 | [n]         | ids of word w, from merged[word_starts[w]] on                        |
 | counts      | int32 | [words]     | how many; written for the chosen words only                          |
 
-Limits: rows of ROWS bytes; longer words are `set_aside` for `kernel_long`.
+Limits: rows of ROWS bytes; longer words are set aside, for the host to merge.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 import triton
@@ -43,17 +45,20 @@ import triton.language as tl
 from ..common.device_words import mix
 from ..common.grids import counted, grid_of
 from ..common.variant import Variant
+from ..common.word_ids import SET_ASIDE
 from .table import NO_MERGE
 
 ROWS = (16, 32, 64, 128, 256)
 # Words that a program merges at a time, and its warps. With these, no version of Triton that was tried needs stack. A
 # warp holds whole rows, as tokens are gathered along them: with more warps than rows, several would hold the same row.
-WORDS = {16: 16, 32: 8, 64: 4, 128: 1, 256: 1}
-WARPS = {16: 2, 32: 4, 64: 4, 128: 1, 256: 1}
+WORDS = {16: 16, 32: 8, 64: 2, 128: 1, 256: 1}
+WARPS = {16: 2, 32: 4}
+LONGER_WARPS = 1
 # Tokens of a program, for most of these; callers scale by it.
 TILE = 256
 
 _NO_MERGE = tl.constexpr(NO_MERGE)
+_ASIDE = tl.constexpr(SET_ASIDE)
 
 
 @triton.jit
@@ -86,22 +91,11 @@ def load_pairs(pairs, last_slot, left, right, wanted):
     )
 
 
-@triton.jit(do_not_specialize=["last_slot", "least"], do_not_specialize_on_alignment=["chosen_count"])
-def _merge_kernel(
-    text,
-    word_starts,
-    chosen,
-    chosen_count,
-    pairs,
-    byte_ids,
-    merged,
-    counts,
-    last_slot,
-    least,
-    WORDS: tl.constexpr,
-    ROW: tl.constexpr,
-):
-    count = tl.load(chosen_count)
+@triton.jit
+def _merge_chosen(
+    text, word_starts, chosen, count, pairs, byte_ids, merged, counts, last_slot, least,
+    WORDS: tl.constexpr, ROW: tl.constexpr,
+):  # fmt: skip
     for tile in range(tl.program_id(0), tl.cdiv(count, WORDS), tl.num_programs(0)):
         number = tile * WORDS + tl.arange(0, WORDS)
         live = number < count
@@ -155,21 +149,44 @@ def _merge_kernel(
         tl.store(counts + word, tl.sum(kept, 1), mask=live)
 
 
-@triton.jit(do_not_specialize=["most"], do_not_specialize_on_alignment=["chosen_count", "aside_count"])
-def _set_aside_kernel(word_starts, chosen, chosen_count, counts, aside, aside_count, most, TILE: tl.constexpr):
-    count = tl.load(chosen_count)
+@triton.jit(do_not_specialize=["last_slot", "least"], do_not_specialize_on_alignment=["chosen_count"])
+def _merge_kernel(
+    text, word_starts, chosen, chosen_count, pairs, byte_ids, merged, counts, last_slot, least,
+    WORDS: tl.constexpr, ROW: tl.constexpr,
+):  # fmt: skip
+    _merge_chosen(
+        text, word_starts, chosen, tl.load(chosen_count), pairs, byte_ids, merged, counts, last_slot, least, WORDS, ROW
+    )
+
+
+@triton.jit(do_not_specialize=["last_slot"], do_not_specialize_on_alignment=["list_counts", "aside_count"])
+def _merge_longer_kernel(
+    text, word_starts, list_64, list_longer, list_counts, pairs, byte_ids, merged, counts, word_ids, aside, aside_count,
+    last_slot, WORDS_64: tl.constexpr, WORDS_128: tl.constexpr, WORDS_256: tl.constexpr, TILE: tl.constexpr,
+):  # fmt: skip
+    count_64, count = tl.load(list_counts), tl.load(list_counts + 1)
+    _merge_chosen(
+        text, word_starts, list_64, count_64, pairs, byte_ids, merged, counts, last_slot, 32, WORDS_64, 64
+    )
+    _merge_chosen(
+        text, word_starts, list_longer, count, pairs, byte_ids, merged, counts, last_slot, 64, WORDS_128, 128
+    )
+    _merge_chosen(
+        text, word_starts, list_longer, count, pairs, byte_ids, merged, counts, last_slot, 128, WORDS_256, 256
+    )
     for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
         number = tile * TILE + tl.arange(0, TILE)
         live = number < count
-        word = tl.load(chosen + number, mask=live, other=0)
+        word = tl.load(list_longer + number, mask=live, other=0)
         begin = tl.load(word_starts + word, mask=live, other=0)
-        longer = live & (tl.load(word_starts + word + 1, mask=live, other=0) - begin > most)
-        tl.store(counts + word, 0, mask=longer)
-        flags = longer.to(tl.int32)
+        longest = live & (tl.load(word_starts + word + 1, mask=live, other=0) - begin > 256)
+        tl.store(counts + word, 0, mask=longest)
+        tl.store(word_ids + word, _ASIDE, mask=longest)
+        flags = longest.to(tl.int32)
         how_many = tl.sum(flags, 0)
         if how_many > 0:
             place = tl.atomic_add(aside_count, how_many, sem="relaxed") + tl.cumsum(flags, 0) - 1
-            tl.store(aside + place, word, mask=longer)
+            tl.store(aside + place, word, mask=longest)
 
 
 def merge(
@@ -188,54 +205,52 @@ def merge(
 ) -> None:
     """Fills merged and counts; the tensors are those of the module's docstring, on one device.
 
-    count: None if all of `chosen` are.
+    row: 16 or 32; words of other lengths stay as they are. count: None if all of `chosen` are.
     """
-    if row not in ROWS:
-        raise ValueError(f"rows have {ROWS} bytes, not {row}")
+    if row not in WARPS:
+        raise ValueError(f"rows have {tuple(WARPS)} bytes, not {row}")
     if len(chosen):
         words = max(1, WORDS[row] * tile // TILE)
-        _merge_kernel[grid_of(len(chosen), words)](
-            text,
-            word_starts,
-            chosen,
-            counted(count, len(chosen), chosen.device),
-            pairs,
-            byte_ids,
-            merged,
-            counts,
-            len(pairs) - 1,
-            least,
-            words,
-            row,
-            num_warps=WARPS[row],
-        )
+        _merge_kernel[grid_of(len(chosen), words, chosen.device, WARPS[row])](
+            text, word_starts, chosen, counted(count, len(chosen), chosen.device), pairs, byte_ids, merged, counts,
+            len(pairs) - 1, least, words, row, num_warps=WARPS[row],
+        )  # fmt: skip
 
 
-def set_aside(
+def merge_longer(
+    text: torch.Tensor,
     word_starts: torch.Tensor,
-    chosen: torch.Tensor,
-    count: torch.Tensor,
+    lists: Sequence[torch.Tensor],
+    list_counts: torch.Tensor,
+    pairs: torch.Tensor,
+    byte_ids: torch.Tensor,
+    merged: torch.Tensor,
     counts: torch.Tensor,
+    word_ids: torch.Tensor,
     aside: torch.Tensor,
     aside_count: torch.Tensor,
     *,
-    most: int = ROWS[-1],
     tile: int = TILE,
 ) -> None:
-    """Writes the chosen words of more than `most` bytes to `aside`, int32 [as many as there may be], with counts of 0.
+    """As `merge`, in one launch, for all words of more than 32 bytes, of which most batches have few.
 
-    aside_count: int32 [1], how many; 0 before.
+    lists, list_counts, int32 [2]: words of up to 64 bytes, and of more. aside, aside_count, int32 [1]: those of more
+    than 256 bytes, and how many; 0 before. Such a word gets the count 0 and the word id SET_ASIDE.
     """
-    if len(chosen):
-        _set_aside_kernel[grid_of(len(chosen), tile)](
-            word_starts, chosen, count, counts, aside, aside_count, most, tile
-        )
+    list_64, list_longer = lists
+    sizes = {f"WORDS_{row}": max(1, WORDS[row] * tile // TILE) for row in ROWS[2:]}
+    _merge_longer_kernel[grid_of(len(list_longer), 1, text.device, LONGER_WARPS)](
+        text, word_starts, list_64, list_longer, list_counts, pairs, byte_ids, merged, counts, word_ids, aside,
+        aside_count, len(pairs) - 1, **sizes, TILE=tile, num_warps=LONGER_WARPS,
+    )  # fmt: skip
 
 
 def variants() -> list[Variant]:
-    """What `merge` and `set_aside` compile with their usual tiles."""
+    """What `merge` and `merge_longer` compile with their usual tiles."""
     words = ("word_starts", "chosen", "chosen_count", "byte_ids", "merged", "counts", "aside", "aside_count")
-    types = {**dict.fromkeys(words, "*i32"), "text": "*u8", "pairs": "*i64"}
-    types |= dict.fromkeys(("last_slot", "least", "most"), "i32")
-    rows = [Variant(_merge_kernel, types, {"WORDS": WORDS[row], "ROW": row}, WARPS[row]) for row in ROWS]
-    return [*rows, Variant(_set_aside_kernel, types, {"TILE": TILE})]
+    lists = ("list_64", "list_longer", "list_counts", "word_ids")
+    types = {**dict.fromkeys((*words, *lists), "*i32"), "text": "*u8", "pairs": "*i64"}
+    types |= dict.fromkeys(("last_slot", "least"), "i32")
+    rows = [Variant(_merge_kernel, types, {"WORDS": WORDS[row], "ROW": row}, warps) for row, warps in WARPS.items()]
+    sizes = {f"WORDS_{row}": WORDS[row] for row in ROWS[2:]}
+    return [*rows, Variant(_merge_longer_kernel, types, {**sizes, "TILE": TILE}, LONGER_WARPS)]

@@ -186,7 +186,7 @@ def claim(
         raise ValueError(f"a tile of {tile} words; the cache has room for {len(cache.states) - cache.slots}")
     if len(missed):
         list_16, list_32, list_64, list_longer = lists
-        _claim_kernel[grid_of(len(missed), tile)](
+        _claim_kernel[grid_of(len(missed), tile, missed.device, WARPS)](
             text_words,
             word_starts,
             cache.states,
@@ -223,7 +223,7 @@ def keep(
     chosen_count: int32 [1]; None if all of `chosen` are.
     """
     if len(chosen):
-        _keep_kernel[grid_of(len(chosen), tile)](
+        _keep_kernel[grid_of(len(chosen), tile, chosen.device)](
             text_words,
             word_starts,
             word_ids,

@@ -99,6 +99,9 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         if (begin == end || !core().method().normalizer().apply(begin, end, true, changed)) return text;
         return nb::str(changed.data(), changed.size());
     }
+    template <class Number>
+    using HostArray = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
     nb::object encode_word(nb::bytes word, bool by_rank) const {
         const Model& model = core().method().model();
         std::string bytes(word.c_str(), word.size());
@@ -118,6 +121,34 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         IdList list(largest_id());
         list.append(ids.data(), count);
         return nb::steal(list.finish());
+    }
+    // Of pre-tokens that lie in `text`: the ids of all, one after the other, and how many each has.
+    nb::tuple encode_pre_tokens(HostArray<uint8_t> text, HostArray<int32_t> begins, HostArray<int32_t> ends, size_t threads) const {
+        if (begins.size() != ends.size()) throw std::invalid_argument("encode_pre_tokens: not as many ends as begins");
+        const size_t words = begins.size();
+        for (size_t i = 0; i < words; i++)
+            if (begins.data()[i] < 0 || begins.data()[i] >= ends.data()[i] || static_cast<size_t>(ends.data()[i]) > text.size())
+                throw std::invalid_argument("encode_pre_tokens: a pre-token is not in the text");
+        std::vector<std::vector<uint32_t>> ids(words);
+        const Matcher& matcher = core().method().model().matcher();
+        {
+            const InterpreterUnlocked unlocked;
+            core().pool().run(words, threads, [&](size_t i) {
+                const int32_t begin = begins.data()[i], length = ends.data()[i] - begin;
+                ids[i].resize(static_cast<size_t>(length));
+                const uint32_t* const end = matcher.encode(text.data() + begin, static_cast<uint32_t>(length), ids[i].data());
+                ids[i].resize(static_cast<size_t>(end - ids[i].data()));
+            });
+        }
+        size_t count = 0;
+        for (const auto& of_word : ids) count += of_word.size();
+        const auto write_all = [&ids](int32_t* to) {
+            for (const auto& of_word : ids) to = std::copy(of_word.begin(), of_word.end(), to);
+        };
+        const auto write_counts = [&ids](int32_t* to) {
+            for (const auto& of_word : ids) *to++ = static_cast<int32_t>(of_word.size());
+        };
+        return nb::make_tuple(written_array(count, write_all), written_array(words, write_counts));
     }
     nb::dict info() const {
         nb::dict result = PythonCore::info();
@@ -163,6 +194,8 @@ NB_MODULE(_core, module) {
         .def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
+        .def("encode_pre_tokens", &PythonBytePairCore::encode_pre_tokens, nb::arg("text").noconvert(), nb::arg("begins").noconvert(),
+             nb::arg("ends").noconvert(), nb::arg("threads") = 1)
         .def("info", &PythonBytePairCore::info);
     PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
     define_unigram(module);

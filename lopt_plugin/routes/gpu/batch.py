@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,8 @@ from ...triton_kernels.common.device_words import PADDING
 from ...triton_kernels.common.limits import MASK_TILE
 from ..native import NativeRoute
 from ..request import EncodeRequest
-from .cuda_graphs import Graphs
-from .rows import Chunk, Part, ids_around, separators
+from .cuda_graphs import Graphs, beside_recordings
+from .rows import Chunk, DeviceRows, HostRows, Part, ids_around, separators
 from .streams import LANES, CudaStream, HostStream, Lane
 from .tables import HostTables
 
@@ -48,8 +48,9 @@ class Sent:
 class DeviceBatch:
     """Tables, buffers and word cache of one vocabulary on one device.
 
-    A batch is sent, launched and finished, in this order; another may be sent, but not launched, while it is computed.
-    After an exception call `discard`. For one thread at a time, within `entered`; `compute` does all of that.
+    A batch is sent, launched, settled and taken, in this order; another may be sent before it is settled, and launched
+    before it is taken. After an exception call `discard`. For one thread at a time, within `entered`; `compute` does
+    all of that.
 
     native: the route of the same pipeline, whose core packs texts.
     observe: for measurements; called with the name of each stage when its kernels are launched. Turns recording off.
@@ -76,37 +77,46 @@ class DeviceBatch:
         self._lanes = [Lane(self._stream) for _ in range(LANES)]
         self._scratch: Scratch | None = None
 
-    def entered(self) -> contextlib.AbstractContextManager[Any]:
-        """Makes the device the current one."""
-        return torch.cuda.device(self.device) if self.device.type == "cuda" else contextlib.nullcontext()
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        """Makes the device the current one, also while other threads record graphs."""
+        if self.device.type == "cuda":
+            with torch.cuda.device(self.device), beside_recordings():
+                yield
+        else:
+            yield
 
     def compute(
         self, chunks: Iterable[Chunk], texts: Sequence[str], request: EncodeRequest, *, on_host: bool
     ) -> list[Part]:
-        """The rows of all chunks; each chunk is packed and copied while the one before it is computed.
+        """The rows of all chunks: on the host in one part, on the device in one for each chunk.
 
-        After an error nothing is in flight.
+        Each chunk is packed and copied while the one before it is computed, and computed while the ids of that one are
+        taken. After an error nothing is in flight.
         """
-        parts: list[Part] = []
-        in_flight: tuple[list[int], Sent] | None = None
-
-        def finish() -> None:
-            if in_flight is not None:
-                parts.append(Part(in_flight[0], *self.finish(in_flight[1], on_host=on_host)))
-
+        chunks = list(chunks)
+        added = separators(*ids_around(self._native, request))
+        most = sum(utf8_bytes + added * len(numbers) for numbers, utf8_bytes in chunks)
+        rows = HostRows(most) if on_host else DeviceRows()
+        before: tuple[Chunk, Sent] | None = None
         with self.entered():
             try:
-                for numbers, utf8_bytes in chunks:
-                    sent = self.send([texts[number] for number in numbers], utf8_bytes, request)
-                    finish()
+                for chunk in chunks:
+                    sent = self.send([texts[number] for number in chunk.numbers], chunk.utf8_bytes, request)
+                    if before:
+                        self.settle(before[1], on_host=on_host)
                     self.launch(sent, on_host=on_host)
-                    in_flight = numbers, sent
-                finish()
+                    if before:
+                        self.take(before[1], before[0].numbers, rows)
+                    before = chunk, sent
+                if before:
+                    self.settle(before[1], on_host=on_host)
+                    self.take(before[1], before[0].numbers, rows)
             except BaseException:
                 with contextlib.suppress(Exception):  # of a device that is lost
                     self.discard()
                 raise
-        return parts
+        return rows.parts()
 
     def send(self, texts: list[str], utf8_bytes: int, request: EncodeRequest) -> Sent:
         """Pack a batch, whose texts have that many bytes together, and copy it to the device.
@@ -152,35 +162,37 @@ class DeviceBatch:
         results = self._results(sent, 0, sent.expected) if on_host else []
         self._stream.queue(sent.lane, [(lane.counters, batch.counters), *results], start)
 
-    def finish(self, sent: Sent, *, on_host: bool) -> tuple[torch.Tensor, torch.Tensor]:
-        """Wait for a batch: ids, int32 [n], and row offsets, int64 [rows + 1], in new memory.
+    def settle(self, sent: Sent, *, on_host: bool) -> None:
+        """Wait for a batch, and have the native core merge its longest words. Another may be launched then.
 
-        `on_host` must be the same as for `launch`. Without it, and where pinned memory has no room for so many ids,
-        they are on the device, for its current stream. Raises UnfinishedMergesError, and any error of the device.
+        `on_host` must be the same as for `launch`. Raises any error of the device.
         """
         lane = self._lanes[sent.lane]
-        batch = lane.batch(sent.bucket)
+        batch, expected = lane.batch(sent.bucket), sent.expected
         self._stream.wait(sent.lane)
-        expected = sent.expected
         aside = int(lane.counters[ASIDE])
         self._words.claimed(int(lane.counters[CLAIMED]))
         if aside:
-            work = functools.partial(self._words.merge_aside, batch, sent.scratch, aside)
+            work = functools.partial(self._words.finish_aside, batch, sent.scratch, aside, self._encoder(lane))
             self._stream.queue(sent.lane, [(lane.counters, batch.counters)], work)
             self._stream.wait(sent.lane)
             expected = 0
         ids = int(lane.counters[ID_COUNT])
         self._share = max(self._share, _SPARE * ids / sent.text_bytes)
-        if on_host and ids <= len(lane.ids):
-            if ids > expected:
-                self._stream.queue(sent.lane, self._results(sent, expected, ids))
-                self._stream.wait(sent.lane)
-            found = lane.ids[:ids].clone(), lane.row_offsets[: sent.rows + 1].clone()
-        else:
-            found = batch.ids[:ids].clone(), batch.row_offsets[: sent.rows + 1].clone()
+        if on_host and expected < ids <= len(lane.ids):
+            self._stream.queue(sent.lane, self._results(sent, expected, ids))
+            self._stream.wait(sent.lane)
+
+    def take(self, sent: Sent, numbers: Sequence[int], rows: HostRows | DeviceRows) -> None:
+        """Add a settled batch, the rows of these numbers; nothing of it is used afterwards."""
+        lane = self._lanes[sent.lane]
+        ids, on_host = int(lane.counters[ID_COUNT]), isinstance(rows, HostRows)
+        # Pinned memory may have no room for so many ids.
+        source = lane if on_host and ids <= len(lane.ids) else lane.batch(sent.bucket)
+        rows.add(numbers, source.ids[:ids], source.row_offsets[: sent.rows + 1])
+        if not on_host:
             self._stream.taken(sent.lane)
         self._in_flight.discard(sent.lane)
-        return found
 
     def discard(self) -> None:
         """Wait for batches in flight and drop them and the word cache, which may have words without their merges."""
@@ -216,6 +228,17 @@ class DeviceBatch:
             batch.counter(WORD_COUNT), scratch.of_text, self._tile, self._observed,
         )  # fmt: skip
         self._words.launch(batch, scratch, self._observed)
+
+    def _encoder(self, lane: Lane) -> Callable[[Any, Any], tuple[Any, Any]]:
+        """BPE of pre-tokens in the text of a lane, by the native core and all its threads."""
+        text = lane.staging.view(torch.uint8).numpy()
+
+        def encode(begins: Any, ends: Any) -> tuple[Any, Any]:
+            threads = self._native.threads_for(int((ends - begins).sum()))
+            ids, counts = self._native.core.encode_pre_tokens(text, begins, ends, threads)
+            return ids, counts
+
+        return encode
 
     def _results(self, sent: Sent, begin: int, end: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
         lane = self._lanes[sent.lane]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import torch
@@ -58,6 +58,26 @@ class Graphs:
     def info(self) -> dict[str, Any]:
         recorded = sum(recording is not None for recording in self._recorded.values())
         return {"recorded": recorded, "replayed": self.replayed, "direct": self.direct, "failure": self.failure}
+
+
+@contextlib.contextmanager
+def beside_recordings() -> Iterator[None]:
+    """Lets this thread allocate and wait while others record graphs, as a model's thread may do.
+
+    Otherwise CUDA refuses that, and the recording of the other thread, if torch made it as it does by default, is lost.
+    """
+    try:
+        from cuda.bindings import runtime
+    except ImportError:
+        yield
+        return
+    of_this_thread = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
+    _, before = runtime.cudaThreadExchangeStreamCaptureMode(of_this_thread)
+    try:
+        yield
+    finally:
+        if before is not None:  # else CUDA has refused
+            runtime.cudaThreadExchangeStreamCaptureMode(before)
 
 
 class Recording:

@@ -5,6 +5,7 @@ It has not run on a GPU yet: it was tested in Triton's interpreter, and its kern
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -150,7 +151,8 @@ class GpuRoute:
         if host or not texts:
             parts.append(self._on_host(texts, host, request))
         try:
-            result = in_order(parts, "cpu" if on_host or not self.usable else self.device)
+            with contextlib.nullcontext() if on_host else self._batch.entered():
+                result = in_order(parts, "cpu" if on_host or not self.usable else self.device)
         except Exception as error:
             # The device has no memory for all rows at once, or was lost together with the parts.
             if on_host:
@@ -173,12 +175,6 @@ class GpuRoute:
     def _failed(self, error: Exception) -> None:
         import torch
 
-        from ...triton_kernels.merge.kernel_long import UnfinishedMergesError
-
-        if isinstance(error, UnfinishedMergesError):
-            logger.info("lopt_plugin: the native route encodes a batch that the GPU gave up: %s", error)
-            self._batch.discard()
-            return
         # Pinned memory and Triton's loading of kernels report a lack of memory with other exception types.
         out_of_memory = isinstance(error, (torch.cuda.OutOfMemoryError, MemoryError)) or (
             isinstance(error, RuntimeError) and "out of memory" in str(error)

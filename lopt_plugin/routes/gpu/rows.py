@@ -20,6 +20,49 @@ class Part(NamedTuple):
     row_offsets: Any
 
 
+class DeviceRows:
+    """Rows that stay on the device: a part for each chunk."""
+
+    def __init__(self) -> None:
+        self._parts: list[Part] = []
+
+    def add(self, numbers: Sequence[int], ids: Any, row_offsets: Any) -> None:
+        """Copies the ids and row offsets of a chunk, torch tensors."""
+        self._parts.append(Part(numbers, ids.clone(), row_offsets.clone()))
+
+    def parts(self) -> list[Part]:
+        return self._parts
+
+
+class HostRows:
+    """Rows of at most `most` ids on the host, in one array, where torch's threads copy the ids of each chunk once."""
+
+    def __init__(self, most: int) -> None:
+        # Only what is written takes memory.
+        self._ids = np.empty(most, dtype=np.int32)
+        self._count = 0
+        self._numbers: list[int] = []
+        self._offsets = [np.zeros(1, dtype=np.int64)]
+
+    def add(self, numbers: Sequence[int], ids: Any, row_offsets: Any) -> None:
+        """Copies the ids and row offsets of a chunk, torch tensors."""
+        import torch
+
+        begin, self._count = self._count, self._count + len(ids)
+        torch.from_numpy(self._ids[begin : self._count]).copy_(ids)
+        self._numbers += numbers
+        self._offsets.append(row_offsets[1:].cpu().numpy() + begin)
+
+    def parts(self) -> list[Part]:
+        """The only part, if there are rows."""
+        import torch
+
+        if not self._numbers:
+            return []
+        self._ids.resize(self._count, refcheck=False)
+        return [Part(self._numbers, torch.from_numpy(self._ids), torch.from_numpy(np.concatenate(self._offsets)))]
+
+
 def in_order(parts: Sequence[Part], device: Any) -> tuple[Any, Any]:
     """Ids, int32 [n], and row offsets, int64 [rows + 1], on `device`. Every row must be in exactly one part."""
     import torch

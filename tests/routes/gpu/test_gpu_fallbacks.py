@@ -27,7 +27,7 @@ from lopt_plugin.triton_kernels.common.limits import MOST_CHUNK_BYTES
 from lopt_plugin.triton_kernels.compact import kernel as compact
 from lopt_plugin.triton_kernels.emit import kernel as emit
 from lopt_plugin.triton_kernels.lookup import kernel as lookup
-from lopt_plugin.triton_kernels.merge import kernel as merge, kernel_long as merge_long
+from lopt_plugin.triton_kernels.merge import kernel as merge
 from lopt_plugin.triton_kernels.pretokenize import launcher
 from lopt_plugin.triton_kernels.word_cache import kernel as word_cache
 
@@ -43,9 +43,9 @@ STAGES = [
     (word_cache, "claim"),
     (merge, "merge"),
     (word_cache, "keep"),
-    (merge_long, "merge"),
-    (merge, "set_aside"),
+    (merge, "merge_longer"),
     (emit, "emit"),
+    (emit, "emit_aside"),
     (emit, "row_offsets"),
 ]
 
@@ -133,18 +133,6 @@ def test_pinned_memory_and_modules_that_find_no_room(
     assert levels(caplog) == ["WARNING"]
     assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
     assert route.texts_on_device == len(TEXTS)
-
-
-def test_merges_that_are_given_up(
-    reference: Tokenizer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    route = made(reference)
-    with monkeypatch.context() as patch:
-        patch.setattr(merge_long, "merge", raising(merge_long.UnfinishedMergesError("too many")))
-        assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
-    assert rows(route.encode_batch(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
-    assert (route.failure, route.texts_on_device, route.texts_on_host) == (None, 2, 2)
-    assert levels(caplog) == []
 
 
 def test_device_without_room_for_all_rows(

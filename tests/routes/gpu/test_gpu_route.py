@@ -24,7 +24,7 @@ from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
 from lopt_plugin.triton_kernels.common.limits import SEPARATOR_SHARE
-from lopt_plugin.triton_kernels.merge import kernel_long
+from lopt_plugin.triton_kernels.emit import kernel as emit
 
 # One tokenizer for each split pattern in a fresh clone; the families of the GPU route beside ../shared.
 SMALL = ["roberta_base", "qwen3", "tiny_cl100k", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3"]
@@ -104,6 +104,35 @@ def test_batches_are_streamed_and_stay_in_order() -> None:
     assert rows(route.encode_batch([], PLAIN[True][False])) == []
 
 
+def test_a_chunk_is_computed_while_the_ids_of_the_last_one_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And they are copied once, to where they stay."""
+    reference = corpus.load_tokenizer("tiny_o200k")
+    route, done = made(reference, chunk_bytes=40), []
+    for step in ("launch", "take"):
+        healthy = getattr(route._batch, step)
+        noted = lambda *given, step=step, healthy=healthy, **options: done.append(step) or healthy(*given, **options)  # noqa: E731
+        monkeypatch.setattr(route._batch, step, noted)
+    texts = ["a word", "another, longer one", "third"] * 3
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "cat", None)
+        ids, offsets = route.encode_batch(texts, PLAIN[True][False])
+    assert rows((ids, offsets)) == expected(reference, texts)
+    assert done[:3] == ["launch", "launch", "take"]
+    assert done[-2:] == ["take", "take"]
+    assert ids.base is None or len(ids.base) == len(ids)  # no room is left
+
+
+def test_long_pre_tokens_go_to_the_native_core_together() -> None:
+    """By all threads, and the host does not wait for each pass of their merges."""
+    for name in ("tiny_o200k", "qwen3"):
+        route, reference = made(corpus.load_tokenizer(name)), corpus.load_tokenizer(name)
+        waits, wait = [], route._batch._stream.wait
+        route._batch._stream.wait = lambda lane, waits=waits, wait=wait: waits.append(wait(lane))
+        texts = ["x" * 700 + " " + "zxq" * 300 + " a", "中文" * 300, "=" * 257, "=" * 256, "ab" * 5000]
+        assert rows(route.encode_batch(texts, PLAIN[True][False])) == expected(reference, texts)
+        assert (len(waits), route.texts_on_host) == (3, 0)  # for the lengths of all, the kernels again, the ids
+
+
 def test_chunks_are_planned_by_bytes() -> None:
     """A curly quote makes a text a few bytes longer, not four times."""
     route = made(corpus.load_tokenizer("qwen3"), chunk_bytes=400, longest_bytes=500, check=False)
@@ -167,7 +196,7 @@ def test_lone_surrogates() -> None:
         assert route_and_reference(name)[0].usable
 
 
-@pytest.mark.parametrize("step", ["send", "launch", "finish"])
+@pytest.mark.parametrize("step", ["send", "launch", "settle", "take"])
 def test_device_that_fails(step: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     tokenizer = corpus.load_tokenizer("tiny_o200k")
     route = made(tokenizer, chunk_bytes=40)
@@ -231,10 +260,10 @@ def test_after_a_fork_the_native_route_encodes() -> None:
 def test_self_check(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(gpu, "hard_texts", lambda _: ["a b", "isn't it", "<|end|>"])
     tokenizer = corpus.load_tokenizer("tiny_cl100k")
-    merge, merged = kernel_long.merge, []
-    monkeypatch.setattr(kernel_long, "merge", lambda *given, **options: merged.append(merge(*given, **options)))
+    emit_aside, emitted = emit.emit_aside, []
+    monkeypatch.setattr(emit, "emit_aside", lambda *given: emitted.append(emit_aside(*given)))
     assert made(tokenizer, check=True).texts_on_device > 0
-    assert merged  # compiled now, not in the middle of a batch
+    assert emitted  # loaded now, not in the middle of a batch
     monkeypatch.setattr(GpuRoute, "encode_batch", lambda *_: (np.zeros(1, np.int32), np.array([0, 1])))
     with pytest.raises(GpuUnavailableError, match="ids that differ"):
         made(tokenizer, check=True)
