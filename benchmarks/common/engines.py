@@ -72,7 +72,7 @@ class LoptSession(Lopt):
 
 
 class LoptSessionNew(LoptSession):
-    """The same with `update`, which brings the caller's list up to date."""
+    """The same with `update`, which updates the caller's list."""
 
     def answer(self) -> Any:
         self.growing.update(self.kept)

@@ -1,13 +1,13 @@
-"""Milliseconds from sending prompts over HTTP until SGLang's scheduler gets them: with lopt, without, and for free.
+"""Milliseconds from sending prompts over HTTP until SGLang's scheduler gets them: with lopt, without, and stubbed out.
 
     python benchmarks/engines/sglang_to_engine.py
 
 Run where SGLang is installed; written for 0.5.23. SGLang's own HTTP application and TokenizerManager run in this
-process. In place of the scheduler, a process takes the requests as the scheduler does, which ends the time, and nothing
-is computed; with --polls it never sleeps, as a scheduler without `--sleep-on-idle`. "free" is SGLang without our hooks,
-with a tokenizer that looks up ids that were stored before. Every document is new to all others; every id is compared
-with the Hugging Face tokenizer's. Before each timed request comes one with another document and the same tokenizer, as
-in a server that has only that one.
+process. Instead of the scheduler, a stand-in process takes the requests, which ends the measurement, and nothing is
+computed; with --polls it never sleeps, like a scheduler without `--sleep-on-idle`. "free" is SGLang without our hooks,
+with a tokenizer that looks up stored ids (tokenization stubbed out). Every document is new to all others; every id is
+compared with the Hugging Face tokenizer's. Each timed request follows one with another document and the same tokenizer,
+as in a server that has only that tokenizer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loaded into vLLM's processes by vllm_over_http.py: reports when a request has arrived, and makes tokenization free.
+"""Loaded into vLLM's processes by vllm_over_http.py: reports when a request arrives, and stubs out tokenization.
 
 The engine's scheduler takes no request: it tells the benchmark when it got one, and with which ids. With FREE_VARIABLE,
 the accelerated tokenizers of a process that imports this store whole prompts with their ids.

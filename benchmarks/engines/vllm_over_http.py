@@ -1,12 +1,12 @@
-"""Milliseconds from sending a long prompt over HTTP until vLLM's engine has it: with lopt, without, and for free.
+"""Milliseconds from sending a long prompt over HTTP until vLLM's engine has it: with lopt, without, and stubbed out.
 
     python benchmarks/engines/vllm_over_http.py
 
 Run where vLLM is installed. The real servers run at once, and each document goes to each of them, in alternating order,
 after a warm-up on other documents. "free" is vLLM's own renderer over a tokenizer that has stored the ids of that
-prompt, "free_lopt" lopt's renderer over such a tokenizer; the other servers see no document twice. The time ends when
-the scheduler of the engine's process gets the request, which it then drops: nothing is computed. The ids that it gets
-are compared with the Hugging Face tokenizer's.
+prompt, "free_lopt" lopt's renderer over such a tokenizer; the other servers see no document twice. The measurement ends
+when the scheduler of the engine's process gets the request, which it then drops, so nothing is computed. Its ids are
+compared with the Hugging Face tokenizer's.
 """
 
 from __future__ import annotations

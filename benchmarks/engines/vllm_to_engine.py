@@ -1,4 +1,4 @@
-"""Milliseconds until vLLM's engine has its prompts: with lopt, without, and with tokenization for free.
+"""Milliseconds until vLLM's engine has its prompts: with lopt, without, and with tokenization stubbed out.
 
     python benchmarks/engines/vllm_to_engine.py
 

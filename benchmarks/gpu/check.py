@@ -1,4 +1,4 @@
-"""What a device shows within eight minutes: are the ids right, and what does each step take?
+"""Checks a device within eight minutes: are the ids right, and how long does each step take?
 
     make gpu-check                                                    writes build/gpu-check/found.md and found.json
     TRITON_INTERPRET=1 python benchmarks/gpu/check.py --quick         without a GPU: does it run to its end?

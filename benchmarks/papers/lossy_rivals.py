@@ -1,7 +1,7 @@
-"""Other methods to tokenize a text in parallel, as published. LOSSY: for measuring and for tests only.
+"""Other published methods to tokenize a text in parallel. LOSSY: for measurements and tests only.
 
-None of them looks at the split pattern, and for some texts each gives other ids than those of the whole text. What the
-plugin does instead is in `lopt_plugin.routes`.
+None of them looks at the split pattern, and for some texts each gives different ids from those of the whole text. The
+plugin's own method is in `lopt_plugin.routes`.
 
     delimiter_based   chunks that end after a delimiter
     longest_common    overlapping chunks, joined on the longest common sequence of token ids

@@ -1,4 +1,4 @@
-"""A session that grows turn by turn, each turn sent as a whole: what tokenizing it costs in all.
+"""The total tokenization time of a session that grows turn by turn, with each turn sent as a whole.
 
     python benchmarks/speed/agent_session.py --tokenizers qwen3,llama3 --turns 200 --chars 1000000
     python benchmarks/speed/agent_session.py --tokenizers llama2 --corpus zh

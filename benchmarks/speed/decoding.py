@@ -1,4 +1,4 @@
-"""Ids to text: one id, streams, rows, and the tokens of ids, beside Hugging Face in the same process.
+"""Ids to text: single ids, streams, rows, and ids to tokens, beside Hugging Face in the same process.
 
 python benchmarks/speed/decoding.py --tokenizers qwen3,gemma3
 """

@@ -5,8 +5,8 @@
 The same conversation goes to two servers with `--tokenizer-mode lopt`: one with the prefix cache, as by default, and
 one without it (LOPT_PREFIX_CACHE_MB=0). In each turn, /tokenize returns the conversation's ids, and the model answers.
 Every --compare-every turns the ids are compared with Hugging Face's. "tokenizer" is the server's own figure, from
-lopt's metrics; the others include HTTP, JSON and the chat template. The model is the demo's, with random weights: run
-this script in the environment that `make demo` makes.
+lopt's metrics; the others include HTTP, JSON and the chat template. The model is the demo's, with random weights. Run
+this script in the environment that `make demo` creates.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Divides a text for retrieval into chunks of at most N tokens, with or without overlap, at ends of lines or words.
+"""Splits a text for retrieval into chunks of at most N tokens, with or without overlap, at ends of lines or words.
 
     python examples/chunker/chunk.py MODEL --tokens 512 --overlap 64 < book.txt > chunks.jsonl
 
-Every chunk has at most N ids when it is encoded by itself, special tokens included: `tokenizer.lopt.cut` gives the
-longest prefix that does, without tokenizing the text after it. (Slicing a list of ids instead can divide a character,
-and the text of a slice may have more ids when it is encoded again.)
+Every chunk, encoded by itself, has at most N ids, including special tokens: `tokenizer.lopt.cut` returns the longest
+such prefix without tokenizing the text after it. (Slicing a list of ids instead can split a character, and the text of
+a slice may have more ids when it is encoded again.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A conversation of an RL rollout: the ids that the model gets and samples, and those of its text tokenized again.
+"""A conversation of an RL rollout: the ids that the model gets and samples, and the ids of its text tokenized again.
 
-The ids that were sampled are kept as they are, because the loss is about them. The text of the same conversation may
-have other ids: a model may sample a word in pieces that the tokenizer would join. Loops that want to know (verl has
+The sampled ids are kept unchanged, because the loss is computed on them. The text of the same conversation may have
+different ids: a model may sample a word in pieces that the tokenizer would join. Loops that check this (verl has
 `tokenization_sanity_check_mode`) tokenize the whole conversation again. `incremental` does that at the cost of each
 turn's own text.
 """
@@ -31,7 +31,7 @@ class Conversation:
     def add(self, messages: Sequence[dict[str, str]]) -> None:
         """Adds messages of the user, the environment or a tool, and the template's beginning of an answer.
 
-        Raises ValueError where the template renders what was there before in another way.
+        Raises ValueError if the template renders the earlier messages differently.
         """
         self.messages += messages
         rendered = self._tokenizer.apply_chat_template(self.messages, tokenize=False, add_generation_prompt=True)
@@ -55,7 +55,7 @@ class Conversation:
         return self._retokenized
 
     def drifted(self) -> bool:
-        """Whether the text has other ids than the model got and sampled."""
+        """Whether the ids of the text differ from those that the model got and sampled."""
         return self.ids != self.retokenized()
 
     def _append(self, ids: Sequence[int], sampled: int) -> None:

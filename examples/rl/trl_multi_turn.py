@@ -31,10 +31,10 @@ Watch = Callable[[Conversation], None]
 
 
 def rollouts(turns: int, watch: Watch) -> Callable[[list[Any], Any], dict[str, Any]]:
-    """A `rollout_func` with so many answers in each rollout. `watch` sees the conversation after each turn."""
+    """A `rollout_func` with that many answers per rollout. `watch` gets the conversation after each turn."""
 
     def rollout_func(prompts: list[Any], trainer: Any) -> dict[str, Any]:
-        # TRL gives each prompt once for each of its generations.
+        # TRL passes each prompt once per generation.
         made = [rollout(prompt, trainer) for prompt in prompts]
         return {name: [one[name] for one in made] for name in made[0]} | {"logprobs": None}
 
@@ -93,7 +93,7 @@ def train(tokenizer: Any, steps: int, turns: int, watch: Watch, folder: str) -> 
 
 
 def main() -> None:
-    """Trains, and says how many rollouts drifted."""
+    """Trains, and prints how many rollouts drifted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tokenizer", help="folder or name of a tokenizer with a chat template")
     parser.add_argument("--steps", type=int, default=2)

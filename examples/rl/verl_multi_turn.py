@@ -1,7 +1,7 @@
-"""A multi-turn rollout in the shape of verl's agent loop (`verl.experimental.agent_loop.AgentLoopBase.run`).
+"""A multi-turn rollout in the style of verl's agent loop (`verl.experimental.agent_loop.AgentLoopBase.run`).
 
-verl needs GPUs and its own servers, so this has not run inside verl. `Rollout` has the names of verl's
-`AgentLoopOutput` that concern ids, and `Server` those of its server manager. In verl, derive the loop from
+verl needs GPUs and its own servers, so this has not run inside verl. `Rollout` has those fields of verl's
+`AgentLoopOutput` that concern ids, and `Server` has the methods of its server manager. In verl, derive the loop from
 `AgentLoopBase`, and return an `AgentLoopOutput`.
 """
 
@@ -40,7 +40,7 @@ class Rollout:
 
 
 class MultiTurnLoop:
-    """One loop for each rollout. `respond` is the environment: the messages after an answer; none ends the rollout."""
+    """One loop per rollout. `respond` is the environment: the messages after an answer; none ends the rollout."""
 
     def __init__(
         self,

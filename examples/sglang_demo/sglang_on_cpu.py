@@ -2,11 +2,11 @@
 
     python sglang_on_cpu.py      installs it into the environment of this Python (as a .pth file)
 
-SGLang's builds on PyPI are for GPUs. This module provides what they import:
-  - `sgl_kernel`, the kernels: a module whose functions raise NotImplementedError when they are called. The models of
-    our demo and tests call none of them.
+SGLang's builds on PyPI are for GPUs. This module provides the modules they import:
+  - `sgl_kernel`, the kernels: a module whose functions raise NotImplementedError when called. The models of our demo
+    and tests call none of them.
   - the schemas of torchvision's operators, which its CUDA build cannot load with a CPU build of torch.
-It changes neither where the real one can be loaded.
+It leaves either one alone if the real one can be loaded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A long English text for the demo, from the books that are available."""
+"""A long English text for the demo, from whichever books are available."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOOKS = (
 
 
 def long_english_text(characters: int) -> tuple[str, str]:
-    """At least that many characters, up to the end of a paragraph, and what to call them.
+    """At least that many characters, up to the end of a paragraph, and a description.
 
     Raises FileNotFoundError if there is no book.
     """

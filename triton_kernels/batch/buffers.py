@@ -1,8 +1,8 @@
-"""The buffers of a batch: what the kernels read and write, and how large it is.
+"""The buffers of a batch: what the kernels read and write, and the sizes.
 
 A batch of n bytes is computed in a *bucket* of N >= n bytes; there are four bucket sizes for each power of two.
-Launches, their grids and the buffers depend on the bucket only, so that they can be recorded once and repeated. What
-depends on the batch is in the device's memory, and is bounded by the bucket:
+Launches, their grids and the buffers depend only on the bucket, so they can be recorded once and replayed. Whatever
+depends on the batch is in device memory, and is bounded by the bucket:
 
 | on the device         | read by                                 | at most                                     |
 |-----------------------|-----------------------------------------|---------------------------------------------|
@@ -48,7 +48,7 @@ WORD_COUNT, WORDS, MISSED, LISTS, CLAIMED, ASIDE, ID_COUNT, COUNTERS = 0, 1, 2, 
 def bucket_of(text_bytes: int, separators: int) -> int:
     """The smallest bucket, in bytes, for a batch of this size: 4, 5, 6 or 7 times a power of two.
 
-    Raises ValueError where that is more than the kernels accept.
+    Raises ValueError if that is more than the kernels accept.
     """
     wanted = max(text_bytes, SEPARATOR_SHARE * separators, LEAST_BUCKET)
     unit = 1 << ((wanted - 1).bit_length() - 3)
@@ -170,7 +170,7 @@ def _clear_kernel(text, text_bytes, room, TILE: tl.constexpr):
 
 
 def clear(batch: Batch, *, tile: int = CLEAR_TILE) -> None:
-    """Fills the buffer after the text with NUL, and sets the counters to 0."""
+    """Fills the buffer after the text with NUL and resets the counters to 0."""
     batch.counters.zero_()
     text = batch.text_words.view(torch.uint8)
     # At most a quarter of the bucket needs filling; where it is more, programs take several tiles.
@@ -178,5 +178,5 @@ def clear(batch: Batch, *, tile: int = CLEAR_TILE) -> None:
 
 
 def variants() -> list[Variant]:
-    """What `clear` compiles."""
+    """The variants that `clear` compiles."""
     return [Variant(_clear_kernel, {"text": "*u8", "text_bytes": "*i32", "room": "i32"}, {"TILE": CLEAR_TILE})]

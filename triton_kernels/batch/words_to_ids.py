@@ -1,4 +1,4 @@
-"""From the starts of words to the ids of the batch: lookup, cache, merges, emit, one after the other on one stream."""
+"""From the starts of words to the ids of the batch: lookup, cache, merges and emit, in sequence on one stream."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Array = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Tables:
-    """A vocabulary on the device; read-only, so that any number of batches may share it."""
+    """A vocabulary on the device; read-only, so any number of batches can share it."""
 
     slots: torch.Tensor
     rests: torch.Tensor

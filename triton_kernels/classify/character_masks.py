@@ -115,7 +115,7 @@ def character_masks_kernel(
 
 
 def variants() -> list[Variant]:
-    """What `character_masks` compiles."""
+    """The variants that `character_masks` compiles."""
     types = dict.fromkeys(("text_words", "class_words", "planes"), "*i64") | {"chosen": "*i32"}
     types |= dict.fromkeys(("count", "words", "tiles"), "i32")
     kernel = character_masks_kernel

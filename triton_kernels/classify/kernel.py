@@ -61,7 +61,7 @@ def classify_kernel(text, pages, cells, classes, chosen, count, tiles, TILE: tl.
 
 
 def variants() -> list[Variant]:
-    """What `classify` compiles."""
+    """The variants that `classify` compiles."""
     types = dict.fromkeys(("text", "classes", "chosen"), "*i32") | {"pages": "*i16", "cells": "*u8"}
     types |= dict.fromkeys(("count", "tiles"), "i32")
     return [Variant(classify_kernel, types, {"TILE": MASK_TILE})]

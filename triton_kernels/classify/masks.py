@@ -55,7 +55,7 @@ def _beyond_ascii(word):
 
 @triton.jit
 def from_after_by(mask, next_bits, DISTANCE: tl.constexpr):
-    """Where the byte `DISTANCE` places after is in the mask; `next_bits`: the mask's first bits of the next word."""
+    """Where the byte `DISTANCE` positions later is in the mask; `next_bits`: the mask's first bits of the next word."""
     return (mask >> DISTANCE) | (next_bits.to(tl.uint64) << (64 - DISTANCE))
 
 
@@ -147,7 +147,7 @@ def masks_kernel(text_words, planes, other_tiles, count, words, PATTERN: tl.cons
 
 
 def variants() -> list[Variant]:
-    """What `masks` compiles."""
+    """The variants that `masks` compiles."""
     types = {"text_words": "*i64", "planes": "*i64", "other_tiles": "*i32", "count": "i32", "words": "i32"}
     return [Variant(masks_kernel, types, {"PATTERN": pattern, "TILE": MASK_TILE}, warps=1) for pattern in PATTERNS]
 

@@ -28,7 +28,7 @@ def tiles_of(count: int, tile: int) -> int:
     if count > MAX_BYTES:
         raise ValueError(f"a batch of {count} bytes; the kernels take {MAX_BYTES} at most")
     if tile <= 0 or tile & (tile - 1) or tile > 2**16:
-        raise ValueError(f"a tile of {tile} bytes is no power of two up to 65,536")
+        raise ValueError(f"a tile of {tile} bytes: must be a power of two up to 65,536")
     return -(-count // tile)
 
 

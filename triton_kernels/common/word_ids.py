@@ -1,4 +1,4 @@
-"""Negative values in place of a word's id, and what they mean."""
+"""Negative values that replace a word's id, and their meanings."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def place_kernel(bits, ranks, bases, word_count, word_starts, count, TILE: tl.co
 
 
 def variants() -> list[Variant]:
-    """What `compact_bits` compiles."""
+    """The variants that `compact_bits` compiles."""
     names = ("bits", "ranks", "counts", "bases", "word_count", "word_starts")
     types = {**dict.fromkeys(names, "*i32"), "count": "i32", "tiles": "i32"}
     return [

@@ -237,7 +237,7 @@ def row_offsets(
 
 
 def variants() -> list[Variant]:
-    """What the functions of this module compile with their usual tiles."""
+    """The variants that this module compiles with its usual tiles."""
     words = ("word_ids", "word_starts", "merged", "counts", "ends", "tile_ids", "ids", "words", "id_count")
     cache = ("key_counts", "key_ids")
     separators = ("word_count", "positions", "separators", "numbers", "token_ids", "row_ends", "rows")

@@ -1,11 +1,11 @@
-"""Count the instructions of masks and boundaries for each byte of text. Compiles without running: needs no GPU.
+"""Count the instructions of masks and boundaries per byte of text. Compiles without running, so it needs no GPU.
 
     python -m lopt_plugin.triton_kernels.inspection.instructions [90 ...]
 
-An instruction of a lane with 64 bytes counts 1/64 for a byte. Counted are the instructions of the compiled kernels,
-without fillers: each loop once (the only loops, over chains of contractions in o200k, do not run at all for most
-texts), and both sides of each branch. A tile that is not ASCII takes `masks` as well, which finds that out. The exit
-code is 1 if a pattern takes more than its kind of tile may (CEILINGS), or if a kernel spills.
+An instruction of a lane with 64 bytes counts 1/64 per byte. This counts the instructions of the compiled kernels,
+except fillers: each loop once (the only loops, over chains of contractions in o200k, do not run at all for most texts),
+and both sides of each branch. A tile that is not ASCII also runs `masks`, which determines that. The exit code is 1 if
+a pattern exceeds the limit for its kind of tile (CEILINGS), or if a kernel spills.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compile every kernel, without a GPU, and print what it uses of one: registers, shared memory, spills, fences.
+"""Compile every kernel without a GPU, and print the resources it uses: registers, shared memory, spills, fences.
 
     python -m lopt_plugin.triton_kernels.inspection.resources [80 90 ...]
 
@@ -50,7 +50,7 @@ def resources_of(binary: bytes, reader: Path) -> Resources:
     usage = read(binary, "--dump-resource-usage", reader)
     found = re.search(r"REG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)", usage)
     if found is None:
-        raise RuntimeError(f"cuobjdump says nothing of resources: {usage!r}")
+        raise RuntimeError(f"cuobjdump printed no resources: {usage!r}")
     registers, stack, shared, local = map(int, found.groups())
     fences = len(re.findall(r"\b(?:MEMBAR|CCTL\.IVALL)", read(binary, "-sass", reader)))
     return Resources(registers, stack + local, shared, fences)

@@ -114,7 +114,7 @@ def lookup(
 
 
 def variants() -> list[Variant]:
-    """What `lookup` compiles with its usual tile."""
+    """The variants that `lookup` compiles with its usual tile."""
     words = dict.fromkeys(("word_starts", "word_ids", "missed", "missed_count", "words"), "*i32")
     tables = dict.fromkeys(("text_words", "slots", "rests"), "*i64")
     numbers = dict.fromkeys(("last_slot", "longest"), "i32")

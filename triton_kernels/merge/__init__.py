@@ -1,1 +1,1 @@
-"""BPE merges: in each pass, all that are certain."""
+"""BPE merges: each pass makes all merges that are certain."""

@@ -165,12 +165,8 @@ def _merge_longer_kernel(
     last_slot, WORDS_64: tl.constexpr, WORDS_128: tl.constexpr, WORDS_256: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
     count_64, count = tl.load(list_counts), tl.load(list_counts + 1)
-    _merge_chosen(
-        text, word_starts, list_64, count_64, pairs, byte_ids, merged, counts, last_slot, 32, WORDS_64, 64
-    )
-    _merge_chosen(
-        text, word_starts, list_longer, count, pairs, byte_ids, merged, counts, last_slot, 64, WORDS_128, 128
-    )
+    _merge_chosen(text, word_starts, list_64, count_64, pairs, byte_ids, merged, counts, last_slot, 32, WORDS_64, 64)
+    _merge_chosen(text, word_starts, list_longer, count, pairs, byte_ids, merged, counts, last_slot, 64, WORDS_128, 128)
     _merge_chosen(
         text, word_starts, list_longer, count, pairs, byte_ids, merged, counts, last_slot, 128, WORDS_256, 256
     )

@@ -1,4 +1,4 @@
-"""What each tile needs at its ends, from the summaries of all tiles.
+"""Computes what each tile needs at its ends, from the summaries of all tiles.
 
 That is the state before it, and the answers at the ends of the runs that leave it to the right.
 """
@@ -52,5 +52,5 @@ def carry_kernel(scratch, tiles, CHUNK: tl.constexpr):
 
 
 def variants() -> list[Variant]:
-    """What `launcher.start_bits` compiles of these."""
+    """The variants of these that `launcher.start_bits` compiles."""
     return [Variant(carry_kernel, {"scratch": "*i32", "tiles": "i32"}, {"CHUNK": CARRY_CHUNK})]

@@ -1,7 +1,7 @@
 r"""The state machines of split patterns: what a pattern remembers from one character to the next.
 
 A pattern decides by nearby characters, by what comes at the end of a run (look-ahead), and by what it has read before.
-The last is the state of a machine that reads one symbol for each character. Each symbol is a function from states to
+The latter is the state of a machine that reads one symbol per character. Each symbol is a function from states to
 states, written as an octal number: digit i, from the right, is the state that state i becomes. Functions compose, and
 composition is associative, so the states before all characters are a scan.
 

@@ -1,4 +1,4 @@
-"""What the reference needs to know of single characters and their neighbours."""
+"""Properties of single characters and their neighbours, for the reference."""
 
 from __future__ import annotations
 

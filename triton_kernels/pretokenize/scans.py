@@ -1,6 +1,6 @@
-"""What a lane needs to know of far-away places: states of the machines, and where runs end.
+"""Distant information that a lane needs: states of the machines, and where runs end.
 
-A tile sees its own bytes; what came before it is one state, and what comes after it is one answer for each run.
+A tile sees its own bytes; everything before it is one state, and everything after it is one answer per run.
 """
 
 from __future__ import annotations

@@ -241,7 +241,7 @@ def keep(
 
 
 def variants() -> list[Variant]:
-    """What `claim` and `keep` compile with their usual tiles."""
+    """The variants that `claim` and `keep` compile with their usual tiles."""
     words = ("word_starts", "missed", "missed_count", "word_ids", "merged", "counts", "chosen", "chosen_count")
     lists = ("list_16", "list_32", "list_64", "list_longer", "list_counts")
     arrays = dict.fromkeys((*words, *lists, "states", "key_counts", "key_ids"), "*i32")

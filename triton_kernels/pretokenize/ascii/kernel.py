@@ -210,7 +210,7 @@ def ascii_starts_kernel(
 
 
 def variants() -> list[Variant]:
-    """What `launcher.start_bits` compiles for tiles that are ASCII."""
+    """The variants that `launcher.start_bits` compiles for tiles that are ASCII."""
     types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("other_tiles", "codes", "scratch"), "*i32")
     types |= dict.fromkeys(("count", "words", "tiles"), "i32")
     found = []

@@ -171,7 +171,7 @@ def utf8_starts_kernel(
 
 
 def variants() -> list[Variant]:
-    """What `launcher.start_bits` compiles for tiles that are not ASCII."""
+    """The variants that `launcher.start_bits` compiles for tiles that are not ASCII."""
     types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("chosen", "codes", "scratch"), "*i32")
     types |= dict.fromkeys(("count", "words", "tiles"), "i32")
     found = []
