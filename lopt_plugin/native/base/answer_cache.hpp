@@ -1,4 +1,4 @@
-// Caches the answers of a function of a text, for short texts.
+// Caches a function's answers for short texts.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// Bounded: when it is full, it is emptied. Nobody waits for its lock, which in a forked child may never be released.
+// Bounded: when it is full, it is emptied. No thread waits for its lock, which may never be released in a forked child.
 template <class Answer>
 class AnswerCache {
   public:
@@ -20,7 +20,7 @@ class AnswerCache {
 
     explicit AnswerCache(size_t most = size_t{1} << 12) : most_(most) {}
 
-    // ask(text), which may throw, or what it answered before.
+    // Returns ask(text), which may throw, or its cached answer.
     Answer operator()(std::string_view text, const Ask& ask) const {
         if (text.size() > LONGEST) return ask(text);
         const std::string key(text);

@@ -1,6 +1,6 @@
-// Memory of buffers that are used again: large ones go back to the system as soon as they are freed.
+// Memory for reused buffers: large ones return to the system as soon as they are freed.
 //
-// Each thread's heap keeps up to 64 MB of what was freed there, so what is larger than a megabyte is mapped by itself.
+// Each thread's heap keeps up to 64 MB of freed memory, so blocks of more than a megabyte are mapped separately.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ inline void free_memory(void* memory, size_t bytes) {
     std::free(memory);
 }
 
-// Memory of `to` bytes, with what was in the first `from`, or null for `from` == 0, moved there. Throws std::bad_alloc.
+// Memory of `to` bytes that contains the first `from` bytes of the old block (null if `from` is 0). Throws
+// std::bad_alloc.
 inline void* move_memory(void* memory, size_t from, size_t to) {
 #if defined(__linux__)
     if (is_mapped(to)) {
@@ -65,7 +66,7 @@ struct BufferMemory {
 template <class T>
 using Buffer = std::vector<T, BufferMemory<T>>;
 
-// Frees the buffer if it has more room than that; returns the bytes that it still has.
+// Frees the buffer if its capacity exceeds that; returns the bytes it still occupies.
 template <class Vector>
 size_t keep_at_most(size_t bytes, Vector& buffer) {
     if (buffer.capacity() * sizeof buffer[0] > bytes) Vector().swap(buffer);

@@ -9,8 +9,8 @@
 
 namespace lopt {
 
-// `count`, or somewhat more where it is large: memory that one result leaves then fits the next that is a little longer.
-// Fresh memory costs more than writing to it, and memory that is not touched costs nothing.
+// `count`, or somewhat more if it is large: memory that one result leaves then also fits the next, slightly longer one.
+// Fresh memory costs more than writing to it, and untouched memory costs nothing.
 inline size_t roomy(size_t count) {
     if (count < (size_t{1} << 14)) return count;
     const size_t step = std::bit_floor(count) / 4;
@@ -30,7 +30,7 @@ class IdBuffer {
     }
     ~IdBuffer() { free_memory(data_, capacity_ * sizeof(uint32_t)); }
 
-    // Room for `count` more ids after the end; what is written there counts after `set_end`.
+    // Room for `count` more ids after the end; they count after `set_end`.
     uint32_t* reserve(size_t count) {
         if (capacity_ - size_ < count) grow(count);
         return data_ + size_;
@@ -46,7 +46,7 @@ class IdBuffer {
         size_ += count;
     }
     void clear() { size_ = 0; }
-    // Frees the memory that one large text needed, if it is more than that; returns the bytes that are left.
+    // Frees the memory that one large text needed, if it exceeds that; returns the remaining bytes.
     size_t keep_at_most(size_t bytes) {
         if (capacity_ * sizeof(uint32_t) > bytes) *this = IdBuffer();
         return capacity_ * sizeof(uint32_t);

@@ -1,4 +1,4 @@
-// How many cores are idle, and so how many threads are worth using.
+// How many cores are idle, and therefore how many threads are worth using.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace lopt {
 
-// How many of `cores` are idle by a line of /proc/loadavg, whose fourth field is the number of runnable threads, the caller
-// included, "/", and the number of all threads. SIZE_MAX if the line does not say.
+// How many of `cores` are idle according to a line of /proc/loadavg. Its fourth field is the number of runnable threads
+// including the caller, "/", and the number of all threads. SIZE_MAX if the line does not say.
 inline size_t idle_cores(std::string_view load, size_t cores) {
     for (int field = 0; field < 3; field++) {
         const size_t space = load.find(' ');
@@ -24,13 +24,13 @@ inline size_t idle_cores(std::string_view load, size_t cores) {
     }
     size_t running = 0, digits = 0;
     while (digits < load.size() && digits < 9 && load[digits] >= '0' && load[digits] <= '9') running = running * 10 + static_cast<size_t>(load[digits++] - '0');
-    // The caller runs: a system that says otherwise cannot be relied on.
+    // The caller is running, so a line that reports no runnable thread is unreliable.
     if (running == 0 || digits == load.size() || load[digits] != '/') return SIZE_MAX;
     return cores > running ? cores - running : 0;
 }
 
-// The same of this system now, which takes some microseconds; SIZE_MAX where it is not known, or where the process may
-// not run on all cores.
+// The same for this system now; takes some microseconds. SIZE_MAX if unknown, or if the process may not run on all
+// cores.
 inline size_t idle_cores() {
 #if defined(__linux__)
     static const size_t cores = [] {
@@ -52,9 +52,9 @@ inline size_t idle_cores() {
 #endif
 }
 
-// How many of `threads`, the caller included, should work on a text of so many characters. A second thread that has to share a
-// core gains nothing: it moves tables and caches, and the first one waits for its part. Of many threads, at least half are
-// used: on a large machine a busy core may soon be idle. For a long text there is time to wait for that.
+// How many of `threads`, including the caller, should work on a text of this length. A second thread that has to share
+// a core gains nothing: it moves tables and caches, and the first one waits for its part. With many threads, at least
+// half are used, because on a large machine a busy core may soon be idle, and a long text leaves time to wait for that.
 inline size_t threads_worth(size_t threads, size_t characters) {
     constexpr size_t LONG = size_t{4} << 20;
     if (threads < 2 || characters >= LONG) return threads;

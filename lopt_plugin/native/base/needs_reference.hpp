@@ -1,11 +1,11 @@
-// The one exception for what the reference has to answer.
+// The only exception for inputs that the reference has to handle.
 #pragma once
 
 #include <stdexcept>
 
 namespace lopt {
 
-// This text cannot be answered here, for the reason that the message gives. Any other exception is a mistake.
+// This text cannot be handled here, for the reason in the message. Any other exception is a bug.
 struct NeedsReference : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };

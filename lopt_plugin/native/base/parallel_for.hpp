@@ -1,4 +1,4 @@
-// Loops over independent elements on a few threads, while the tables are built.
+// Loops over independent elements on a few threads, used while tables are built.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace lopt {
 
-// Calls work(begin, end) for parts of [0, count) that cover it, side by side; the first exception is thrown again.
+// Calls work(begin, end) in parallel for parts that cover [0, count); rethrows the first exception.
 template <class Work>
 void parallel_for(size_t count, Work&& work) {
     constexpr size_t MOST_THREADS = 4, LEAST_PART = 4096;

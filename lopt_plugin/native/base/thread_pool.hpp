@@ -1,4 +1,4 @@
-// Worker threads for one prompt or batch: started when first needed, shared by all callers, made anew after a fork.
+// Worker threads for one prompt or batch: started when first needed, shared by all callers, recreated after a fork.
 #pragma once
 
 #include <algorithm>
@@ -29,9 +29,9 @@ class ThreadPool {
 
     using Work = std::function<void(size_t)>;
 
-    // Calls work(i) for every i below count, on the caller and at most threads - 1 workers; returns when all are done.
-    // consume(i) is called on the caller, in order, as soon as all up to i are done: what has to be done one after the
-    // other happens while others still work. The first exception is thrown again here; nothing is consumed after it.
+    // Calls work(i) for every i below count, on the caller and at most threads - 1 workers, and returns when all are
+    // done. consume(i) is called on the caller, in order, as soon as all items up to i are done, so sequential work
+    // overlaps with the rest. Rethrows the first exception; nothing is consumed after it.
     void run(size_t count, size_t threads, const Work& work, const Work& consume = {}) {
         if (threads < 2 || count < 2) {
             for (size_t i = 0; i < count; i++) {
@@ -59,7 +59,7 @@ class ThreadPool {
     struct Job {
         Job(size_t n, const Work* f) : count(n), work(f), done(n, 0) {}
 
-        // Does the next item that has not been begun; false when there is none.
+        // Does the next item that has not been started; false if there is none.
         bool do_one() {
             const size_t i = next.fetch_add(1);
             if (i >= count) return false;
@@ -79,7 +79,7 @@ class ThreadPool {
             const std::lock_guard<std::mutex> lock(mutex);
             if (!error) error = std::current_exception();
         }
-        // Is item i done, and has nothing gone wrong? Waits for it if asked to.
+        // Whether item i is done and nothing has failed. Waits for it if asked to.
         bool ready(size_t i, bool waiting) {
             std::unique_lock<std::mutex> lock(mutex);
             if (waiting) progress.wait(lock, [&] { return done[i] || error; });
@@ -90,7 +90,7 @@ class ThreadPool {
             std::unique_lock<std::mutex> lock(mutex);
             progress.wait(lock, [&] { return finished == items; });
         }
-        // Nothing more is begun; how many items were.
+        // Starts no more items; returns how many were started.
         size_t stop() { return std::min(next.exchange(count), count); }
 
         const size_t count;
@@ -115,7 +115,7 @@ class ThreadPool {
         const pid_t process = process_number();
         std::mutex mutex;
         std::condition_variable wake;
-        std::deque<std::shared_ptr<Job>> jobs;  // one element for each worker that may still join
+        std::deque<std::shared_ptr<Job>> jobs;  // one element per worker that may still join
         std::vector<std::thread> workers;
         size_t idle = 0;
         bool stopping = false;
@@ -132,7 +132,7 @@ class ThreadPool {
             constexpr size_t MOST_WORKERS = 1024;
             const std::lock_guard<std::mutex> lock(mutex);
             for (size_t i = 0; i < helpers; i++) jobs.push_back(job);
-            // A system that grants no more threads slows us down, nothing else: the caller does the work itself.
+            // If the system grants no more threads, the work is only slower: the caller does it itself.
             try {
                 while (workers.size() < MOST_WORKERS && idle < jobs.size() && workers.size() < helpers) {
                     workers.emplace_back([this] { serve(); });
@@ -162,7 +162,7 @@ class ThreadPool {
         Crew* current = crew_.load();
         if (current && current->process == process_number()) return *current;
         // First use, or a child process: the parent's crew has no threads here, and its mutex may never be released, so
-        // it is left alone.
+        // it is abandoned.
         auto fresh = std::make_unique<Crew>();
         if (crew_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
         return current && current->process == process_number() ? *current : crew();
@@ -171,8 +171,8 @@ class ThreadPool {
     std::atomic<Crew*> crew_{nullptr};
 };
 
-// Calls work(i) for every i below count on workers, until it is destroyed; without workers, the caller of `finish` does it.
-// `work` must not throw. The pool outlives this.
+// Calls work(i) for every i below count on workers, until it is destroyed; without workers, the caller of `finish` does
+// it. `work` must not throw. The pool must outlive this object.
 class ThreadPool::Background {
   public:
     Background(ThreadPool& pool, size_t count, size_t workers, Work work)
@@ -183,7 +183,7 @@ class ThreadPool::Background {
     Background& operator=(const Background&) = delete;
     ~Background() {
         if (process_ != process_number()) {
-            // The parent's workers are not here, and may have held the mutex.
+            // The parent's workers do not exist here, and may have held the mutex.
             static_cast<void>(new std::shared_ptr<Job>(std::move(job_)));
             return;
         }
@@ -191,8 +191,8 @@ class ThreadPool::Background {
     }
 
     bool is_done(size_t i) { return process_ == process_number() && job_->ready(i, false); }
-    // Returns true when item i is done; the caller does what has not been begun up to there. False in a forked child, where it
-    // may never be done.
+    // Returns true when item i is done; the caller does items up to there that have not been started. False in a forked
+    // child, where the item may never be done.
     bool finish(size_t i) {
         if (process_ != process_number()) return false;
         while (!job_->ready(i, false)) {

@@ -1,4 +1,4 @@
-// The C interface over compiled tokenizers: no exception leaves it.
+// The C interface to compiled tokenizers. No exception leaves it.
 #include <lopt.h>
 
 #include <cerrno>
@@ -17,7 +17,7 @@ struct lopt_tokenizer {
 namespace lopt {
 namespace {
 
-// Errors that no type of the core stands for.
+// Errors that have no type in the core.
 struct CallError {
     lopt_status status;
     std::string reason;
@@ -28,7 +28,7 @@ lopt_status failed(lopt_status status, const char* reason, lopt_error* error) {
     return status;
 }
 
-// The status of work(), whose exceptions become statuses.
+// The status of work(), with exceptions converted to statuses.
 template <class Work>
 lopt_status status_of(lopt_error* error, Work&& work) noexcept {
     try {
@@ -83,7 +83,7 @@ void check(bool valid, const char* reason) {
     if (!valid) throw CallError{LOPT_INVALID_ARGUMENT, reason};
 }
 
-// How many ids there are; they are written if they fit.
+// Returns the number of ids; they are written if they fit.
 size_t encode(const lopt_tokenizer* tokenizer, const char* text, size_t length, uint32_t flags, uint32_t* ids, size_t capacity) {
     check(tokenizer, "the tokenizer is a null pointer");
     check(text || !length, "the text is a null pointer");

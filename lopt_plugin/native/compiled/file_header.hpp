@@ -1,4 +1,5 @@
-// How a compiled file begins: a signature, the format, a checksum of all that follows, the version that wrote it.
+// The header of a compiled file: a signature, the format, a checksum of everything after it, and the version that wrote
+// it.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 namespace lopt {
 
 inline constexpr std::string_view FILE_SIGNATURE = "\x93LOPT\r\n\x1A";
-// Increased when a value changes its place or its meaning.
+// Increased when a value changes its position or meaning.
 inline constexpr uint32_t FILE_FORMAT = 1;
 
 // CRC-32 as in zlib.
@@ -28,8 +29,8 @@ inline uint32_t checksum(std::string_view bytes) {
     return ~sum;
 }
 
-// A reader of what follows the header. Throws InvalidFileError where the file is damaged or not from this version: the
-// meaning of what it says belongs to the version.
+// A reader for the part after the header. Throws InvalidFileError if the file is damaged or was written by another
+// version, because the meaning of its values belongs to the version.
 inline FileReader after_header(std::string_view file, std::string_view version) {
     if (!file.starts_with(FILE_SIGNATURE)) throw InvalidFileError("this is not a compiled file of lopt_plugin");
     FileReader in(file.substr(FILE_SIGNATURE.size()));

@@ -1,4 +1,4 @@
-// The values of a compiled file, in their order. Nothing outside the file is read, whatever it says.
+// Reads the values of a compiled file in order. Nothing outside the file is read, whatever it contains.
 #pragma once
 
 #include <bit>
@@ -16,8 +16,8 @@ struct InvalidFileError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// A number has four bytes, little endian. Bytes and texts have their number before them, rows the number of rows. What is
-// returned points into the file.
+// A number has four bytes, little endian. Bytes and texts are preceded by their length, rows by their number. Results
+// point into the file.
 class FileReader {
     static_assert(std::endian::native == std::endian::little);
 
@@ -55,7 +55,7 @@ class FileReader {
         if (!elements.empty()) std::memcpy(elements.data(), taken.data(), taken.size());
         return elements;
     }
-    // Calls read() for each row; a row has at least a number.
+    // Calls read() for each row; a row contains at least a number.
     template <class Read>
     void each(Read&& read) {
         for (uint32_t left = number(); left > 0; left--) read();

@@ -1,5 +1,5 @@
-// The core that a compiled file describes. lopt_plugin/routes/compiled.py writes the values in the order in which they are
-// read here.
+// Builds the core that a compiled file describes. lopt_plugin/routes/compiled.py writes the values in the order in
+// which they are read here.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ using AnyCore = std::variant<std::unique_ptr<BytePairCore>, std::unique_ptr<Unig
 
 namespace detail {
 
-// The reference is not there to be asked.
+// The reference is not available.
 inline std::string no_reference(std::string_view) {
     throw NeedsReference("the normalizer of the Hugging Face library has to be asked about this text");
 }
@@ -210,7 +210,7 @@ inline std::unique_ptr<WordPieceCore> word_piece_core(FileReader& in) {
 
 }  // namespace detail
 
-// Throws InvalidFileError, or std::invalid_argument for what a core refuses.
+// Throws InvalidFileError, or std::invalid_argument for anything that a core rejects.
 inline AnyCore read_core(FileReader& in) {
     const std::string_view kind = in.text();
     if (kind == "byte pair") return detail::byte_pair_core(in);

@@ -1,4 +1,5 @@
-// The text of ids as they come, in parts: what `tokenizers.decoders.DecodeStream` gives at each step.
+// Decodes ids as they arrive into parts of text, with the same result at each step as
+// `tokenizers.decoders.DecodeStream`.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace lopt {
 
-// The text of more ids does not begin with the text of fewer.
+// The text of more ids does not begin with the text of fewer ids.
 struct InvalidPrefix : std::runtime_error {
     InvalidPrefix() : std::runtime_error("the text of more ids does not begin with the text of fewer") {}
 };
 
-// The reference decodes all ids since the last but one part at every step. Here each id is decoded once when it comes, and
-// again when a part was given: the time is linear in the text. Where the id and the one before are plain,
-// the part is what the id adds, and nothing is decoded (`step_plainly`).
+// The reference decodes all ids since the last part but one at every step. Here each id is decoded once when it
+// arrives, and once more after a part was returned, so the time is linear in the text. If the id and the one before it
+// are plain, the part is what the id adds, and nothing is decoded (`step_plainly`).
 class DecodeStream {
   public:
     DecodeStream(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, bool skip_special)
@@ -36,7 +37,8 @@ class DecodeStream {
         is_decoded_ = false;
         return true;
     }
-    // Appends ids; whether there is a new part, which `part` then holds. After InvalidPrefix nothing is appended.
+    // Appends ids; returns whether there is a new part, which is then in `part`. After InvalidPrefix, nothing is
+    // appended.
     bool step(const uint32_t* ids, size_t count, std::string& part) {
         decode_plain_id();
         is_plain_ = false;
@@ -64,7 +66,7 @@ class DecodeStream {
         return true;
     }
 
-    // The ids that may still matter, the text of the first of them, and how many these are.
+    // The ids that may still matter, the text of the first of them, and the number of those.
     const std::vector<uint32_t>& ids() const { return ids_; }
     const std::string& prefix() {
         decode_plain_id();
@@ -73,7 +75,7 @@ class DecodeStream {
     size_t prefix_ids() const { return prefix_ids_; }
     bool skips_special() const { return skips_; }
 
-    // Goes on from such a state, with this table.
+    // Continues from such a state, with this table.
     void go_on(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, std::string prefix, size_t prefix_ids) {
         if (prefix_ids > ids.size()) throw std::invalid_argument("go_on: more ids of the prefix than ids");
         table_ = std::move(table);

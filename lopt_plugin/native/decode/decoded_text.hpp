@@ -1,4 +1,4 @@
-// The text of ids that come one by one: at any time, what the reference decodes from all ids so far.
+// The text of ids that arrive one by one: at any time, what the reference decodes from all ids so far.
 #pragma once
 
 #include <string>
@@ -56,13 +56,13 @@ class DecodedText {
     }
 
   private:
-    // What `open_` holds then: the beginning of a character, or a run of byte tokens.
+    // What `open_` contains in that case: the beginning of a character, or a run of byte tokens.
     void settle() {
         if (table_->joining() != Joining::bytes || open_.empty()) return;
         const size_t unfinished = append_repaired(open_, text_);
         open_.erase(0, open_.size() - unfinished);
     }
-    // A run of byte tokens is a text as a whole, or else U+FFFD for each of them.
+    // A run of byte tokens is a text as a whole, or else one U+FFFD per token.
     void append_to_run(uint8_t byte) {
         open_.push_back(static_cast<char>(byte));
         const auto* const bytes = reinterpret_cast<const uint8_t*>(open_.data());
@@ -106,7 +106,7 @@ class DecodedText {
     const TokenTable* table_;
     std::string text_;
     std::string open_;
-    size_t whole_ = 0;  // bytes of a run that are whole characters
+    size_t whole_ = 0;  // bytes of a run that form whole characters
     bool broken_ = false;
     bool begun_ = false;
 };

@@ -1,4 +1,4 @@
-// What each id adds to a decoded text.
+// The text that each id contributes to a decoded text.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace lopt {
 enum class Joining : uint8_t {
     texts,        // tokens are texts
     bytes,        // tokens are bytes, which are joined before they become text
-    byte_tokens,  // tokens are texts; some stand for one byte, and runs of these become text together
+    byte_tokens,  // tokens are texts; some stand for one byte, and a run of these is decoded together
 };
 
-// Taken off the beginning of the joined text: the character, at most so many times.
+// Stripped from the beginning of the joined text: the character, and the maximum number of times.
 struct LeadingStrip {
     char character = ' ';
     uint32_t most = 0;
@@ -27,7 +27,7 @@ class TokenTable {
   public:
     TokenTable(Joining joining, LeadingStrip strip) : joining_(joining), strip_(strip) {}
 
-    // The next id: its token, what that adds to a text, and what it adds where it is the first one.
+    // Adds the next id: its token, the text it contributes, and the text it contributes as the first token.
     void add(std::string_view token, std::string_view added, std::string_view first) {
         const Place token_place = stored(token), added_place = added == token ? token_place : stored(added);
         entries_.push_back({token_place, added_place, first == added ? added_place : stored(first), KNOWN, 0});
@@ -40,7 +40,7 @@ class TokenTable {
         entries_.at(id).byte = byte;
     }
 
-    // All ids are there.
+    // All ids were added.
     void shrink() {
         entries_.shrink_to_fit();
         texts_.shrink_to_fit();
@@ -51,13 +51,13 @@ class TokenTable {
     Joining joining() const { return joining_; }
     const LeadingStrip& strip() const { return strip_; }
 
-    // Is there a token of this id in the text? False of ids that nobody knows.
+    // Whether the id has a token in the text; false for unknown ids.
     bool shows(uint32_t id, bool skip_special) const {
         if (id >= entries_.size()) return false;
         const uint8_t flags = entries_[id].flags;
         return flags & KNOWN && !(skip_special && flags & SPECIAL);
     }
-    // Of an id that is shown:
+    // For an id that is shown:
     std::string_view token(uint32_t id) const { return text_of(entries_[id].token); }
     std::string_view added(uint32_t id) const { return text_of(entries_[id].added); }
     std::string_view first(uint32_t id) const { return text_of(entries_[id].first); }

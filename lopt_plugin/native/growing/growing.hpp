@@ -1,4 +1,4 @@
-// Texts divided at their seams (seam.hpp): parts are encoded and counted one by one, as far as they are needed.
+// Texts divided at their seams (seam.hpp): parts are encoded and counted one by one, only as far as needed.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ inline std::string utf8_of(const Characters& text, size_t begin, size_t end) {
     return bytes;
 }
 
-// Characters that are encoded at a time: what they need stays in the caches.
+// Characters to encode at a time, chosen so that the working memory stays in the caches.
 inline constexpr size_t PART = size_t{1} << 14;
 
-// The last seam in (begin, end) that text after `end` cannot undo; none: 0.
+// The last seam in (begin, end) that text after `end` cannot undo; 0 if there is none.
 template <class Core>
 size_t last_seam(const Core& core, const Characters& text, size_t begin, size_t end) {
     for (size_t at = end; at-- > begin + 1;)
@@ -30,7 +30,7 @@ size_t last_seam(const Core& core, const Characters& text, size_t begin, size_t 
     return 0;
 }
 
-// The first seam in [begin, end), 0 < begin; none: end.
+// The first seam in [begin, end), 0 < begin; `end` if there is none.
 template <class Core>
 size_t first_seam(const Core& core, const Characters& text, size_t begin, size_t end) {
     for (size_t at = begin; at < end; at++)
@@ -38,8 +38,8 @@ size_t first_seam(const Core& core, const Characters& text, size_t begin, size_t
     return end;
 }
 
-// The parts of text[begin, end), from seam to seam; `inside`: `begin` is a seam as well. Where there is no seam, they end
-// after a group of digits: a boundary in this text, but not in one that begins inside the run of digits.
+// The parts of text[begin, end), from seam to seam; `inside`: `begin` is a seam as well. Without a seam, parts end
+// after a group of digits: that is a boundary in this text, but not in one that begins inside the run of digits.
 template <class Core>
 class Parts {
   public:
@@ -53,7 +53,7 @@ class Parts {
         : core_(core), text_(text), at_(begin), end_(end), inside_(inside), only_seams_(only_seams) {}
 
     bool done() const { return at_ == end_; }
-    // The next part: `wanted` characters or fewer, more where there is no seam.
+    // The next part: `wanted` characters or fewer, or more if there is no seam.
     Part next(size_t wanted) {
         size_t stop = end_, searched = at_;
         while (end_ - at_ > wanted) {
@@ -61,7 +61,7 @@ class Parts {
             if (!stop && !only_seams_) stop = core_.boundaries().last_group(text_, at_, at_ + wanted);
             if (stop) break;
             stop = end_;
-            searched = std::max(at_ + wanted, at_ + 2) - 2;  // of what stands there the next character was not known
+            searched = std::max(at_ + wanted, at_ + 2) - 2;  // the next character after it was unknown
             wanted *= 2;
         }
         const Part part{at_, stop, inside_};
@@ -77,7 +77,7 @@ class Parts {
     bool inside_, only_seams_;
 };
 
-// Ids of text[part], in `space.ids`.
+// The ids of text[part], in `space.ids`.
 template <class Core>
 size_t encode_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, bool split_special, typename Core::Workspace& space) {
     EncodeOptions options{1, 0, split_special};
@@ -86,11 +86,11 @@ size_t encode_part(const Core& core, const Characters& text, const typename Part
     return space.ids.size();
 }
 
-// How many characters to take next for a number of ids: by what was read so far, a little less than would have them.
+// How many characters to take next for a number of ids: estimated from what was read so far, slightly too few.
 class Estimate {
   public:
     size_t characters(size_t wanted_ids) const {
-        constexpr size_t LEAST = 128, MANY = size_t{1} << 31;  // ids; no text has so many
+        constexpr size_t LEAST = 128, MANY = size_t{1} << 31;  // ids; no text has that many
         const size_t wanted = std::min(wanted_ids, MANY);
         if (ids_ == 0) return std::clamp(wanted, LEAST, PART);
         const size_t expected = wanted * characters_ / ids_;
@@ -102,7 +102,7 @@ class Estimate {
     size_t characters_ = 0, ids_ = 0;
 };
 
-// How many ids text[begin, end) has, or, when these are more than `limit`, any number above it.
+// The number of ids of text[begin, end), or any number above `limit` if there are more than that.
 template <class Core>
 size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special, size_t limit,
                  typename Core::Workspace& space) {
@@ -118,10 +118,10 @@ size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t 
     return count;
 }
 
-// A part without a seam gets a GrowingWord if it has at least so many characters; shorter ones are encoded.
+// A part without a seam gets a GrowingWord if it has at least this many characters; shorter ones are encoded.
 inline constexpr size_t LONG_WORD = 512;
 
-// The first `most` ids of the text, or all, in `out`. Not much more than these is encoded.
+// The first `most` ids of the text, or all, in `out`. Encodes little more than these.
 template <class Core>
 void first_ids(const Core& core, const Characters& text, size_t most, EncodeOptions options, typename Core::Workspace& space, IdBuffer& out) {
     Parts<Core> parts(core, text, 0, text.length, false);
@@ -135,7 +135,7 @@ void first_ids(const Core& core, const Characters& text, size_t most, EncodeOpti
     }
 }
 
-// How many ids any part of one text has as a text of its own. Seams of the text are seams of its parts.
+// Counts the ids of any part of one text, encoded by itself. Seams of the text are seams of its parts.
 template <class Core>
 class Intervals {
   public:
@@ -152,7 +152,7 @@ class Intervals {
         }
     }
 
-    // Of text[begin, end), begin <= end <= text.length; the text is the one of the constructor.
+    // For text[begin, end), begin <= end <= text.length; the text is the constructor's.
     size_t count(const Characters& text, size_t begin, size_t end, typename Core::Workspace& space) const {
         if (begin == end) return 0;
         const auto first = std::upper_bound(seams_.begin(), seams_.end(), begin), after = std::lower_bound(first, seams_.end(), end);
@@ -166,7 +166,7 @@ class Intervals {
   private:
     const Core& core_;
     bool split_special_;
-    std::vector<uint32_t> seams_, counts_;  // in order, and how many ids stand before each
+    std::vector<uint32_t> seams_, counts_;  // in order, each with the number of ids before it
 };
 
 }  // namespace lopt

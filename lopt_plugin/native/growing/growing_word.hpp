@@ -1,9 +1,9 @@
-// BPE of every prefix of a growing word: a part of a text that no seam divides is not encoded again either.
+// BPE of every prefix of a growing word, so that a part without a seam need not be encoded again either.
 //
-// The last token of an encoding determines the rest of it (GitHub's `bpe`, corollary IIa): so for every prefix only the
-// last token is kept. The prefix that ends at `end` has as its last the one token w for which the prefix before w ends in
-// a token that is compatible with w (compatibility.hpp). All tokens that may end there are found by walks through the
-// trie, one from every place; walks that are not yet at their end wait for the next byte.
+// The last token of an encoding determines the rest of it (GitHub's `bpe`, corollary IIa), so only the last token of
+// every prefix is kept. For the prefix that ends at `end`, it is the one token w for which the prefix before w ends in
+// a token that is compatible with w (compatibility.hpp). All tokens that may end there are found by walking the trie
+// from every position; unfinished walks wait for the next byte.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,16 @@ namespace lopt {
 
 class GrowingWord {
   public:
-    // The model's words can be matched, and have no end of their own. It outlives this.
+    // Requires a model whose words can be matched and get no end-of-word suffix. The model must outlive this.
     explicit GrowingWord(const Model& model) : model_(&model) {}
 
-    // False where an entry whose merges are not in order may take part: then this says nothing about the word any more.
+    // False if an entry whose merges are out of order may be involved; this object then says nothing more about the
+    // word.
     bool append(std::string_view bytes) {
         return std::all_of(bytes.begin(), bytes.end(), [this](char byte) { return append(static_cast<uint8_t>(byte)); });
     }
 
-    // How many ids the word would have with these bytes after it; NONE: see `append`.
+    // The number of ids of the word with these bytes appended; NONE: see `append`.
     uint32_t count_with(std::string_view bytes) {
         const std::vector<Walk> walks = walks_;
         const size_t before = prefixes_.size();
@@ -37,7 +38,7 @@ class GrowingWord {
     }
 
     size_t size() const { return prefixes_.size() - 1; }
-    // How many ids the first `end` bytes have.
+    // The number of ids of the first `end` bytes.
     uint32_t count(size_t end) const { return prefixes_[end].count; }
     // Appends the ids of the first `end` bytes.
     void ids(size_t end, IdBuffer& out) const {
@@ -74,7 +75,7 @@ class GrowingWord {
             if (unit.base() != Trie::NO_CHILDREN) walks_[kept++] = {walk.begin, unit.base()};
         }
         walks_.resize(kept);
-        if (found.last == NONE) return false;  // cannot be: every prefix has an encoding
+        if (found.last == NONE) return false;  // cannot happen: every prefix has an encoding
         prefixes_.push_back(found);
         return true;
     }

@@ -1,10 +1,11 @@
-// The longest prefix of a text that has at most so many ids as a text of its own.
+// The longest prefix of a text that, encoded by itself, has at most a given number of ids.
 //
-// The counts of prefixes do not rise steadily, but those of prefixes that end at seams do, and a prefix that ends after a seam
-// has at least as many ids as the one that ends there. So the longest prefix ends between the last seam with at most so many
-// ids and the next seam. Where these are far apart, the places of the part between them (places.hpp) say the same, and what is
-// left is one pre-token: if it is long, one pass gives the counts of all its prefixes (word_prefixes.hpp). A text with a
-// metaspace is one pre-token; the most characters that an id may have bound the search there.
+// The counts of prefixes do not rise monotonically, but those of prefixes that end at seams do, and a prefix that ends
+// after a seam has at least as many ids as the one that ends there. So the longest prefix ends between the last seam
+// with few enough ids and the next seam. If these are far apart, the positions within that part (places.hpp) narrow it
+// down in the same way, and what remains is one pre-token: if it is long, one pass counts all its prefixes
+// (word_prefixes.hpp). A text with a metaspace is one pre-token; there, the maximum number of characters per id bounds
+// the search.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class PrefixCounts {
     PrefixCounts(const Core& core, const Characters& text, size_t length, bool split_special, typename Core::Workspace& space)
         : core_(core), text_(text), split_special_(split_special), space_(space), left_((size_t{1} << 23) + 32 * length) {}
     size_t operator()(size_t begin, size_t end, bool inside) {
-        // For example a run of marks that the normalizer sorts: each one changes the middle of it.
+        // For example a run of marks that the normalizer sorts: each additional one changes the middle of it.
         if (end - begin > left_) throw NeedsReference("cut: too many prefixes would have to be encoded to find the longest one");
         left_ -= end - begin;
         return encode_part(core_, text_, {begin, end, inside}, split_special_, space_);
@@ -34,10 +35,10 @@ class PrefixCounts {
     const Characters& text_;
     bool split_special_;
     typename Core::Workspace& space_;
-    size_t left_;  // characters that may still be encoded
+    size_t left_;  // how many more characters may be encoded
 };
 
-// The longest prefix of text[part] with at most `room` ids, which has more.
+// The longest prefix of text[part] with at most `room` ids; the whole part has more.
 template <class Core>
 size_t longest_prefix_of_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special,
                               size_t long_word, typename Core::Workspace& space) {
@@ -45,12 +46,12 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     const auto count = [&](const Place& from, size_t end) { return from.count + counts(from.at, end, from.inside); };
     const std::vector<Place> places = places_of(core, text, part, room, split_special, space);
     const Place &next = places.back(), &last = *std::prev(places.end(), 2);
-    // From `next` on, a little further, all have more.
+    // From slightly after `next` on, all prefixes have more.
     const size_t further = reach(core);
     size_t end = std::min(next.at + further, part.end) - 1;
-    const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // up to here, `last` is not known to be a place
+    const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // up to here, it need not be a position
     if (last.count == room && end > from) {
-        // No more ids: none of these prefixes has any, or the shorter ones have none.
+        // No more ids: either none of these prefixes has any, or the shorter ones have none.
         size_t none = from, some = end + 1;
         while (some - none > 1) {
             const size_t middle = none + (some - none) / 2;
@@ -75,8 +76,9 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     return part.begin;
 }
 
-// The same where the part `grows_by_ids`, with at most `reach` characters for each. Of any `reach` places in a row, at least one
-// is the end of an id of a longer prefix. So if all prefixes that end there have more ids than `room`, longer ones have too.
+// The same if the part `grows_by_ids`, with at most `reach` characters per id. Of any `reach` consecutive positions, at
+// least one is the end of an id of a longer prefix. So if all prefixes that end there have more ids than `room`, longer
+// ones do too.
 template <class Core>
 size_t longest_prefix_by_reach(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special, size_t reach,
                                typename Core::Workspace& space) {
@@ -91,10 +93,10 @@ size_t longest_prefix_by_reach(const Core& core, const Characters& text, const t
     return longest;
 }
 
-// `long_word`: parts of at least so many characters are looked into; of shorter ones all prefixes are encoded.
+// `long_word`: parts with at least this many characters are examined; of shorter ones, all prefixes are encoded.
 template <class Core>
 size_t longest_prefix(const Core& core, Characters text, size_t most, bool split_special, typename Core::Workspace& space, size_t long_word = LONG_WORD) {
-    constexpr size_t SHORT = 64;  // characters that are encoded in no time
+    constexpr size_t SHORT = 64;  // so few characters that encoding them takes no time
     const size_t of_id = core.segmenter().most_characters_of_id();
     if (of_id && !core.segmenter().any_id_may_take_more() && most < text.length / of_id) text.length = (most + 1) * of_id;
     Estimate estimate;
@@ -111,7 +113,7 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
             estimate.read(part.end - part.begin, count);
             before += count;
         }
-        if (!found) return part.end;  // only where the whole text has no more
+        if (!found) return part.end;  // only if the whole text has no more
     }
     if (part.end - part.begin >= long_word) {
         const bool by_reach = of_id && core.method().metaspace() && core.segmenter().grows_by_ids(text.part(part.begin, part.end), space.ids);

@@ -1,9 +1,10 @@
-// Places at which one text is divided, and its prefixes with it: boundaries of this text, which need not be seams.
+// Positions at which one text, and with it its prefixes, can be divided: boundaries of this text, which need not be
+// seams.
 //
-// A scan looks only ahead, and a split pattern matches a part of a text if it matches it in the whole text: what a prefix
-// lacks can only make other matches fail. So the pre-tokens of a text are those of each of its prefixes that reaches a little
-// further, and so are its added tokens. (At its end, white space that a word would follow is followed by nothing, the
-// beginning of an added token is text, and one that must be a word by itself may be one.)
+// A scan only looks ahead, and if a split pattern matches part of a text within the whole text, it also matches it
+// alone: missing text can only make other matches fail. So the pre-tokens of a text are those of every prefix that
+// reaches a little further, and so are its added tokens. (At the end of a prefix, white space before a word is followed
+// by nothing, the beginning of an added token is ordinary text, and a token that must be a single word may be one.)
 #pragma once
 
 #include <vector>
@@ -12,7 +13,8 @@
 
 namespace lopt {
 
-// Whether the text before a place and the text after it are normalized separately. To be asked for places in ascending order.
+// Whether the text before a position and the text after it are normalized separately. Must be asked for positions in
+// ascending order.
 template <class Core>
 class NormalizedApart {
   public:
@@ -35,16 +37,16 @@ class NormalizedApart {
     const Core& core_;
     const Characters& text_;
     size_t begin_, end_;
-    // The end of the last characters that are normalized together, and whether they stay as they are.
+    // The end of the last characters that are normalized together, and whether they remain unchanged.
     size_t until_ = 0;
     bool kept_ = false;
 };
 
 struct Place {
     size_t at;          // a character of the text
-    bool inside;        // what begins there goes on with a stretch (EncodeOptions::inside)
-    size_t count;       // ids of the part before the place, in every prefix that is longer by `reach` or more
-    size_t pre_tokens;  // of the part before it, added tokens included
+    bool inside;        // the text from there on continues a stretch (EncodeOptions::inside)
+    size_t count;       // ids of the part before the position, in every prefix that is longer by `reach` or more
+    size_t pre_tokens;  // of the part before it, including added tokens
     bool after_token;   // the last of them is one
 };
 // In characters.
@@ -53,7 +55,7 @@ size_t reach(const Core& core) {
     return std::max<size_t>(4, core.segmenter().longest_token() + 1);
 }
 
-// The places of text[part], its own bounds first and last, as far as there are `most` ids before them, and one with more.
+// The positions of text[part], including its bounds, up to `most` ids, and one more with more ids.
 template <class Core>
 std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
                              typename Core::Workspace& space) {
@@ -75,8 +77,8 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         counted = p;
         return part.begin + characters;
     };
-    // A token that is one at the end of a prefix only may take the white space before it, and one that must be a word by
-    // itself looks back. The first one has to begin in this part.
+    // A token that exists only at the end of a prefix may take the white space before it, and one that must be a single
+    // word looks back. The first one has to begin in this part.
     bool white_space_is_taken = false;
     for (size_t i = part.begin; i < part.end && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
@@ -89,7 +91,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         if (at > places.back().at && at < part.end && divides_tokens(at, after_token)) places.push_back({at, inside, count, pre_tokens, after_token});
         return places.back().count <= most;
     };
-    // Of the last alignment: its characters before `in_normalized`, and those of the text before all of it.
+    // Of the last alignment: its characters before `in_normalized`, and the text's characters before all of it.
     const Alignment* alignment = nullptr;
     Sources::Reader sources;
     const uint8_t* in_normalized = nullptr;
@@ -103,7 +105,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         if (segment.token != NONE) {
             count++;
             pre_tokens++;
-            // The next token may stand in the white space that this one took.
+            // The next token may lie in the white space that this one took.
             const bool is_last = i + 1 == space.segments.size();
             const Origin next = is_last ? Origin{segment.end, nullptr, false} : origin_of(i + 1);
             const bool overlaps = (next.alignment ? next.alignment->original : next.begin) < segment.end;
@@ -130,7 +132,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
                 if (normalized == alignment->sources.size()) return true;  // an added token of the raw text, or the end
                 const auto last = static_cast<int32_t>(normalized);
                 const int32_t source = sources[last];
-                if (normalized && sources[last - 1] >= source) return true;  // both were made of one character
+                if (normalized && sources[last - 1] >= source) return true;  // both came from one character
                 at = base + static_cast<size_t>(source);
             } else {
                 at = character(p);

@@ -1,7 +1,7 @@
-// Counts of the prefixes of one pre-token, in one pass.
+// Counts of all prefixes of one pre-token, in one pass.
 //
-// Mostly each of them is a pre-token. Where it is two (BytePairEncoder::closing_classes), the second one is called a tail
-// here, and grows by itself beside the whole.
+// Mostly each of them is a pre-token. If it is two (BytePairEncoder::closing_classes), the second one is called a tail
+// here, and grows separately.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ class WordPrefixes {
         if (core.segmenter().prepends_space(text[begin], inside)) grow(" ", begin);
         for (size_t at = begin; at < end && known_;) at = take(at, end);
     }
-    // Whether `count` may be asked. What is at the end of a pre-token may begin another one without the rest.
+    // Whether `count` may be called. The end of a pre-token may, without the rest, begin another one.
     bool knows(size_t end) const { return end > begin_ && end + AT_END < begin_ + ends_.size(); }
     // Of text[begin, end).
     size_t count(size_t end, typename Core::Workspace& space) const {
@@ -39,7 +39,7 @@ class WordPrefixes {
 
     struct End {
         size_t begin;    // of the last pre-token
-        uint32_t count;  // of its ids; NONE: it has to be encoded
+        uint32_t count;  // number of its ids; NONE: it has to be encoded
     };
     struct State {
         size_t seen = 0;  // normalized characters
@@ -87,7 +87,7 @@ class WordPrefixes {
         std::string out;
         return core_.method().normalize(begin, begin + text.size(), true, out, nullptr) ? out : text;
     }
-    // What becomes of the state, and the bytes that are encoded. False where a tail begins among the characters.
+    // Updates the state and the bytes that are encoded. False if a tail begins among the characters.
     bool read(const std::string& bytes, State& state, std::string& kept) const {
         const auto *p = reinterpret_cast<const uint8_t*>(bytes.data()), *const end = p + bytes.size();
         bool closes = false;
@@ -113,7 +113,7 @@ class WordPrefixes {
         }
         known_ = known_ && tail_->append(kept);
     }
-    // The end after these bytes, which stand for characters from `at` on, if no others follow.
+    // The end after these bytes, which represent characters from `at` on, if no others follow.
     End end_with(const std::string& bytes, size_t at) {
         State state = state_;
         std::string kept;
@@ -139,7 +139,7 @@ class WordPrefixes {
     size_t tail_begin_ = begin_;
     State state_;
     bool known_ = true;
-    std::vector<End> ends_;  // of each prefix, by its length
+    std::vector<End> ends_;  // for each prefix, by its length
 };
 
 }  // namespace lopt

@@ -1,4 +1,4 @@
-// A normalization form from tables, for a core that has no reference library to ask: decompose, put marks into order, compose.
+// A normalization form from tables, for a core without the reference library: decompose, sort marks, compose.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace lopt {
 
 struct CharacterForms {
-    // Characters that become others, with all that each becomes in the end.
+    // Characters that change, with their full decompositions.
     std::unordered_map<uint32_t, std::vector<uint32_t>> decompositions;
-    // Of characters with a combining class, in the order of the classes, from 1 on.
+    // Characters with a combining class, in the order of the classes, from 1.
     std::unordered_map<uint32_t, uint32_t> ranks;
     // By first << 32 | second; none for a form that does not compose.
     std::unordered_map<uint64_t, uint32_t> compositions;
@@ -44,7 +44,7 @@ struct CharacterForms {
         return {c, found == ranks.end() ? 0 : found->second};
     }
 
-    // Within a run of characters with a class, those of lower classes come first.
+    // Within a run of characters with a class, lower classes come first.
     static void put_in_order(std::vector<Ranked>& characters) {
         const auto has_class = [](const Ranked& character) { return character.rank > 0; };
         for (auto from = characters.begin(); from != characters.end();) {
@@ -55,7 +55,8 @@ struct CharacterForms {
         }
     }
 
-    // A character is composed with the last one without a class, unless another of its class, or one without, stands between.
+    // A character composes with the last one of class 0, unless another of its own class, or of class 0, stands
+    // between.
     void compose(std::vector<Ranked>& characters) const {
         constexpr size_t NOTHING = SIZE_MAX;
         size_t starter = NOTHING, kept = 0;

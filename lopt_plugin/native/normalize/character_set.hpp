@@ -1,4 +1,4 @@
-// A set of code points, a bit for each.
+// A set of code points, one bit each.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class CharacterSet {
     }
     bool holds(uint32_t code_point) const { return bits_[rows_[code_point / 64]] >> (code_point & 63) & 1; }
     bool holds_ascii() const { return std::find(ascii_.begin(), ascii_.end(), true) != ascii_.end(); }
-    // One mark for every 16 code points: set for those of all members outside ASCII.
+    // One mark for every 16 code points: set if any of them outside ASCII is a member.
     void mark_pages(Table<uint8_t>& marks) const {
         for (const uint32_t c : members_)
             if (c >= 0x80) marks[c >> 4] = 1;
@@ -53,7 +53,7 @@ class CharacterSet {
     }
 
   private:
-    // Are eight bytes all from the space to the tilde?
+    // Whether eight bytes are all from the space to the tilde.
     static bool are_visible(uint64_t bytes) {
         constexpr uint64_t ONES = 0x0101010101010101u;
         return !((bytes | (bytes + ONES) | (bytes - ' ' * ONES)) & 0x80 * ONES);

@@ -1,5 +1,5 @@
-// The character map of a Precompiled normalizer, as SentencePiece writes it: a double-array trie of byte strings, and what each
-// of them becomes.
+// The character map of a Precompiled normalizer, as SentencePiece writes it: a double-array trie of byte strings, and
+// their replacements.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,9 @@ namespace lopt {
 
 class Charsmap {
   public:
-    // The trie's size in bytes (32 bits, little endian), the trie, and the images, each valid UTF-8 that a zero byte ends. Throws
-    // std::invalid_argument for anything else; so may the other methods, where the trie points outside.
+    // The trie's size in bytes (32 bits, little endian), the trie, and the replacements, each valid UTF-8 terminated by
+    // a zero byte. Throws std::invalid_argument for anything else; so may the other methods, if the trie points
+    // outside.
     explicit Charsmap(std::string_view map) {
         uint32_t size = 0;
         if (map.size() < sizeof size) throw std::invalid_argument("a character map is too short");
@@ -29,7 +30,7 @@ class Charsmap {
         images_ = map.substr(size);
     }
 
-    // What the shortest key that the text begins with becomes; nothing if there is no such key.
+    // The replacement of the shortest key that the text begins with; nothing if there is no such key.
     std::optional<std::string_view> image_of(std::string_view text) const {
         std::optional<uint32_t> found;
         walk(text, [&found](uint32_t value) {
@@ -42,7 +43,7 @@ class Charsmap {
         if (is_continuation(static_cast<uint8_t>(image[0]))) throw std::invalid_argument("a character map points into a character");
         return image.substr(0, image.find('\0'));
     }
-    // May a text that begins with this character begin with a key?
+    // Whether a text that begins with this character may begin with a key.
     bool begins_key(std::string_view character) const {
         bool found = false;
         const bool goes_on = walk(character, [&found](uint32_t) { return !(found = true); });
@@ -50,8 +51,8 @@ class Charsmap {
     }
 
   private:
-    // Calls visit(value) for each key that the text begins with, the shortest first, until that is false. Is the text, all of
-    // it, the beginning of keys, as far as the trie's last unit says?
+    // Calls visit(value) for each key that the text begins with, shortest first, until it returns false. Returns
+    // whether the whole text is a prefix of keys, according to the trie's last unit.
     template <class Visit>
     bool walk(std::string_view text, Visit&& visit) const {
         uint32_t node = offset(unit(0));

@@ -1,4 +1,4 @@
-// Normalizer steps that look at each character alone: Lowercase, StripAccents, Nmt.
+// Normalizer steps that treat each character independently: Lowercase, StripAccents, Nmt.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace lopt {
 
 struct MappedCharacter {
     uint32_t code_point;
-    std::string text;  // UTF-8, perhaps empty
+    std::string text;  // UTF-8, possibly empty
 };
 
 class MapCharacters final : public NormalizerStep {
   public:
-    // All characters that the step changes, each once; every other one stays as it is.
+    // All characters that the step changes, each once; every other one remains unchanged.
     explicit MapCharacters(const std::vector<MappedCharacter>& mapped) : changed_(code_points_of(mapped)) {
         for (const auto& [code_point, text] : mapped) texts_[code_point] = text;
     }
@@ -26,7 +26,7 @@ class MapCharacters final : public NormalizerStep {
     bool changes_ascii() const override { return changed_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { changed_.mark_pages(marks); }
 
-    // Every place divides, but the characters that meet there must be known.
+    // Every position divides, but the characters that meet there must be known.
     bool begins_apart(uint32_t) const override { return true; }
     bool passes(Junction& junction) const override {
         const std::string *const left = text_of(junction.left), *const right = text_of(junction.right);
@@ -38,7 +38,7 @@ class MapCharacters final : public NormalizerStep {
         if (right || next_changes) junction.has_next = false;
         return true;
     }
-    // Whatever a character becomes takes its place.
+    // A character's replacement takes its position.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* p = changed_.next(begin, end);
         if (p == end) return false;
@@ -64,7 +64,7 @@ class MapCharacters final : public NormalizerStep {
         for (const MappedCharacter& character : mapped) code_points.push_back(character.code_point);
         return code_points;
     }
-    // What a character becomes; null if it stays as it is.
+    // A character's replacement; null if it remains unchanged.
     const std::string* text_of(uint32_t c) const { return changed_.holds(c) ? &texts_.find(c)->second : nullptr; }
 
     CharacterSet changed_;

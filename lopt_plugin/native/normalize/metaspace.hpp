@@ -1,5 +1,5 @@
-// Pipelines that write spaces as U+2581, the metaspace, and prepend one to a text. The core does the reverse: a metaspace in
-// the text becomes a space, and nothing else has to change.
+// Pipelines that write spaces as U+2581, the metaspace, and prepend one to a text. The core does the reverse: a
+// metaspace in the text becomes a space, and nothing else has to change.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ inline PrependScheme prepend_scheme(std::string_view name) {
 }
 
 struct Metaspace {
-    bool in_normalizer;           // before added tokens are looked for in the normalized text
+    bool in_normalizer;           // before added tokens are searched in the normalized text
     bool normalizer_prepends;     // each stretch that is normalized gets a space
-    PrependScheme prepend_scheme;  // after the added tokens: which stretches get a space if they begin with none
-    bool stays = false;            // a metaspace in the text stays one, and the encoder takes it for a space
+    PrependScheme prepend_scheme;  // after the added tokens: which stretches get a space if they do not begin with one
+    bool stays = false;            // a metaspace in the text remains one, and the encoder treats it as a space
 };
 
-// One mark for every 16 code points, set where the metaspace is.
+// One mark for every 16 code points, set for the page of the metaspace.
 inline std::vector<uint8_t> metaspace_page_marks() {
     std::vector<uint8_t> marks(0x110000 >> 4, 0);
     marks[METASPACE >> 4] = 1;
@@ -49,7 +49,7 @@ inline const uint8_t* find_metaspace(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// [p, end) with a space for every metaspace; false where there is none. `sources`: see Normalizer::apply.
+// [p, end) with a space for every metaspace; false if there is none. `sources`: see Normalizer::apply.
 inline bool spaces_for_metaspaces(const uint8_t* p, const uint8_t* end, std::string& out, Sources* sources) {
     const uint8_t* sign = find_metaspace(p, end);
     if (sign == end) return false;

@@ -1,7 +1,7 @@
 // A normalizer: steps that are applied in order to a stretch between added tokens, or to an added token's content.
 //
-// What a step of the reference library makes of a text depends on that text alone, so each step is a function of its
-// own, and a Sequence is their composition.
+// The result of a step of the reference library depends only on its text, so each step is an independent function, and
+// a Sequence is their composition.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 
 namespace lopt {
 
-// The reference library's own answer; may throw.
+// Calls the reference library; may throw.
 using ReferenceNormalize = std::function<std::string(std::string_view)>;
 
-// One mark for every 16 code points: zero where no step does anything to any of them.
+// One mark for every 16 code points: zero if no step affects any of them.
 using PageMarks = Table<uint8_t>;
 
 class NormalizerStep {
@@ -31,27 +31,30 @@ class NormalizerStep {
     NormalizerStep& operator=(const NormalizerStep&) = delete;
     virtual ~NormalizerStep() = default;
 
-    // True, with the new text in `out`, when [begin, end) may change; false when it certainly does not. `sources`: null, or
-    // empty, and then what says where the characters of `out` came from. Throws OffsetsUnknownError where that is not known.
+    // True, with the new text in `out`, if [begin, end) may change; false if it certainly does not. `sources`: null, or
+    // empty, in which case it receives where the characters of `out` came from. Throws OffsetsUnknownError if that is
+    // unknown.
     virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const = 0;
-    // Whether a text may change that holds no character of a marked page.
+    // Whether a text without characters of marked pages may change.
     virtual bool changes_ascii() const = 0;
-    // Marks the pages of all characters outside ASCII without which the step changes nothing.
+    // Marks the pages of all characters outside ASCII that the step needs to change anything.
     virtual void mark_pages(PageMarks& marks) const = 0;
-    // Whether a text of nothing but such characters, and ASCII where that is not changed, stays as it is; c: outside ASCII.
+    // Whether a text that consists of this character c (outside ASCII) repeated, and of ASCII if that is not changed,
+    // remains unchanged.
     virtual bool leaves(uint32_t) const { return false; }
-    // True where both sides of a place are normalized by themselves; the characters there become what the step makes of
-    // them. False where that is not certain.
+    // True if both sides of a position are normalized independently; the characters there become what the step makes of
+    // them. False if that is uncertain.
     virtual bool passes(Junction&) const { return false; }
-    // True where the character always begins something new: what stands before it is normalized without what follows, and
-    // it and what follows without what stands before.
+    // True if the character always starts something new: the text before it is normalized independently of it and what
+    // follows, and vice versa.
     virtual bool begins_apart(uint32_t) const { return false; }
-    // Does [begin, end) stay as it is, and so every part of it? Its first character begins apart, and so does the one after it.
+    // Whether [begin, end), and therefore every part of it, remains unchanged. Its first character begins apart, and so
+    // does the one after it.
     virtual bool keeps(const uint8_t* begin, const uint8_t* end) const {
         std::string out;
         return !apply(begin, end, out, nullptr) || std::equal(begin, end, out.begin(), out.end(), [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
     }
-    // Of how many characters one may be made at most; 0: that is not known.
+    // The maximum number of characters that one may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }
 };
 
@@ -67,7 +70,7 @@ class Normalizer {
     bool empty() const { return steps_.empty(); }
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
-    // As NormalizerStep's, for all steps.
+    // As in NormalizerStep, for all steps.
     bool leaves(uint32_t c) const {
         return !page_marks_[c >> 4] || std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->leaves(c); });
     }
@@ -88,13 +91,13 @@ class Normalizer {
         return most;
     }
 
-    // As NormalizerStep's; `marked`: the text may hold characters of marked pages. `sources`: null, or what says where the
-    // characters of the new text came from.
+    // As in NormalizerStep; `marked`: the text may contain characters of marked pages. `sources`: null, or receives
+    // where the characters of the new text came from.
     bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources = nullptr) const {
         bool changed = false;
         std::string next;
         for (const auto& step : steps_) {
-            // Once a step has changed the text, it may hold characters that were not there before.
+            // Once a step has changed the text, it may contain characters that were not there before.
             if (!marked && !changed && !step->changes_ascii()) continue;
             Sources of_step;
             if (!step->apply(begin, end, next, sources ? &of_step : nullptr)) continue;
@@ -117,7 +120,8 @@ class Normalizer {
     bool changes_ascii_ = false;
 };
 
-// The slow and obvious way, for what no other step can do: the reference library normalizes the whole stretch.
+// The slow and obvious fallback for everything that no other step can do: the reference library normalizes the whole
+// stretch.
 class ReferenceStep final : public NormalizerStep {
   public:
     explicit ReferenceStep(ReferenceNormalize normalize) : normalize_(std::move(normalize)) {}

@@ -1,11 +1,12 @@
 // The normalizer step Precompiled: the character map of a SentencePiece model.
 //
-// The reference library looks up whole grapheme clusters of less than 6 bytes, and the single characters of all others. A
-// cluster becomes what the shortest key that it begins with becomes, the rest of it included. So clusters matter only where a
-// character that may begin a key stands before one that joins it, and both have less than 6 bytes: such places, up to the next
-// ASCII characters, are left to the reference library. "\r\n" is a cluster that is known.
+// The reference library looks up whole grapheme clusters of fewer than 6 bytes, and the single characters of all
+// others. A cluster, including its unmatched rest, is replaced by the mapping of the shortest key that it begins with.
+// So clusters matter only if a character that may begin a key precedes one that joins it, and both have fewer than 6
+// bytes: such places, up to the next ASCII characters, are left to the reference library. "\r\n" is a known cluster.
 //
-// A cluster boundary is certain before an ASCII character, unless a character that joins what follows it (Prepend) stands there.
+// A cluster boundary is certain before an ASCII character, unless it follows a character that joins what comes next
+// (Prepend).
 #pragma once
 
 #include <optional>
@@ -24,8 +25,8 @@ namespace lopt {
 
 class Precompiled final : public NormalizerStep {
   public:
-    // joining: the characters that are in one cluster with a character before them; preceding: with one after them.
-    // normalize: the reference library's own step. Throws std::invalid_argument where the map is not as it should be.
+    // joining: characters that share a cluster with the character before them; preceding: with the one after them.
+    // normalize: the reference library's own step. Throws std::invalid_argument if the map is malformed.
     Precompiled(const Charsmap& map, const std::vector<uint32_t>& joining, const std::vector<uint32_t>& preceding, ReferenceNormalize normalize)
         : joining_(joining), preceding_(preceding), odd_(both(joining, preceding)), normalize_(std::move(normalize)) {
         std::vector<uint32_t> mapped, beginning, stops = both(joining, preceding);
@@ -52,7 +53,7 @@ class Precompiled final : public NormalizerStep {
 
     bool changes_ascii() const override { return mapped_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
-    // No key begins with the character, so that nothing depends on what it is joined with.
+    // No key begins with the character, so it does not matter what it is joined with.
     bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c); }
     bool keeps(const uint8_t* begin, const uint8_t* end) const override { return stops_.next(begin, end) == end; }
     bool passes(Junction& junction) const override {
@@ -91,8 +92,8 @@ class Precompiled final : public NormalizerStep {
   private:
     static constexpr int LOOKED_UP_WHOLE = 6;  // clusters of fewer bytes
 
-    // How the reference library aligns the new text. An added character has the source of the one before it. A removed character
-    // is merged into the last character of the new text; if the new text is still empty, it is not counted.
+    // How the reference library aligns the new text. An added character has the source of the one before it. A removed
+    // character is merged into the last character of the new text; if the new text is still empty, it is not counted.
     class Changes {
       public:
         void keep(const uint8_t* p, const uint8_t* end) { inserted_.resize(inserted_.size() + count_characters(p, end), 0); }
@@ -114,22 +115,22 @@ class Precompiled final : public NormalizerStep {
         }
 
       private:
-        std::vector<int32_t> inserted_;  // of each new character: 1, or minus the number of removed characters that it takes
+        std::vector<int32_t> inserted_;  // per new character: 1, or minus the number of removed characters it takes
     };
 
     static std::vector<uint32_t> both(std::vector<uint32_t> some, const std::vector<uint32_t>& others) {
         some.insert(some.end(), others.begin(), others.end());
         return some;
     }
-    // What a character becomes by itself; null if it stays as it is.
+    // The replacement of a single character; null if it remains unchanged.
     const std::string* image_of(uint32_t c) const {
         if (!mapped_.holds(c)) return nullptr;
         const auto found = images_.find(c);
         return found == images_.end() ? nullptr : &found->second;
     }
 
-    // The first part of [begin, end) in which clusters may matter; empty, at the end, if there is none. A certain boundary stands
-    // before it and after it.
+    // The first part of [begin, end) in which clusters may matter; empty, at the end, if there is none. It has a
+    // certain boundary before and after it.
     std::pair<const uint8_t*, const uint8_t*> next_odd(const uint8_t* begin, const uint8_t* end) const {
         int length;
         for (const uint8_t* p = odd_.next(begin, end); p < end; p = odd_.next(p + length, end)) {
@@ -148,7 +149,8 @@ class Precompiled final : public NormalizerStep {
         }
         return {end, end};
     }
-    // Is the place before p, inside a text that begins at `begin`, a boundary whatever else the text holds?
+    // Whether the position before p, inside a text that begins at `begin`, is a boundary whatever else the text
+    // contains.
     bool certain(const uint8_t* begin, const uint8_t* p) const {
         if (*p >= 0x80) return false;
         if (p == begin) return true;
@@ -157,7 +159,7 @@ class Precompiled final : public NormalizerStep {
         return !preceding_.holds(before) && !(before == '\r' && *p == '\n');
     }
 
-    // Appends what [p, end) becomes, of which each character, or "\r\n", is looked up by itself.
+    // Appends the replacement of [p, end), looking up each character, or "\r\n", by itself.
     void append_images(const uint8_t* p, const uint8_t* end, std::string& out, Changes* changes) const {
         while (p < end) {
             const uint8_t* const next = mapped_.next(p, end);
@@ -183,7 +185,7 @@ class Precompiled final : public NormalizerStep {
     CharacterSet joining_, preceding_, odd_;                        // odd: either
     CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // those that change, that may begin a key, and that change or are odd
     std::unordered_map<uint32_t, std::string> images_;
-    std::optional<std::string> line_end_;  // what "\r\n" becomes, if it begins with a key
+    std::optional<std::string> line_end_;  // the replacement of "\r\n", if it begins with a key
     ReferenceNormalize normalize_;
     AnswerCache<std::string> answers_;
 };

@@ -1,5 +1,5 @@
-// Normalizer steps that replace a text, or runs of the characters of a set. Matches are found from the left and do not overlap,
-// and replacements are not searched again.
+// Normalizer steps that replace a text, or runs of the characters of a set. Matches are found from the left and do not
+// overlap, and replacements are not searched again.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace lopt {
 
 class ReplaceText final : public NormalizerStep {
   public:
-    // `pattern` is not empty: whole characters, so that its bytes are found at whole characters only.
+    // `pattern` is not empty and consists of whole characters, so its bytes only match at whole characters.
     ReplaceText(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {
         if (pattern_.empty()) throw std::invalid_argument("an empty text to replace");
     }
@@ -27,7 +27,7 @@ class ReplaceText final : public NormalizerStep {
         int length;
         marks[decode_character(reinterpret_cast<const uint8_t*>(&*beyond_ascii()), length) >> 4] = 1;
     }
-    // No match has a character that is not in the pattern.
+    // No match contains a character that is not in the pattern.
     bool passes(Junction& junction) const override {
         int length;
         for (const char* p = pattern_.data(); p < pattern_.data() + pattern_.size(); p += length) {
@@ -71,7 +71,8 @@ class ReplaceText final : public NormalizerStep {
 
 class ReplaceRuns final : public NormalizerStep {
   public:
-    // Runs of `least` or more (at least 1) characters of `set`, as long as they are; or, `each`, every single one.
+    // Replaces runs of `least` or more (at least 1) characters of `set`, as long as possible; or, with `each`, every
+    // single one.
     ReplaceRuns(CharacterSet set, size_t least, bool each, std::string content)
         : set_(std::move(set)), least_(least), each_(each), content_(std::move(content)) {
         if (least == 0 || (each && least > 1)) throw std::invalid_argument("a run to replace has no character, or several at once");
@@ -80,7 +81,7 @@ class ReplaceRuns final : public NormalizerStep {
 
     bool changes_ascii() const override { return set_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { set_.mark_pages(marks); }
-    // No run has a character that is not in the set; and a run of one is replaced where it need not be longer.
+    // No run contains a character that is not in the set; and a run of one is replaced if it need not be longer.
     bool passes(Junction& junction) const override {
         const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
         if (left && right && !each_) return false;
@@ -111,7 +112,7 @@ class ReplaceRuns final : public NormalizerStep {
                 p += length;
                 count++;
             } while (p < end && !each_);
-            // Several characters in place of the same ones still come from the last of these.
+            // If several characters replace the same ones, they still come from the last of these.
             const bool same = stands_for_one_ && std::string_view(reinterpret_cast<const char*>(run), static_cast<size_t>(p - run)) == content_;
             if (count < least_ || same) continue;
             if (!changed) {

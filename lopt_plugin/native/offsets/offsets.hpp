@@ -1,9 +1,9 @@
-// The offset mapping: the characters of the original text that each id stands for.
+// The offset mapping: the characters of the original text that each id covers.
 //
-// The reference library carries, through every step, the range of the original text that each character came from. The
-// ids say the same when they are walked over the text again. Tokens follow one another without a gap in a pre-token, so
-// the bytes of the ids before a token say where it begins. A token takes whole characters: those that its first and its
-// last byte belong to. A space that is put before a text belongs to the character after it.
+// The reference library tracks, through every step, the range of the original text that each character came from.
+// Walking the ids over the text again gives the same result. Tokens in a pre-token are contiguous, so the bytes of the
+// ids before a token show where it begins. A token covers whole characters: those that contain its first and its last
+// byte. A space that is prepended to a text belongs to the character after it.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +19,25 @@
 
 namespace lopt {
 
-// Where a segment came from. Segments without one lie in the text itself.
+// Where a segment came from. Segments without an origin lie in the text itself.
 struct Origin {
     const uint8_t* begin;        // its first character, after the space: in the text or, if aligned, in the normalized form
     const Alignment* alignment;  // null: as in the text
     bool spaced;                 // a space was prepended
 };
 
-// What the post-processor does to offsets: white space at the ends of a token is not part of it.
+// What the post-processor does to offsets: white space at the ends of a token is excluded.
 struct Trim {
     bool white_space = false;
-    bool spare_first = false;  // but a single one before the first token, which may be that of add_prefix_space
-    size_t first = 0;          // which id counts as the first: those before it are going to be cut off
+    bool spare_first = false;  // except for a single one before the first token, which may be that of add_prefix_space
+    size_t first = 0;          // which id counts as the first: those before it will be cut off
 };
 
 // Offsets of one text, segment after segment.
 class OffsetWalk {
   public:
-    // Of the ids of a text, those at [begin, end) are walked, and their offsets written to the same places of `out`.
-    // `ascii`: all texts are.
+    // The ids at [begin, end) of a text are walked, and their offsets are written to the same positions of `out`.
+    // `ascii`: the whole text is ASCII.
     OffsetWalk(const uint8_t* text, bool ascii, const uint32_t* ids, size_t begin, size_t end, const Trim& trim, Offset* out)
         : text_(text), at_(text), ascii_(ascii), id_(ids + begin), first_(ids + trim.first), last_(ids + end), trim_(trim), out_(out + begin) {}
 
@@ -61,13 +61,14 @@ class OffsetWalk {
         id_++;
     }
 
-    // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: one, without gaps);
-    // `shapes` says how many bytes an id stands for. `white_space`: null, or, of such a single one, what tells the white space
-    // that no id stands for. Throws OffsetsUnknownError if their bytes do not end with a span.
+    // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: a single one
+    // without gaps); `shapes` gives the number of bytes per id. `white_space`: null, or, for a single pre-token,
+    // identifies the white space that no id covers. Throws OffsetsUnknownError if the bytes of the ids do not end with
+    // a span.
     void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin,
                  const ClassTable* white_space = nullptr) {
         if (trim_.white_space && !shapes.knows_white_space()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
-        const bool ascii = ascii_ && !origin.alignment;  // what a normalizer made may not be, whatever it was made of
+        const bool ascii = ascii_ && !origin.alignment;  // normalized text may not be, whatever it was made from
         with_places(segment, origin, [&](const auto& place) {
             const auto skip_nothing = [](const uint8_t*&, const uint8_t*) { return 0; };
             const auto skip_white_space = [white_space](const uint8_t*& p, const uint8_t* end) {
@@ -89,7 +90,7 @@ class OffsetWalk {
             return count + static_cast<int32_t>(count_characters(at, segment.end));
         });
     }
-    // The same with `words`, which finds the characters of each id on its own.
+    // The same with `words`, which finds the characters of each id by itself.
     template <class Words>
     void stretch(const Words& words, const Segment& segment, const Origin& origin) {
         if (trim_.white_space) throw OffsetsUnknownError("the names of tokens do not show their blanks");
@@ -99,18 +100,18 @@ class OffsetWalk {
         });
     }
 
-    // Tells that the text has `count` characters before `at`, for a walk that does not begin with the text.
+    // Sets the number of characters before `at`, for a walk that does not start at the beginning of the text.
     void start(const uint8_t* at, int32_t count) {
         at_ = at;
         count_ = count;
     }
 
   private:
-    // Takes the places of ids.
+    // Accepts the positions of ids.
     template <class Place>
     struct Emit {
         void operator()(int32_t begin, int32_t end) const { *out++ = place(begin, end); }
-        // Those of characters with an id each.
+        // Accepts the positions of characters that have one id each.
         void each(int32_t begin, int32_t end) const {
             Offset* const first = out;
             out += end - begin;
@@ -119,8 +120,8 @@ class OffsetWalk {
         const Place& place;
         Offset*& out;
     };
-    // Calls walk(place), which returns the number of characters of the segment; place(begin, end) is the offset of those
-    // characters of it.
+    // Calls walk(place), which returns the segment's number of characters; place(begin, end) is the offset of those
+    // characters.
     template <class Walk>
     void with_places(const Segment& segment, const Origin& origin, Walk&& walk_with) {
         const int32_t spaced = origin.spaced;
@@ -144,14 +145,14 @@ class OffsetWalk {
             }
         }
     }
-    // Walks the ids of a span that lies after `count` characters of its stretch; returns how many lie before its end.
-    // skip(p, end) passes what no id stands for, and says how many characters that has.
+    // Walks the ids of a span that starts `count` characters into its stretch; returns the number of characters before
+    // its end. skip(p, end) skips text that no id covers, and returns its number of characters.
     template <class Place, class Skip>
     int32_t walk(const BytePairShapes& shapes, bool ascii, const Span& span, int32_t count, const Place& place, const Skip& skip) {
         if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, count, place, skip) : walk<true, false>(shapes, span, count, place, skip);
         return trim_.white_space ? walk<false, true>(shapes, span, count, place, skip) : walk<false, false>(shapes, span, count, place, skip);
     }
-    // Where the text is not ASCII, 8 bytes after it may be read.
+    // If the text is not ASCII, 8 bytes after it may be read.
     template <bool ASCII, bool TRIM, class Place, class Skip>
     int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place, const Skip& skip) {
         const uint8_t* p = span.begin;
@@ -192,14 +193,14 @@ class OffsetWalk {
     static int32_t leads(uint64_t bytes) { return sum(lead_bits(bytes)); }
     static int32_t leads_shifted(uint64_t bytes, size_t length) { return sum(lead_bits(bytes) << (64 - 8 * length)); }
 
-    // Characters of the text before p; p never goes back.
+    // Characters of the text before p; p never moves back.
     int32_t character(const uint8_t* p) {
         if (ascii_) return static_cast<int32_t>(p - text_);
         count_ += static_cast<int32_t>(count_characters(at_, p));
         at_ = p;
         return count_;
     }
-    // The number of the segment's first character among those of its alignment.
+    // The index of the segment's first character among those of its alignment.
     int32_t aligned_character(const Origin& origin) {
         if (alignment_ != origin.alignment) {
             alignment_ = origin.alignment;
@@ -218,7 +219,7 @@ class OffsetWalk {
         const int32_t begin = std::min(offset.begin + leading, offset.end);
         return {begin, offset.end >= trailing ? std::max(offset.end - trailing, begin) : offset.end};
     }
-    // White space, and the stand-in of the space, which is taken for one in any token.
+    // White space, and the stand-in for the space, which counts as one in any token.
     static bool is_white_space(const ClassTable& classes, const uint8_t* p, const uint8_t* end, int& length) {
         return (classes.at(p, end, length) & class_bit::strip_space) != 0 || (length == 2 && p[0] == 0xC4 && p[1] == 0xA0);
     }
@@ -238,7 +239,7 @@ class OffsetWalk {
     }
 
     const uint8_t* text_;
-    const uint8_t* at_;  // up to where characters are counted
+    const uint8_t* at_;  // characters are counted up to here
     int32_t count_ = 0;
     bool ascii_;
     const uint32_t *id_, *first_, *last_;

@@ -1,7 +1,7 @@
-// Which characters of a stretch each id of a Unigram model stands for.
+// Which characters of a stretch each id of a Unigram model covers.
 //
-// The names of ids say how long they are. Of unknown characters, and of bytes that stand for them, they do not: such words are
-// divided again.
+// The names of ids give their lengths, except for unknown characters and for bytes that represent them: words with
+// those are segmented again.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class UnigramOffsets {
             if (id != NONE) bytes_[id] = 0;
     }
 
-    // As WordPieceOffsets::walk.
+    // As in WordPieceOffsets::walk.
     template <class Emit>
     int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         std::vector<uint8_t> spelled;
@@ -43,7 +43,7 @@ class UnigramOffsets {
             if (id == last) return false;
             count += characters(counted, word.begin, ascii);
             counted = word.begin;
-            // A space that was put before the word belongs to its first character.
+            // A space that was prepended to the word belongs to its first character.
             const auto take = [&](int32_t begin, int32_t end) { emit(count + std::max(begin - prepended, 0), count + std::max(end - prepended, 1)); };
             if (!take_named(text, ascii, id, last, take)) take_divided(text, ascii, lattice, id, last, take);
             return true;
@@ -56,7 +56,7 @@ class UnigramOffsets {
     static int32_t characters(const uint8_t* p, const uint8_t* end, bool ascii) {
         return ascii ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
     }
-    // Whether the names of the next ids say what each of them stands for; then they are taken.
+    // Whether the names of the next ids give the length of each; if so, these ids are taken.
     template <class Take>
     bool take_named(const Span& text, bool ascii, const uint32_t*& id, const uint32_t* last, Take&& take) const {
         const auto size = static_cast<size_t>(text.end - text.begin);
@@ -87,7 +87,7 @@ class UnigramOffsets {
 
     const Unigram& model_;
     const UnigramEncoder& encoder_;
-    std::vector<uint16_t> bytes_;  // of each id's name, as in a word; 0: it does not tell
+    std::vector<uint16_t> bytes_;  // of each id's name, as in a word; 0: the name does not tell
 };
 
 }  // namespace lopt

@@ -1,7 +1,8 @@
-// Which characters of a stretch each id of a WordPiece model stands for: the raw words, normalized once more.
+// Which characters of a stretch each id of a WordPiece model covers: the raw words are normalized once more.
 //
-// Each character of a normalized word came from one character of the raw text, so a piece takes the characters that its
-// first and its last byte came from. (Not so where characters change places; those stretches are not walked.)
+// Each character of a normalized word came from one character of the raw text, so a piece covers the characters that
+// its first and its last byte came from. (That does not hold if characters change places; such stretches are not
+// walked.)
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace lopt {
 
 class WordPieceOffsets {
   public:
-    // items: the vocabulary, names in UTF-8; of ids that are those of two, nothing is known.
+    // items: the vocabulary, names in UTF-8; nothing is known about an id with two names.
     WordPieceOffsets(const WordCharacters& characters, const WordPiece& model, const WordPieceEncoder& encoder, const std::vector<VocabularyItem>& items,
                      size_t prefix_bytes)
         : characters_(characters), model_(model), encoder_(encoder), scanner_(characters), prefix_bytes_(prefix_bytes) {
@@ -32,9 +33,9 @@ class WordPieceOffsets {
             if (bytes == SHARED) bytes = 0;
     }
 
-    // Calls emit(begin, end), characters of the stretch, for each of its ids, the next one being *id, up to `last`, and
-    // emit.each(begin, end) where each of these characters has one of its own; returns how many characters the stretch has.
-    // Throws OffsetsUnknownError if the ids are not those of its words. Where the stretch is not all ASCII, 8 bytes after
+    // Calls emit(begin, end), characters of the stretch, for each of its ids, starting with *id, up to `last`, and
+    // emit.each(begin, end) if each of these characters has its own id; returns the stretch's number of characters.
+    // Throws OffsetsUnknownError if the ids are not those of its words. If the stretch is not all ASCII, 8 bytes after
     // it may be read.
     template <class Emit>
     int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
@@ -76,7 +77,8 @@ class WordPieceOffsets {
         bool divides = false;
     };
 
-    // Takes the characters from p on that are words by themselves, of three bytes each, and have one id; returns their end.
+    // Takes the characters from p on that are words by themselves, have three bytes each, and have one id; returns
+    // their end.
     template <class Emit>
     const uint8_t* take_lone(const uint8_t* p, const uint8_t* end, int32_t& count, const uint8_t*& counted, const uint32_t*& id, const uint32_t* last,
                              Emit&& emit) const {
@@ -101,8 +103,8 @@ class WordPieceOffsets {
     static int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
         return ascii || end - p <= 1 ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
     }
-    // Is an id of as many bytes as the word, of which it is not said that it has ids at all, the only one? Only the first
-    // byte is looked at: one that stays has an id, and that id has what the others become, as none becomes more than one.
+    // Whether an id with as many bytes as the word is its only id; the word need not have any. Only the first byte is
+    // checked: a character that stays has an id, and no character becomes longer.
     bool is_whole(const uint8_t* p, size_t length, bool ascii) const {
         return characters_.ascii_never_grows() && characters_.ascii_image(*p) && (ascii || is_ascii(p, length));
     }
@@ -114,7 +116,7 @@ class WordPieceOffsets {
         return !(load64(p) << (64 - 8 * length) & HIGH);
     }
     size_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : 0; }
-    // What [p, end) becomes, `count` characters being before it; returns how many it has.
+    // Normalizes [p, end), with `count` characters before it; returns its number of characters.
     int32_t normalize(const uint8_t* p, const uint8_t* end, int32_t count, Normalized& out) const {
         const size_t room = characters_.room_for_image();
         int32_t character = count;
@@ -151,7 +153,7 @@ class WordPieceOffsets {
         }
         take_word(normalized, word, size, id, last, emit);
     }
-    // Bytes [begin, end) of what was normalized.
+    // Bytes [begin, end) of the normalized text.
     template <class Emit>
     void take_word(Normalized& normalized, size_t begin, size_t end, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         if (begin == end || id == last) return;

@@ -1,4 +1,4 @@
-// Hashing and comparing texts at the speed of memory, whatever the width of their units.
+// Hashing and comparing texts at memory speed, whatever the width of their units.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 
 namespace lopt {
 
-// Polynomials modulo 2^16 in 32 lanes, which vectors of any width compute side by side. The same for the same numbers in
-// units of any width. Collisions are easy to make: texts with the same hash have to be compared. But without the secret
-// nobody can choose texts whose hashes differ and yet fall into one bucket of a table.
+// Polynomials modulo 2^16 in 32 lanes, which vectors of any width compute in parallel. Equal numbers give the same hash
+// in units of any width. Collisions are easy to construct, so texts with the same hash have to be compared. But without
+// the secret, nobody can choose texts whose hashes differ and still fall into one bucket of a table.
 template <class Unit>
 uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
     constexpr size_t LANES = 32;
-    constexpr uint16_t FACTOR = 0x9E3B;  // 3 modulo 4: lanes tell what changes places
+    constexpr uint16_t FACTOR = 0x9E3B;  // 3 modulo 4: lanes detect swapped units
     const auto fold = [](Unit unit) {
         if constexpr (sizeof(Unit) == 4) return static_cast<uint16_t>(unit ^ (unit >> 16) * 0x9E37u);
         else return static_cast<uint16_t>(unit);
     };
-    // Of two numbers of 16 bits, int does not hold every product.
+    // An int cannot hold every product of two 16-bit numbers.
     const auto stepped = [&](uint16_t lane, Unit unit) { return static_cast<uint16_t>(uint32_t{lane} * FACTOR + fold(unit)); };
     std::array<uint16_t, LANES> lanes;
     for (size_t j = 0; j < LANES; j++) lanes[j] = static_cast<uint16_t>(j);
@@ -36,7 +36,7 @@ uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
     return hash_bytes(bytes.data(), bytes.size(), secret ^ mix(n));
 }
 
-// How many characters two texts begin with alike, in the time that reading these takes.
+// The length of the common prefix of two texts, at the speed of reading it.
 inline size_t characters_in_common(const Characters& a, const Characters& b) {
     const size_t shorter = std::min(a.length, b.length);
     if (a.data == b.data) return shorter;

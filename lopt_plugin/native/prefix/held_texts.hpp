@@ -1,16 +1,19 @@
-// The texts that were encoded last, with their ids: what a new text begins with in common with one of them is known.
+// The texts that were encoded last, with their ids: the prefix that a new text shares with one of them need not be
+// encoded.
 //
-// A text is held as it came, and the buffer of its ids is taken over: nothing is copied. At seams, about a block apart, it is
-// noted how many ids stand before them; but only in what comes for the second time, and in what a known beginning goes on with.
+// A text is held as it came, and the buffer of its ids is taken over: nothing is copied. At seams, about a block apart,
+// the number of ids before them is recorded; but only in text seen for the second time, and in text that continues a
+// known prefix.
 //
-// Texts are found block by block. The hash of a block depends on all blocks before it, so the table from hashes to texts is a
-// tree of prefixes. A new text is compared with the text that its first block leads to. Where the two differ, the next block
-// may lead to another text. A hash only proposes a text, which is then compared from its beginning.
+// Texts are found block by block. The hash of a block covers all blocks before it, so the table from hashes to texts is
+// a tree of prefixes. A new text is compared with the text that its first block leads to. Where the two differ, the
+// next block may lead to another text. A hash only proposes a text, which is then compared from its first character.
 //
-// Of all texts with a block, the table leads to the one that was used last. So evicting the least recently used text hides no
-// other. A text whose last block leads to another text can no longer be found, and is removed at once.
+// If several texts share a block, the table leads to the one that was used last, so evicting the least recently used
+// text hides no other. A text whose last block leads to another text can no longer be found, and is removed at once.
 //
-// Dividing a text costs time, and holding many texts costs fresh memory. So few texts are held that end in much new text.
+// Dividing a text costs time, and holding many texts costs fresh memory. So only a few texts that end in much new text
+// are held.
 #pragma once
 
 #include <algorithm>
@@ -30,15 +33,15 @@
 
 namespace lopt {
 
-// A place where a text may be divided, and how much stands before it.
+// A position where a text may be divided, and the amount of text and ids before it.
 struct Seam {
     size_t character, utf8_bytes, ids;
 };
 
 struct EncodedText {
-    std::shared_ptr<void> owner;  // what the characters lie in
+    std::shared_ptr<void> owner;  // the object that contains the characters
     Characters characters;
-    bool split_special;  // special tokens were text
+    bool split_special;  // special tokens were ordinary text
     IdBuffer ids;
     std::vector<Seam> seams;  // in their order
     size_t utf8_bytes;
@@ -61,12 +64,13 @@ class HeldText {
 
     // Written before it is shared, or under the lock.
     std::vector<uint64_t> blocks_;  // the hash of each whole block
-    bool is_new_ = false;  // it ends in much new text, and most of it was not used again
+    bool is_new_ = false;  // it ends in much new text, and most of it was not reused
     bool is_listed_ = false;
     std::list<std::shared_ptr<HeldText>>::iterator place_;
 };
 
-// How a text begins: like a held one, up to a seam of both or to the end of both. `held` is null where nothing is known.
+// The known prefix of a text: what it shares with a held text, up to a seam of both or to the end of both. `held` is
+// null if nothing is known.
 struct KnownBeginning {
     std::shared_ptr<const HeldText> held;
     size_t characters = 0, ids = 0, utf8_bytes = 0;
@@ -74,21 +78,22 @@ struct KnownBeginning {
 
 class HeldTexts {
   public:
-    // Counts since the store was made. All but the last three only grow.
+    // Counts since the store was created. All but the last three only grow.
     struct Counters {
-        uint64_t lookups = 0, hits = 0;  // texts that were looked up; those of which something was known
+        uint64_t lookups = 0, hits = 0;  // texts that were looked up; those with a known prefix
         uint64_t bytes_saved = 0;        // of UTF-8, that were not tokenized again
         uint64_t evictions = 0;          // of texts
         uint64_t texts = 0, bytes = 0, limit_bytes = 0;
     };
 
-    // `hash_bits`: fewer than 64 make collisions, for tests; `secret`: of the hashes, for tests that want always the same.
+    // `hash_bits`: fewer than 64 cause collisions, for tests; `secret`: of the hashes, for tests that need reproducible
+    // ones.
     explicit HeldTexts(size_t limit_bytes, size_t block, int hash_bits = 64, uint64_t secret = new_secret())
         : limit_(limit_bytes), block_(block), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), secret_(secret), notes_(NOTES),
           shelf_(new Shelf) {}
     HeldTexts(const HeldTexts&) = delete;
     HeldTexts& operator=(const HeldTexts&) = delete;
-    // In a forked child the parent's lock may never be released: its texts are left alone.
+    // In a forked child, the parent's lock may never be released, so its texts are abandoned.
     ~HeldTexts() {
         Shelf* shelf = shelf_.load();
         if (shelf->process == process_number()) delete shelf;
@@ -99,9 +104,9 @@ class HeldTexts {
     struct Found {
         std::shared_ptr<const HeldText> held;  // null: none
         size_t characters = 0;                 // that it has in common with the text
-        bool goes_on = true;                   // with a block that came before, as far as the notes go back
+        bool goes_on = true;                   // with a block that came before, as far as the records go back
     };
-    // Of the held texts that the text's blocks lead to, that which has most in common with it.
+    // Of the held texts that the text's blocks lead to, the one with the longest common prefix.
     Found find(const Characters& text, bool split_special) {
         Found best;
         uint64_t before = first_hash(split_special);
@@ -121,7 +126,7 @@ class HeldTexts {
         }
         return best;
     }
-    // Counts a text that was looked up, and makes what is known of it the last to go.
+    // Counts a lookup, and marks the known text as the most recently used.
     void used(const KnownBeginning& known) {
         Shelf& shelf = own_shelf();
         const std::lock_guard<std::mutex> lock(shelf.mutex);
@@ -135,8 +140,8 @@ class HeldTexts {
     bool takes(const Characters& text) const {
         return text.length >= block_ && text.length * static_cast<size_t>(text.unit_bytes) <= limit_ / 4;
     }
-    // Holds a text that it `takes`; somebody else holds its owner meanwhile. Its first ids are those of `known`, and `text.ids`
-    // are the others. It is found by the blocks that begin before character `indexed_end`.
+    // Holds a text that it `takes`; the caller holds the owner meanwhile. Its first ids are those of `known`, and
+    // `text.ids` are the others. It is found by the blocks that begin before character `indexed_end`.
     std::shared_ptr<const HeldText> hold(EncodedText text, const KnownBeginning& known, size_t indexed_end) {
         IdBuffer others = std::move(text.ids);
         const auto fresh = std::make_shared<HeldText>(std::move(text));
@@ -162,7 +167,7 @@ class HeldTexts {
         shelf.add(fresh);
         return fresh;
     }
-    // Frees what was removed and is used no more. Owners are released here, and only here or with the store.
+    // Frees what was removed and is no longer used. Owners are released here, and otherwise only with the store.
     void release_removed() {
         std::vector<std::shared_ptr<HeldText>> unused;
         Shelf& shelf = own_shelf();
@@ -181,11 +186,11 @@ class HeldTexts {
     }
 
   private:
-    using List = std::list<std::shared_ptr<HeldText>>;  // the one that was used last comes first
+    using List = std::list<std::shared_ptr<HeldText>>;  // most recently used first
     static constexpr size_t MOST_COMPARED = 8;          // bounds the time of a lookup
     static constexpr size_t MOST_NEW = 64, NOTES = size_t{1} << 14;
 
-    // All that the lock guards.
+    // Everything that the lock guards.
     struct Shelf {
         const pid_t process = process_number();
         std::mutex mutex;
@@ -203,12 +208,12 @@ class HeldTexts {
             count(*text, text->bytes());
             lead_to(*text);
         }
-        // `bytes` wraps around where they become less.
+        // `bytes` wraps around if it decreases.
         void count(const HeldText& text, size_t bytes) {
             counters.bytes += bytes;
             if (text.is_new_) new_bytes += bytes;
         }
-        // `mostly`: most of the text was used.
+        // `mostly`: most of the text was reused.
         void renew(HeldText& text, bool mostly) {
             List& from = text.is_new_ ? new_texts : texts;
             if (mostly && std::exchange(text.is_new_, false)) new_bytes -= text.bytes();
@@ -220,7 +225,7 @@ class HeldTexts {
             counters.evictions++;
             remove(*list.back());
         }
-        // Makes its blocks lead to this text, and removes those that no block leads to any more.
+        // Makes its blocks lead to this text, and removes texts that no block leads to any more.
         void lead_to(HeldText& text) {
             for (size_t block = 0; block < text.blocks_.size(); block++) {
                 HeldText* const before = std::exchange(table[text.blocks_[block]], &text);
@@ -250,7 +255,7 @@ class HeldTexts {
         const auto found = shelf.table.find(hash);
         return found == shelf.table.end() ? nullptr : *found->second->place_;
     }
-    // Those of what is known: taken from its text if the new one is found in its place, and nobody else has it.
+    // The ids of the known prefix: taken from its text if the new one replaces it and no one else has it.
     IdBuffer first_ids(const KnownBeginning& known, const HeldText& fresh) {
         IdBuffer ids;
         Shelf& shelf = own_shelf();
@@ -271,7 +276,7 @@ class HeldTexts {
     Shelf& own_shelf() {
         Shelf* current = shelf_.load();
         if (current->process == process_number()) return *current;
-        // A forked child. A lock that was held when it was forked is never released here.
+        // In a forked child, a lock that was held at the fork is never released.
         auto fresh = std::make_unique<Shelf>();
         if (shelf_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
         return *current;

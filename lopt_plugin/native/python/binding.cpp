@@ -157,7 +157,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
 };
 
-// Writes the ids, eight bytes each, to a buffer of just that size. False where one of them is not an int.
+// Writes the ids, eight bytes each, to a buffer of exactly that size. False if one of them is not an int.
 bool copy_list(nb::list ids, nb::object out) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
@@ -174,7 +174,7 @@ bool copy_list(nb::list ids, nb::object out) {
 NB_MODULE(_core, module) {
     using namespace lopt;
     cpython::trust(true);
-    nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is no leak
+    nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is not a leak
     module.doc() = "The native cores: text to ids for one pipeline.";
     const nb::exception<NeedsReference> needs_reference(module, "NeedsReference", PyExc_ValueError);
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", needs_reference.ptr());

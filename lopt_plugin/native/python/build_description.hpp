@@ -1,4 +1,4 @@
-// What the core was built by and for.
+// How the core was built.
 #pragma once
 
 #include <string>

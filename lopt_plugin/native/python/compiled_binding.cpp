@@ -1,4 +1,4 @@
-// The C interface for Python: `lopt compile` reads with it what it has written.
+// The C interface for Python: `lopt compile` uses it to read back what it has written.
 #include <lopt.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

@@ -1,11 +1,11 @@
-// All that the core knows of CPython's private layouts.
+// Everything that the core knows about CPython's private layouts.
 //
-// A list owns one block of PyMem memory for its items. So a block that was filled before its length was known can become a
-// list. An integer is a header and a digit: it can be made in any memory, and be one that lives for ever. An untracked tuple of
-// two integers can be turned into another one in place.
+// A list owns one block of PyMem memory for its items, so a block that was filled before its length was known can
+// become a list. An integer is a header and a digit, so it can be created in any memory, and can be immortal. An
+// untracked tuple of two integers can be turned into another one in place.
 //
-// All this is used only where `trusted()`: on CPython with the interpreter lock, up to the newest version that was checked, and
-// after a self-test at import. Otherwise the same functions use the public API.
+// All this is used only if `trusted()`: on CPython with the interpreter lock, up to the newest version that was
+// checked, and after a self-test at import. Otherwise the same functions use the public API.
 #pragma once
 
 #include <Python.h>
@@ -38,7 +38,7 @@ inline bool trusted() { return COMPILED && detail::trusted; }
 
 namespace detail {
 
-// Holds an object for as long as a trial takes.
+// Holds an object during a trial.
 struct Held {
     explicit Held(PyObject* made) : object(made) {
         if (!made) throw_no_memory();
@@ -51,8 +51,8 @@ struct Held {
 
 }  // namespace detail
 
-// A new list of `size` items, whose references it takes over with their block of PyMem memory, in which there is room for
-// `room`. Throws std::bad_alloc, and takes nothing over.
+// A new list of `size` items, which takes over their references and their block of PyMem memory, whose capacity is
+// `room`. Throws std::bad_alloc, in which case nothing is taken over.
 inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
     PyObject* const list = PyList_New(trusted() ? 0 : static_cast<Py_ssize_t>(size));
     if (!list) throw_no_memory();
@@ -68,12 +68,13 @@ inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
     return list;
 }
 
-// Makes the integers [first, last), integer i at memory + i * INTEGER_BYTES, with a count of references that never becomes
-// zero: from 3.12 on that of CPython's own immortal integers, which nothing changes; before, one so large that nobody has to
-// count a reference (a billion too few a second would take 36 years). Only where `trusted()`; last is at most 2^30.
+// Creates the integers [first, last), integer i at memory + i * INTEGER_BYTES, with a reference count that never
+// becomes zero: from 3.12 on that of CPython's own immortal integers, which nothing changes; before, one so large that
+// nobody has to count references (decrementing it a billion times per second would take 36 years). Only if `trusted()`;
+// last is at most 2^30.
 inline constexpr size_t INTEGER_BYTES = 32;
 inline void make_integers(uint8_t* memory, size_t first, size_t last) {
-    constexpr size_t HEADER_BYTES = sizeof(PyVarObject), SMALL = 257;  // CPython makes those below at its start
+    constexpr size_t HEADER_BYTES = sizeof(PyVarObject), SMALL = 257;  // CPython creates the integers below at start-up
     const detail::Held one(PyLong_FromLong(1)), large(PyLong_FromLong(1L << 20));
     Py_ssize_t references = Py_ssize_t{1} << 60;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -89,7 +90,7 @@ inline void make_integers(uint8_t* memory, size_t first, size_t last) {
     }
 }
 
-// Makes a tuple of two into another one. No reference is counted, neither to what was there nor to what is there now.
+// Turns a tuple of two into another one. No references are counted, neither to the old items nor to the new ones.
 inline void set_pair(PyObject* tuple, PyObject* first, PyObject* second) {
     auto* const object = reinterpret_cast<PyTupleObject*>(tuple);
     object->ob_item[0] = first;
@@ -98,8 +99,8 @@ inline void set_pair(PyObject* tuple, PyObject* first, PyObject* second) {
     object->ob_hash = -1;
 #endif
 }
-// A new tuple of integers, of which no reference is counted. They are in no cycle, so the collector need not know of the
-// tuple: it would find that out and forget it, one by one.
+// A new tuple of integers, whose references are not counted. They are in no cycle, so the garbage collector need not
+// track the tuple: it would find that out and untrack the tuples one by one.
 inline PyObject* new_pair(PyObject* first, PyObject* second) {
     if (trusted()) {
         auto* const tuple = reinterpret_cast<PyObject*>(PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2));
@@ -128,7 +129,7 @@ inline bool lists_as_expected() {
         const Py_ssize_t basic = PyList_Type.tp_basicsize, all = basic + ROOM * static_cast<Py_ssize_t>(sizeof(PyObject*));
         const Held bytes(PyObject_CallMethod(list.object, "__sizeof__", nullptr));
         if (PyList_Size(list.object) != COUNT || PyList_GetItem(list.object, COUNT - 1) != number.object || PyLong_AsSsize_t(bytes.object) != all) return false;
-        // Beyond its block, and back.
+        // Past its block, and back.
         for (Py_ssize_t i = 0; i < ROOM; i++)
             if (PyList_Append(list.object, number.object)) return false;
         if (PyList_Size(list.object) != COUNT + ROOM || Py_REFCNT(number.object) != 1 + COUNT + ROOM) return false;
@@ -163,7 +164,7 @@ inline bool tuples_as_expected() {
 
 }  // namespace detail
 
-// From now on layouts are trusted, if that is wanted, this CPython is covered and all comes out as expected. To be called at
+// Makes layouts trusted from now on, if requested, if this CPython is covered, and if the self-test succeeds. Called at
 // import.
 inline void trust(bool wanted) {
     detail::trusted = false;

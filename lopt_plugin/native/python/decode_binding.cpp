@@ -18,10 +18,10 @@ namespace lopt {
 
 namespace {
 
-// From here on, other Python threads run while ids are decoded.
+// From this length on, other Python threads run while ids are decoded.
 constexpr size_t LONG_ROW = size_t{1} << 14;
 
-// The bytes that the characters stand for; the token itself where one stands for none.
+// The bytes that the characters stand for; the token itself if one of them stands for none.
 class ByteAlphabet {
   public:
     explicit ByteAlphabet(std::string_view characters) {
@@ -82,7 +82,7 @@ nb::object text_object(std::string_view text) {
     return nb::steal(made);
 }
 
-// Takes an id or a list of ids. False where one is not a plain int of 32 bits, which the reference has to refuse or to read.
+// Takes an id or a list of ids. False if one is not a plain 32-bit int; the reference then has to reject or read it.
 bool take_plain_ids(nb::handle given, std::vector<uint32_t>& ids) {
     const auto take = [&ids](int64_t id) {
         if (id < 0 || id > int64_t{UINT32_MAX}) return false;
@@ -99,7 +99,8 @@ bool take_plain_ids(nb::handle given, std::vector<uint32_t>& ids) {
     return take_ids(given.ptr(), take);
 }
 
-// Decodes for one tokenizer as long as nobody says that the tokenizer may have changed. All members hold the interpreter lock.
+// Decodes for one tokenizer as long as nothing indicates that the tokenizer may have changed. All members hold the
+// interpreter lock.
 class PythonDecoder {
   public:
     explicit PythonDecoder(std::shared_ptr<const TokenTable> table) : table_(std::move(table)) {}
@@ -112,7 +113,7 @@ class PythonDecoder {
     void allow(uint32_t calls) { allowed_ = calls; }
     void stop() { allowed_ = 0; }
     bool is_allowed() const { return allowed_ > 0; }
-    // To be asked once a call.
+    // Must be called once per call.
     bool may_answer() {
         if (!allowed_) return false;
         allowed_--;
@@ -136,7 +137,7 @@ class PythonDecoder {
     nb::object decode_rows(nb::handle rows, nb::handle skip_special) {
         if (!allowed_ || !PyBool_Check(skip_special.ptr()) || !PyList_CheckExact(rows.ptr())) return nb::none();
         nb::list texts;
-        // Lists only change while other threads run, so each row is looked at when its turn comes.
+        // Lists can change only while other threads run, so each row is examined when its turn comes.
         for (Py_ssize_t row = 0; row < PyList_GET_SIZE(rows.ptr()); row++) {
             const nb::object ids = nb::borrow(PyList_GET_ITEM(rows.ptr(), row));
             ids_.clear();
@@ -148,7 +149,7 @@ class PythonDecoder {
     }
     // The token of each id, or None.
     nb::object tokens(nb::handle given) {
-        nb::list tokens;  // made first: the garbage collector may then run finalizers, which may come back here
+        nb::list tokens;  // created first: the garbage collector may then run finalizers, which may come back here
         ids_.clear();
         if (!allowed_ || !PyList_CheckExact(given.ptr()) || !take_plain_ids(given, ids_) || !may_answer()) return nb::none();
         for (const uint32_t id : std::exchange(ids_, {})) {
@@ -189,7 +190,7 @@ class PythonDecoder {
     uint64_t calls_ = 0;
 };
 
-// `otherwise(stream, id, invalid)` answers a step that the decoder may not, or that has an invalid prefix.
+// `otherwise(stream, id, invalid)` handles a step that the decoder may not answer, or that has an invalid prefix.
 class PythonDecodeStream {
   public:
     PythonDecodeStream(std::shared_ptr<PythonDecoder> decoder, const std::vector<uint32_t>& ids, bool skip_special, nb::object otherwise)
@@ -211,7 +212,7 @@ class PythonDecodeStream {
         return stream.otherwise_(self, given, invalid);
     }
     nb::tuple state() {
-        // Copies: a finalizer may step this stream while the list is made.
+        // Copies: a finalizer may step this stream while the list is created.
         const std::vector<uint32_t> ids = stream_.ids();
         const std::string prefix = stream_.prefix();
         const size_t prefix_ids = stream_.prefix_ids();

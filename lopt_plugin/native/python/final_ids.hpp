@@ -1,4 +1,4 @@
-// The final ids of a growing text, four bytes each. Python lists are made of them on request.
+// The final ids of a growing text, four bytes each. Python lists are created from them on request.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace lopt {
 // All members hold the interpreter lock.
 class FinalIds {
   public:
-    // core: stands for the core that the ids come from, whose largest id that is.
+    // core: identifies the core that the ids come from, whose largest id this is.
     FinalIds(const void* core, uint32_t largest) : core_(core), largest_(largest) {}
-    // Begins with the first ids of `other`, at most `count`.
+    // Starts with the first ids of `other`, at most `count`.
     FinalIds(const FinalIds& other, size_t count) : FinalIds(other.core_, other.largest_) {
         append(other.ids_.data(), std::min(count, other.size()));
     }
@@ -21,7 +21,7 @@ class FinalIds {
     bool are_of(const void* core) const { return core == core_; }
     void append(const uint32_t* ids, size_t count) { ids_.append(ids, count); }
     size_t size() const { return ids_.size(); }
-    // A new list of what is in another one and of the ids from number `start` on, with room for a few more.
+    // A new list of another list's items and the ids from number `start` on, with room for a few more.
     PyObject* list_from(PyObject* before, size_t start) const {
         constexpr size_t MORE = 64;
         const auto leading = static_cast<size_t>(PyList_GET_SIZE(before));

@@ -17,7 +17,8 @@ namespace lopt {
 class IdList {
   public:
     static constexpr uint32_t NO_ID = ~uint32_t{0};
-    // largest: of all ids that may come. first: an id that the list begins with; to insert it later would move all others.
+    // largest: the largest id that may occur. first: an id that the list begins with; inserting it later would move all
+    // others.
     explicit IdList(uint32_t largest, uint32_t first = NO_ID) : shared_(SharedIntegers::make(size_t{largest} + 1)), first_(first) {}
 
     void append(const uint32_t* ids, size_t count) {
@@ -29,7 +30,7 @@ class IdList {
         }
         for (size_t i = 0; i < count; i++) push_new(ids[i]);
     }
-    // The same of objects of ids.
+    // The same for id objects.
     void append_objects(PyObject* const* objects, size_t count) {
         reserve(count);
         for (size_t i = 0; i < count; i++) items_.push(Py_NewRef(objects[i]));

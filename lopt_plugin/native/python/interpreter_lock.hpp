@@ -1,4 +1,4 @@
-// Releasing Python's lock and acquiring it again, also while the interpreter shuts down.
+// Releasing and acquiring Python's lock, even while the interpreter shuts down.
 #pragma once
 
 #include <Python.h>
@@ -9,8 +9,8 @@
 
 namespace lopt {
 
-// Up to Python 3.13 a thread that asks for the lock after shutdown has begun is ended by pthread_exit, whose unwinding
-// may not leave a destructor: the process would abort. Such a thread hangs here instead, as in Python 3.14.
+// Up to Python 3.13, a thread that requests the lock after shutdown has begun is ended by pthread_exit, whose unwinding
+// must not leave a destructor: the process would abort. Such a thread hangs here instead, as in Python 3.14.
 template <class Request>
 void take_interpreter_lock(Request&& request) {
     try {
@@ -20,7 +20,7 @@ void take_interpreter_lock(Request&& request) {
     }
 }
 
-// Lets other Python threads run while it lives.
+// Lets other Python threads run during its lifetime.
 class InterpreterUnlocked {
   public:
     InterpreterUnlocked() : state_(PyEval_SaveThread()) {}
@@ -34,13 +34,13 @@ class InterpreterUnlocked {
     PyThreadState* state_;
 };
 
-// Thrown where Python is needed on a thread that Python does not know: a worker of ours.
+// Thrown if Python is needed on a thread that Python does not know: one of our workers.
 struct NotPythonThread : std::runtime_error {
     NotPythonThread() : std::runtime_error("not a thread of Python's") {}
 };
 
-// Holds the lock while it lives, on threads of Python's only: a child forked while one of ours makes or drops a thread
-// state could wait forever for the lock that guards them (CPython 3.11 and older).
+// Holds the lock during its lifetime, on Python's own threads only: a child forked while one of our threads creates or
+// deletes a thread state could wait forever for the lock that guards thread states (CPython 3.11 and older).
 class InterpreterLocked {
   public:
     InterpreterLocked() {

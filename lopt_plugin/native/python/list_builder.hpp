@@ -23,7 +23,7 @@ class ListBuilder {
     ListBuilder(const ListBuilder&) = delete;
     ListBuilder& operator=(const ListBuilder&) = delete;
 
-    // Room for `count` more. The first call reserves little more than what it is asked for: mostly it is the only one.
+    // Room for `count` more. The first call reserves little more than requested, because mostly it is the only one.
     void reserve(size_t count) {
         if (room_ - size_ >= count) return;
         const size_t room = size_ == 0 ? roomy(count) : std::max(size_ + count, room_ + room_ / 4);
@@ -34,7 +34,7 @@ class ListBuilder {
     }
     // Takes the reference; there is room.
     void push(PyObject* item) { items_[size_++] = item; }
-    // Where the next ones belong, and that they are there.
+    // Where the next items go; the second call marks them as written.
     PyObject** end() { return items_ + size_; }
     void set_end(PyObject** end) { size_ = static_cast<size_t>(end - items_); }
     // A new list, which takes over the items.

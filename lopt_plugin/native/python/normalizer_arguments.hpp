@@ -17,7 +17,7 @@ inline FormTables form_tables(std::shared_ptr<const ClassTable> classes, nb::byt
     return {std::move(classes), std::move(forms), copy_of<ComposingPair>(compose_pairs)};
 }
 
-// Where each character of a normalized text came from, by a function of the reference library; none for None.
+// Where each character of a normalized text came from, according to a function of the reference library; none for None.
 inline Aligner::Ask aligner(nb::object function) {
     const auto ask = reference_function(std::move(function));
     if (!ask) return {};
@@ -35,7 +35,7 @@ inline Aligner::Ask aligner(nb::object function) {
 
 inline CharacterSet character_set(const std::string& members) { return CharacterSet(code_points_of(members)); }
 
-// A step is a tuple: its kind, then what _core.pyi says.
+// A step is a tuple: its kind, then the values described in _core.pyi.
 inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const FormTables& tables) {
     if (nb::len(step) == 0) throw std::invalid_argument("a normalizer step is empty");
     const auto kind = nb::cast<std::string>(step[0]);

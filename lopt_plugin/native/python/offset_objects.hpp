@@ -15,7 +15,7 @@
 
 namespace lopt {
 
-// Suspends garbage collection while it lives. The caller holds the interpreter lock all the time.
+// Suspends garbage collection during its lifetime. The caller holds the interpreter lock throughout.
 class GarbageCollectionWaits {
   public:
     GarbageCollectionWaits() : was_enabled_(PyGC_Disable()) {}
@@ -29,10 +29,10 @@ class GarbageCollectionWaits {
     int was_enabled_;
 };
 
-// Makes lists of offsets. Allocating a tuple costs more than filling it, so tuples are kept, and those that nobody else holds
-// any more are filled again, as zip() does. A list like the one before then touches the same memory in the same order, and
-// allocates only itself. Their integers are those that all share, so no integer is touched.
-// All members hold the interpreter lock; where layouts are not trusted, nothing is kept.
+// Creates lists of offsets. Allocating a tuple costs more than filling it, so tuples are kept, and those that no one
+// else holds any more are refilled, as zip() does. A list like the previous one then touches the same memory in the
+// same order, and allocates only itself. The integers are the shared ones, so none is touched. All members hold the
+// interpreter lock; if layouts are not trusted, nothing is kept.
 class OffsetObjects {
   public:
     OffsetObjects() = default;
@@ -42,28 +42,28 @@ class OffsetObjects {
     OffsetObjects(const OffsetObjects&) = delete;
     OffsetObjects& operator=(const OffsetObjects&) = delete;
 
-    // A new reference to a list of `leading` tuples (0, 0), and after them those of the offsets.
+    // A new reference to a list of `leading` tuples (0, 0), followed by those of the offsets.
     PyObject* list(const Offset* offsets, size_t count, size_t leading = 0) {
         const GarbageCollectionWaits waits;
         ListBuilder items;
         items.reserve(leading + count);
-        // What is no place of a text counts as the largest one.
+        // A value that is no position in a text counts as the largest one.
         uint32_t largest = 0;
         for (size_t i = 0; i < count; i++) largest = std::max({largest, static_cast<uint32_t>(offsets[i].begin), static_cast<uint32_t>(offsets[i].end)});
         const size_t wanted = std::min(size_t{largest} + 1, SharedIntegers::MOST);
         integers_ = SharedIntegers::make(wanted) ? wanted : 0;
-        // After the list before, unless that one is gone.
+        // Continues after the tuples of the previous list, unless that list is gone.
         if (next_ + leading + count > MOST_KEPT || (!kept_.empty() && is_ours(kept_.front()))) next_ = 0;
         for (size_t i = 0; i < leading; i++) items.push(tuple({0, 0}));
         for (size_t i = 0; i < count; i++) items.push(tuple(offsets[i]));
         return items.finish();
     }
-    // Of what is kept.
+    // Bytes of what is kept.
     size_t bytes() const { return kept_.size() * (sizeof(PyObject*) + 64); }
 
   private:
     static constexpr size_t MOST_KEPT = size_t{1} << 19;  // tuples
-    static constexpr size_t AHEAD = 32;  // few lie in the first-level cache
+    static constexpr size_t AHEAD = 32;  // few, so that they stay in the first-level cache
 
     // A new reference to a tuple, which is kept if there is room.
     PyObject* tuple(const Offset& offset) {
@@ -80,7 +80,7 @@ class OffsetObjects {
     }
     static bool is_ours(PyObject* tuple) { return Py_REFCNT(tuple) == 1; }
 
-    // A tuple of its own.
+    // A tuple that is not kept.
     static PyObject* counted_tuple(const Offset& offset) {
         PyObject *const begin = PyLong_FromLong(offset.begin), *const end = PyLong_FromLong(offset.end);
         try {
@@ -94,7 +94,7 @@ class OffsetObjects {
     }
 
     std::vector<PyObject*> kept_;
-    size_t next_ = 0, integers_ = 0;  // integers that the list at hand may use
+    size_t next_ = 0, integers_ = 0;  // integers that the current list may use
 };
 
 }  // namespace lopt

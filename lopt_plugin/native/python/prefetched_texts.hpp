@@ -1,4 +1,4 @@
-// Texts that worker threads encode while the interpreter continues. Their lists are made on request.
+// Texts that worker threads encode while the interpreter continues. Their lists are created on request.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,11 @@ namespace lopt {
 
 class PrefetchedTexts {
   public:
-    // Ids of a text, by its number; throws what is wrong with it, or NotPythonThread where it takes a thread of Python's.
+    // The ids of a text, by its number; throws the text's error, or NotPythonThread if it needs one of Python's
+    // threads.
     using Encode = std::function<void(size_t, IdBuffer&)>;
 
-    // pool and what `encode` refers to outlive it.
+    // The pool and everything that `encode` refers to must outlive it.
     PrefetchedTexts(ThreadPool& pool, size_t workers, uint32_t largest_id, nb::tuple texts, Encode encode)
         : largest_id_(largest_id), texts_(std::move(texts)), encode_(std::move(encode)), ids_(texts_.size()), whole_(texts_.size(), 0),
           background_(pool, texts_.size(), workers, [this](size_t i) {
@@ -44,7 +45,7 @@ class PrefetchedTexts {
         list.append(ids->data(), ids->size());
         nb::object made = nb::steal(list.finish());
 #ifndef Py_GIL_DISABLED
-        // Integers are in no cycle. Among thousands of lists the collector would go through all of them again and again.
+        // Integers are in no cycle. With thousands of lists, the collector would traverse all of them again and again.
         PyObject_GC_UnTrack(made.ptr());
 #endif
         return made;
@@ -54,7 +55,7 @@ class PrefetchedTexts {
     const uint32_t largest_id_;
     nb::tuple texts_;
     const Encode encode_;
-    // Written by the thread that encodes the text, and read after that.
+    // Written by the thread that encodes the text, and read afterwards.
     std::vector<IdBuffer> ids_;
     std::vector<uint8_t> whole_;
     // The last member: no worker is left when the others are destroyed.

@@ -1,4 +1,4 @@
-// Builds the arguments of the cores from Python objects, and arrays from ids.
+// Builds the cores' arguments from Python objects, and arrays from ids.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -36,7 +36,7 @@ inline std::string_view utf8_of(nb::handle text) {
 inline Characters characters_of(nb::handle text) {
     PyObject* object = text.ptr();
 #if PY_VERSION_HEX < 0x030C0000
-    // A string of the old interface, which lies in memory elsewhere until somebody asks.
+    // A legacy string, whose characters are elsewhere until someone requests them.
     if (PyUnicode_READY(object) < 0) throw nb::python_error();
 #endif
     const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
@@ -56,21 +56,21 @@ inline ClassTable class_table(nb::bytes class_pages, nb::bytes class_cells) {
     return {pages.data(), pages.size(), cells.data(), cells.size()};
 }
 
-// The names point into the strings of the caller's objects, which outlive the construction.
+// The names point into strings of the caller's objects, which outlive the construction.
 inline std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
     std::vector<VocabularyItem> items;
     items.reserve(vocabulary.size());
     for (auto [name, id] : vocabulary) {
         if (!PyUnicode_Check(name.ptr())) throw nb::type_error("vocabulary: a name is not a str");
         items.push_back({utf8_of(name), nb::cast<uint32_t>(id)});
-        // Tables have a place for each id up to the largest.
+        // Tables have an entry for each id up to the largest.
         if (items.back().id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
     }
     return items;
 }
 
-// A function of the reference library; null for None. The last reference is dropped under the lock, also where a core's
-// construction fails without it.
+// A function of the reference library; null for None. The last reference is dropped under the lock, even if the
+// construction of a core fails without it.
 inline std::shared_ptr<nb::object> reference_function(nb::object function) {
     if (function.is_none()) return {};
     const auto drop = [](nb::object* object) {
@@ -113,7 +113,7 @@ Allocated<Element> allocated(size_t count) {
     if (!memory) throw std::bad_alloc();
     return Allocated<Element>(memory);
 }
-// An array that takes over the memory, and begins at element `first` of it.
+// An array that takes over the memory, starting at element `first`.
 template <class Number, size_t DIMENSIONS, class Element>
 nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> array_over(Allocated<Element> memory, std::initializer_list<size_t> shape, size_t first = 0) {
     Element* const data = memory.release();

@@ -33,7 +33,7 @@ class PythonCore {
         if (options.threads == 1) {
             run_and_hold(text, options, *space);
         } else {
-            // Part of the list is made while other threads still encode.
+            // Part of the list is created while other threads are still encoding.
             run_and_hold(text, options, *space, [&append](const uint32_t* ids, size_t count) {
                 const InterpreterLocked locked;
                 append(ids, count);
@@ -89,7 +89,7 @@ class PythonCore {
         list.append(reinterpret_cast<const uint32_t*>(data), count);
         return nb::steal(list.finish());
     }
-    // Of each text, its bytes in UTF-8, and whether the normalizer may change it: [texts, 2].
+    // For each text, its bytes in UTF-8, and whether the normalizer may change it: [texts, 2].
     nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> packed_sizes(nb::list texts, size_t threads) const {
         const nb::tuple alive(texts);
         const std::vector<Characters> rows = characters_of_all(alive, "packed_sizes: a text is not a str");
@@ -108,7 +108,8 @@ class PythonCore {
         }
         return array_over<int64_t, 2>(std::move(sizes), {rows.size(), 2});
     }
-    // Texts as the GPU route sends them, written to `out`: its bytes, places and ids of separators, and which end rows.
+    // Texts as the GPU route sends them, written to `out`: their bytes, the positions and ids of separators, and which
+    // of these end rows.
     nb::tuple pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
                    std::vector<int32_t> suffix, bool split_special, size_t threads, size_t part_characters) const {
         const nb::tuple alive(texts);
@@ -134,7 +135,7 @@ class PythonCore {
                               array_of_each(separators, [](const Separator& one) { return one.id; }),
                               array_of_each(packed->row_ends(), [](int32_t number) { return number; }));
     }
-    // Ids and offsets, cut to `limit` ids. first_id: an id, or -1; lists begin with it, and with (0, 0).
+    // Ids and offsets, truncated to `limit` ids. first_id: an id, or -1; with an id, lists begin with it and (0, 0).
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
                                   std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
         const uint32_t of_no_text = checked_first_id(first_id);
@@ -151,7 +152,7 @@ class PythonCore {
         });
         return ids_and_offsets(space->ids.data() + first, kept, std::move(offsets), first, kept, as_lists, of_no_text);
     }
-    // The ids of each word by itself, how many each has, and the offsets in its word.
+    // The ids of each word by itself, the number per word, and the offsets within each word.
     nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
         const nb::tuple alive(words);
         const std::vector<Characters> texts = characters_of_all(alive, "encode_words: a word is not a str");
@@ -186,12 +187,12 @@ class PythonCore {
     }
     size_t id_count() const { return size_t{largest_id_} + 1; }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
-    // See Core; to be called before anything is encoded.
+    // See Core; must be called before anything is encoded.
     void remember_prefixes(size_t limit_bytes, size_t block_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
         core_->prefix_cache().turn_on(limit_bytes, block_characters, hash_bits, least_characters, secret);
     }
     void trust_seams() { core_->prefix_cache().trust_seams(); }
-    // Counters of the prefix cache, by name; empty where it is off.
+    // Counters of the prefix cache, by name; empty if it is off.
     nb::dict prefix_counters() const {
         nb::dict result;
         if (!held_texts()) return result;
@@ -199,7 +200,7 @@ class PythonCore {
         for (const auto& [name, counter] : COUNTERS) result[name] = counters.*counter;
         return result;
     }
-    // How much the counters that only grow have grown since this was last asked, by name; empty where no text was looked up.
+    // How much the growing counters have grown since the last call, by name; empty if no text was looked up.
     nb::dict new_prefix_counts() {
         nb::dict result;
         if (!held_texts()) return result;
@@ -217,7 +218,7 @@ class PythonCore {
         return result;
     }
 
-    // Adds these methods to a class of Python's.
+    // Adds these methods to a Python class.
     template <class Class>
     static void define(Class& type) {
         type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
@@ -251,7 +252,7 @@ class PythonCore {
   protected:
     const Core& core() const { return *core_; }
     uint32_t largest_id() const { return largest_id_; }
-    // Does the work on the text's characters, without the interpreter lock where the text is long.
+    // Does the work on the text's characters, without the interpreter lock if the text is long.
     template <class Work>
     static void run(nb::handle text, Work&& work) {
         const Characters characters = characters_of(text);
@@ -259,7 +260,8 @@ class PythonCore {
         const InterpreterUnlocked unlocked;
         work(characters);
     }
-    // The strings must outlive the result, even if another thread empties the list that they came from: a tuple holds them.
+    // The strings must outlive the result, even if another thread empties the list that they came from, so a tuple
+    // holds them.
     static std::vector<Characters> characters_of_all(const nb::tuple& texts, const char* message) {
         std::vector<Characters> all;
         all.reserve(texts.size());
@@ -286,7 +288,7 @@ class PythonCore {
         return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.get() + first, count, leading)));
     }
 
-    static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for less, releasing the lock costs more than it gains
+    static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, releasing the lock costs more than it gains
 
     // Those that only grow come first.
     static constexpr std::pair<const char*, uint64_t HeldTexts::Counters::*> COUNTERS[] = {
@@ -302,12 +304,12 @@ class PythonCore {
     };
 
     HeldTexts* held_texts() const { return core_->prefix_cache().texts(); }
-    // Releases the texts that are held no more, which takes the interpreter lock.
+    // Releases the texts that are no longer held, which needs the interpreter lock.
     void release_removed() const {
         if (held_texts()) held_texts()->release_removed();
     }
-    // What keeps the characters of a text alive; null where the text is not to be held. A string of a class of its own is not:
-    // code could run when it goes.
+    // The object that keeps a text's characters alive; null if the text is not to be held. An instance of a str
+    // subclass is not: code could run when it is deleted.
     std::shared_ptr<void> owner_of(nb::handle text, const Characters& characters) const {
         if (!PyUnicode_CheckExact(text.ptr()) || !core_->prefix_cache().applies(characters)) return {};
         return {Py_NewRef(text.ptr()), [](PyObject* string) { Py_DECREF(string); }};
@@ -319,7 +321,7 @@ class PythonCore {
         for (const Characters& characters : characters_of_all(texts, message)) rows.push_back({characters, owner_of(texts[rows.size()], characters)});
         return rows;
     }
-    // Appends the ids of the text's beginning that was known; `more` are to come.
+    // Appends the ids of the known prefix; `more` will follow.
     static void append_known(const typename Core::Workspace& space, size_t more, IdList& list) {
         if (!space.known.ids) return;
         list.reserve(space.known.ids + more);
@@ -335,7 +337,7 @@ class PythonCore {
         const std::vector<Row> rows = rows_of(alive, "encode_batch: a text is not a str");
         std::vector<IdBuffer> ids(rows.size());
         const InterpreterUnlocked unlocked;
-        // Rows that need the normalizer, and so Python, wait for the calling thread.
+        // Rows that need the normalizer, and therefore Python, wait for the calling thread.
         std::vector<uint8_t> deferred(rows.size(), 0);
         core_->pool().run(rows.size(), threads, [&](size_t i) {
             try {
@@ -348,7 +350,7 @@ class PythonCore {
             if (deferred[i]) encode_row(rows[i], split_special, ids[i]);
         return ids;
     }
-    // On any thread, without the interpreter lock; throws NotPythonThread where it takes Python.
+    // On any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
     void encode_row(const Row& row, bool split_special, IdBuffer& ids) const {
         typename Core::Borrowed space(*core_);
         core_->encode(row.characters, {1, 0, split_special, false, true}, *space, {}, row.owner);

@@ -1,7 +1,8 @@
-// The integers 0, 1, 2, ... of this process, side by side and made once: an id or a place of a text is then an address that is
-// computed, and a list of them is written without touching, allocating or counting anything.
+// The integers 0, 1, 2, ... of this process, contiguous and created once: the object of an id or of a position is then
+// a computed address, and a list of them is written without touching, allocating or counting anything.
 //
-// They live as long as the process, so nobody counts references to them (see cpython_layout.hpp). All tokenizers share them.
+// They live as long as the process, so nobody counts references to them (see cpython_layout.hpp). All tokenizers share
+// them.
 #pragma once
 
 #include <Python.h>
@@ -21,12 +22,12 @@ class SharedIntegers {
   public:
     static constexpr size_t MOST = size_t{1} << 20;
 
-    // Makes the integers below `count`. False where they cannot be had: then an integer is PyLong_FromSize_t's.
+    // Creates the integers below `count`. False if that is impossible: then integers come from PyLong_FromSize_t.
     static bool make(size_t count) {
         if (!cpython::trusted() || count > MOST) return false;
         if (count <= made_) return true;
         if (!memory_) {
-            // Only the pages that are written take memory.
+            // Only written pages take memory.
             void* const room = mmap(nullptr, MOST * cpython::INTEGER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (room == MAP_FAILED) return false;
             memory_ = static_cast<uint8_t*>(room);
@@ -36,7 +37,7 @@ class SharedIntegers {
         made_ = last;
         return true;
     }
-    // Writes the addresses of `count` integers, all of which were made.
+    // Writes the addresses of `count` integers, all of which were created.
     static void write(const uint32_t* integers, size_t count, PyObject** out) {
         uint8_t* const memory = memory_;
         for (size_t i = 0; i < count; i++) out[i] = reinterpret_cast<PyObject*>(memory + size_t{integers[i]} * cpython::INTEGER_BYTES);

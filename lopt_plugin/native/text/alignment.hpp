@@ -22,7 +22,7 @@ struct Offset {
     int32_t begin, end;
 };
 
-// The offsets of this text or pipeline are not known here; the reference library has to be asked.
+// The offsets of this text or pipeline are unknown here; the reference library has to be asked.
 struct OffsetsUnknownError : NeedsReference {
     using NeedsReference::NeedsReference;
 };
@@ -30,13 +30,13 @@ struct OffsetsUnknownError : NeedsReference {
 // Asks the reference library, and caches its answers for short texts.
 class Aligner {
   public:
-    // The characters of a text that each character of its normalized form came from; may throw.
+    // For each character of the normalized form, the characters of the text it came from; may throw.
     using Ask = std::function<std::vector<Offset>(std::string_view)>;
 
     Aligner() = default;
     explicit Aligner(Ask ask) : ask_(std::move(ask)) {}
 
-    // Throws OffsetsUnknownError unless the answer has `count` characters, each that of one in the text.
+    // Throws OffsetsUnknownError unless the answer has `count` characters, each from one character of the text.
     std::vector<Offset> align(std::string_view text, size_t count) const {
         if (!ask_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
         std::vector<Offset> answer = answers_(text, ask_);
@@ -52,33 +52,33 @@ class Aligner {
     AnswerCache<std::vector<Offset>> answers_;
 };
 
-// For each character of a text that was made of another, the character of that one which it came from. Through every step
-// the reference library has a character take the place of just one that was there before it. Most do so in runs: only the
-// beginning of a run is noted.
+// For each character of a derived text, the character of the original that it came from. In every step, the reference
+// library lets a character take the position of exactly one earlier character. Most do so in runs, so only the start of
+// a run is recorded.
 class Sources {
     struct Run {
         int32_t first, source;  // the characters from `first` on came from those from `source` on
     };
 
   public:
-    // The next characters of the old text, [p, end), stay as they are.
+    // The next characters of the old text, [p, end), remain unchanged.
     void keep(const uint8_t* p, const uint8_t* end) {
         const auto count = static_cast<int32_t>(count_characters(p, end));
         append(passed_, count);
         passed_ += count;
     }
-    // [p, end) becomes `count` characters, which take the place of its first or last one.
+    // [p, end) becomes `count` characters, which take the position of its first or last one.
     void replace(const uint8_t* p, const uint8_t* end, size_t count, bool by_last) {
         const auto passed = static_cast<int32_t>(count_characters(p, end));
         for (size_t i = 0; i < count; i++) append(by_last ? passed_ + passed - 1 : passed_, 1);
         passed_ += passed;
     }
-    // [p, end) becomes characters of which `offsets` says where in it they came from.
+    // [p, end) becomes characters whose sources within it are given by `offsets`.
     void replace(const uint8_t* p, const uint8_t* end, const std::vector<Offset>& offsets) {
         for (const Offset& offset : offsets) append(passed_ + offset.begin, 1);
         passed_ += static_cast<int32_t>(count_characters(p, end));
     }
-    // These were made of a text that was itself made of another: `before` says of which.
+    // These came from a text that was itself derived; `before` gives its sources.
     void follow(const Sources& before) {
         const std::vector<Run> runs = std::move(runs_);
         const int32_t size = std::exchange(size_, 0);
@@ -130,7 +130,7 @@ class Sources {
         if (runs_.empty() || source - runs_.back().source != size_ - runs_.back().first) runs_.push_back({size_, source});
         size_ += count;
     }
-    // The run that a character belongs to, which there is.
+    // The run that a character belongs to, which must exist.
     size_t run_of(int32_t character) const {
         const auto after = std::upper_bound(runs_.begin(), runs_.end(), character, [](int32_t at, const Run& run) { return at < run.first; });
         return static_cast<size_t>(after - runs_.begin()) - 1;

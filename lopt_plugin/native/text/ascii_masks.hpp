@@ -1,4 +1,4 @@
-// 64 bytes to bit masks, one bit a byte, lowest bit first.
+// 64 bytes to bit masks, one bit per byte, lowest bit first.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,8 @@ inline constexpr const char* VECTORS = "no vectors";
 
 namespace detail {
 
-// The compiler has vectors for every processor; only how a bit is taken from each lane differs. A comparison gives -1 or 0.
+// The compiler provides vectors for every processor; only extracting a bit from each lane differs. A comparison gives
+// -1 or 0.
 using Lanes [[gnu::vector_size(16)]] = signed char;
 
 // The highest bits of the lanes of four vectors.
@@ -46,7 +47,7 @@ using Lanes [[gnu::vector_size(16)]] = signed char;
 #endif
 }
 
-// The bytes of the 64 at p for which `holds`, of a vector, is -1.
+// The bytes of the 64 at p for which the vector `holds` is -1.
 template <class Holds>
 [[gnu::always_inline]] inline uint64_t bytes_that(const uint8_t* p, Holds&& holds) {
     Lanes lanes[4];
@@ -56,7 +57,8 @@ template <class Holds>
 }
 
 inline Lanes all(int value) { return Lanes{} + static_cast<signed char>(value); }
-// Bytes of ASCII in [low, high], by one comparison: the addition moves `high` to 127 and wraps what is above it below zero.
+// ASCII bytes in [low, high], by one comparison: the addition moves `high` to 127 and wraps anything above it below
+// zero.
 inline Lanes within(Lanes bytes, int low, int high) {
     using Unsigned [[gnu::vector_size(16)]] = unsigned char;
     const auto moved = reinterpret_cast<Lanes>(reinterpret_cast<Unsigned>(bytes) + static_cast<unsigned char>(127 - high));
@@ -65,7 +67,7 @@ inline Lanes within(Lanes bytes, int low, int high) {
 
 }  // namespace detail
 
-// Classes of 64 bytes. Bytes of 0x80 and above have only their bit of `high`.
+// Classes of 64 bytes. Bytes of 0x80 and above only have their bit in `high`.
 struct AsciiMasks {
     uint64_t letter;      // [A-Za-z]
     uint64_t upper;       // [A-Z]

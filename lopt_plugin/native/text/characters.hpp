@@ -1,4 +1,4 @@
-// A string in the form in which Python stores it.
+// A string in the representation that Python uses.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Bytes that need not be UTF-8. As text, each longest beginning of a character that does not go on becomes U+FFFD.
+// Bytes that need not be UTF-8. As text, each maximal prefix of a character that is not continued becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace lopt {
 
 inline constexpr std::string_view REPLACEMENT_CHARACTER = "\xEF\xBF\xBD";
 
-// How the bytes at a place begin: with a whole character, with what no character goes on from, or with the beginning of a
-// character that the text ends in.
+// What the bytes at a position begin with: a whole character, something that starts no character, or the prefix of a
+// character at the end of the text.
 enum class Beginning : uint8_t { whole, broken, unfinished };
 struct FirstBytes {
     Beginning kind;
@@ -25,7 +25,7 @@ inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
     const uint8_t first = *p;
     if (first < 0x80) return {Beginning::whole, 1};
     if (is_continuation(first) || !in_utf8(first)) return {Beginning::broken, 1};
-    // The second byte excludes forms that are too long, surrogates and what lies beyond U+10FFFF.
+    // The second byte excludes overlong forms, surrogates and code points above U+10FFFF.
     uint8_t least = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     uint8_t most = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     const auto length = static_cast<uint8_t>(character_bytes(first));
@@ -38,7 +38,8 @@ inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
     return {Beginning::whole, length};
 }
 
-// Calls visit(c) for the characters outside ASCII. False where the bytes are not UTF-8; visit may have been called by then.
+// Calls visit(c) for the characters outside ASCII. False if the bytes are not UTF-8; visit may have been called by
+// then.
 template <class Visit>
 bool visit_beyond_ascii(std::string_view bytes, Visit&& visit) {
     const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
@@ -61,7 +62,7 @@ inline bool is_utf8(std::string_view bytes) {
     return visit_beyond_ascii(bytes, [](uint32_t) {});
 }
 
-// Appends the text of the bytes up to an unfinished character at their end; returns how many bytes that has.
+// Appends the text of the bytes up to an unfinished character at their end; returns the number of bytes consumed.
 inline size_t append_repaired(std::string_view bytes, std::string& out) {
     const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
     const auto* const end = p + bytes.size();

@@ -17,17 +17,19 @@
 
 namespace lopt {
 
-// The characters at a place, as a stage gets them: what stands before it, after it, and after that one, if it is known.
+// The characters at a position, as a stage gets them: the one before it, the one after it, and the next one, if it is
+// known.
 struct Junction {
     uint32_t left, right, next;
     bool has_next;
 };
 
-// Does every scanner of split_patterns that covers a text have a boundary between these neighbours, wherever it began?
+// Whether every scanner of split_patterns that covers a text has a boundary between these neighbours, wherever it
+// began.
 //
-// White space stands in a pre-token only at its beginning, or among other white space, or, newlines, after symbols.
-// Letters stand together, as numbers do; a number never stands beside a letter or a symbol, nor a symbol after a letter,
-// but for contractions and for the two literals of CLIP.
+// White space occurs in a pre-token only at its beginning, next to other white space, or, if it is a newline, after
+// symbols. Letters stay together, and so do numbers; a number is never next to a letter or a symbol, and a symbol never
+// after a letter, except in contractions and in CLIP's two literals.
 inline bool always_divides(const ClassTable& classes, uint32_t left, uint32_t right) {
     using namespace class_bit;
     const uint16_t a = classes.of(left), b = classes.of(right);

@@ -8,7 +8,7 @@
 
 namespace lopt {
 
-// `readable_end`: up to where the buffer may be read, at or after the end of the text.
+// `readable_end`: how far the buffer may be read, at or after the end of the text.
 struct Text {
     const uint8_t *begin, *end, *readable_end;
 };
@@ -24,10 +24,10 @@ struct Segment {
     uint32_t token;
 };
 
-// How many bytes may be read after the end of a buffer of the core's own.
+// How many bytes may be read after the end of one of the core's own buffers.
 inline constexpr size_t READABLE_AFTER = 64;
 
-// Places in a text are kept in 32 bits, with a sign or without one.
+// Positions in a text are stored in 32 bits, signed or unsigned.
 inline void check_length(size_t bytes) {
     if (bytes > INT32_MAX) throw NeedsReference("texts of more than 2^31 - 1 bytes are left to Hugging Face");
 }

@@ -1,4 +1,4 @@
-// Python's own string buffers (one, two or four bytes a character) to UTF-8, without touching the string object.
+// Python's own string buffers (one, two or four bytes per character) to UTF-8, without touching the string object.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace lopt {
 
 struct Transcoded {
     size_t bytes;
-    bool lone_surrogate;  // the output is then worthless
+    bool lone_surrogate;  // the output is worthless in that case
     uint8_t marks;        // all marks of the 16-character pages that non-ASCII characters lie in
 };
 
@@ -77,9 +77,9 @@ size_t ascii_run_of_16(const Unit* s, uint8_t* out) {
 
 }  // namespace detail
 
-// Writes exactly utf8_length(s, n) bytes, so that several threads may fill neighbouring parts of one buffer: 16 bytes
-// are stored at a time only where 16 characters, and so at least 16 bytes, are still to come.
-// `page_marks[c >> 4]` is gathered for every character above ASCII.
+// Writes exactly utf8_length(s, n) bytes, so that several threads can fill neighbouring parts of one buffer: 16 bytes
+// are stored at a time only if 16 characters, and therefore at least 16 bytes, remain. `page_marks[c >> 4]` is
+// collected for every character above ASCII.
 template <class Unit>
 Transcoded transcode(const Unit* s, size_t n, uint8_t* out, const uint8_t* page_marks) {
     uint8_t* o = out;

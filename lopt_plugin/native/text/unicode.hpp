@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// Bits of the class table; each is one character set of the reference library (character_classes derives it).
+// Bits of the class table; each is a character set of the reference library (character_classes derives it).
 namespace class_bit {
 inline constexpr uint16_t letter = 1u << 0;                  // \p{L}
 inline constexpr uint16_t mark = 1u << 1;                    // \p{M}
@@ -28,7 +28,7 @@ inline constexpr uint16_t hf_numeric = 1u << 10;             // pre_tokenizers.D
 inline constexpr uint16_t word = 1u << 11;                   // \w as AddedToken(single_word=True) sees it
 inline constexpr uint16_t strip_space = 1u << 12;            // \s as AddedToken(lstrip=True) sees it
 inline constexpr uint16_t nfc_changes = 1u << 13;            // NFC(c) != c
-inline constexpr uint16_t nfc_follows = 1u << 14;            // may reorder or compose with what stands before it
+inline constexpr uint16_t nfc_follows = 1u << 14;            // may be reordered or composed with an earlier character
 inline constexpr uint16_t decomposes = 1u << 15;             // NFD(c) != c
 }  // namespace class_bit
 
@@ -54,8 +54,8 @@ class ClassTable {
 
     uint16_t of(uint32_t code_point) const { return cells_[rows_[code_point >> 7] + (code_point & 127)]; }
 
-    // Class of the character at p and its length in bytes; the text is valid UTF-8 and p < end. The marker bits of UTF-8
-    // are taken off once for all bytes.
+    // The class of the character at p and its length in bytes; the text is valid UTF-8 and p < end. The marker bits of
+    // UTF-8 are removed once for all bytes.
     [[gnu::always_inline]] uint16_t at(const uint8_t* p, [[maybe_unused]] const uint8_t* end, int& length) const {
         assert(p < end);
         const size_t first = p[0];
@@ -74,7 +74,7 @@ class ClassTable {
         return of(decode_character(p, length));
     }
 
-    // End of the run of characters from p on that have any of the bits of `wanted`.
+    // The end of the run of characters from p on that have any of the bits of `wanted`.
     const uint8_t* skip(uint16_t wanted, const uint8_t* p, const uint8_t* end) const {
         int length;
         while (p < end && (at(p, end, length) & wanted) != 0) p += length;
@@ -88,7 +88,7 @@ class ClassTable {
         return p;
     }
 
-    // The same as skip for `count` characters at most.
+    // The same as skip, for at most `count` characters.
     const uint8_t* skip_at_most(int count, uint16_t wanted, const uint8_t* p, const uint8_t* end) const {
         int length;
         for (; count > 0 && p < end && (at(p, end, length) & wanted) != 0; count--) p += length;
@@ -100,8 +100,8 @@ class ClassTable {
   private:
     std::vector<uint32_t> rows_;
     std::vector<uint16_t> cells_;
-    // The same again for what texts are made of: code points of one and two bytes in one step, and rows of 64 cells for
-    // the first two bytes of three.
+    // The same, optimized for common texts: code points of one and two bytes in one step, and rows of 64 cells for the
+    // first two bytes of three.
     std::array<uint16_t, 0x800> low_;
     std::array<uint32_t, 0x400> three_byte_rows_;
 };

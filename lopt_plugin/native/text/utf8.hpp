@@ -1,4 +1,4 @@
-// Encoding and decoding UTF-8. What is decoded is valid, unless a function says otherwise.
+// Encoding and decoding UTF-8. Input for decoding is valid, unless a function says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@ namespace lopt {
 
 inline bool is_surrogate(uint32_t c) { return (c & ~uint32_t{0x7FF}) == 0xD800; }
 inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-// Can the byte be in a text?
+// Whether the byte can occur in a text.
 inline bool in_utf8(size_t byte) { return byte != 0xC0 && byte != 0xC1 && byte <= 0xF4; }
-// How many bytes a character has that begins with this one.
+// The number of bytes of a character that begins with this one.
 inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
 
 // The character whose first byte is at p.
@@ -57,7 +57,7 @@ inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0x
     out[3] = static_cast<uint8_t>(0x80 | (c & 63));
     return out + 4;
 }
-// The same at the end of a container of bytes.
+// The same, at the end of a container of bytes.
 template <class Bytes>
 void append_character(uint32_t c, Bytes& out) {
     uint8_t bytes[4];
@@ -67,15 +67,15 @@ void append_character(uint32_t c, Bytes& out) {
 
 // Characters of three bytes: Chinese, Japanese, Korean, Indic scripts, Thai and others.
 inline bool begins_three_bytes(const uint8_t* p) { return (*p & 0xF0) == 0xE0; }
-// Are three bytes, which may be any, such a character?
+// Whether three arbitrary bytes are such a character.
 inline bool are_three_bytes(const uint8_t* p) { return begins_three_bytes(p) && is_continuation(p[1]) && is_continuation(p[2]); }
 inline uint32_t decode_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu); }
-// Code point / 64: the last byte is not needed.
+// Code point / 64, which does not need the last byte.
 inline uint32_t block_of_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 6 | (p[1] & 0x3Fu); }
 inline uint8_t first_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0xE0 | c >> 12); }
 inline uint8_t last_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0x80 | (c & 63)); }
 
-// The first byte of the character that p lies in, or that ends before p.
+// The first byte of the character that contains p, or that ends before p.
 inline const uint8_t* character_start(const uint8_t* p) {
     while (is_continuation(*p)) p--;
     return p;

@@ -21,7 +21,7 @@ struct LoneSurrogateError : NeedsReference {
     LoneSurrogateError() : NeedsReference("the text holds a lone surrogate") {}
 };
 
-// A buffer with room for so many bytes, and READABLE_AFTER more.
+// A buffer with room for that many bytes, plus READABLE_AFTER.
 inline uint8_t* room_for(size_t bytes, Buffer<uint8_t>& buffer) {
     if (buffer.size() < bytes + READABLE_AFTER) {
         buffer.clear();
@@ -30,7 +30,7 @@ inline uint8_t* room_for(size_t bytes, Buffer<uint8_t>& buffer) {
     return buffer.data();
 }
 
-// UTF-8 to `buffer`, side by side where the text is long; see to_utf8.
+// Writes UTF-8 to `buffer`, in parallel if the text is long; see to_utf8.
 template <class Unit>
 Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threads, ThreadPool& pool, Buffer<uint8_t>& buffer, bool& marked) {
     constexpr size_t PART = 256 << 10;
@@ -56,7 +56,7 @@ Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threa
     return {out, out + start[parts], out + start[parts] + READABLE_AFTER};
 }
 
-// The text itself if it is ASCII, else what is written to `buffer`. `marked` is set where it holds characters of pages that
+// The text itself if it is ASCII, else its UTF-8 in `buffer`. `marked` is set if it contains characters of pages that
 // `page_marks` (see Method, core.hpp) marks. Throws LoneSurrogateError.
 inline Text to_utf8(const Characters& text, const uint8_t* page_marks, size_t threads, ThreadPool& pool, Buffer<uint8_t>& buffer, bool& marked) {
     if (text.ascii) {
@@ -70,7 +70,7 @@ struct InvalidUtf8Error : std::invalid_argument {
     InvalidUtf8Error() : std::invalid_argument("the text is not valid UTF-8") {}
 };
 
-// The same of bytes, which are copied unless they are ASCII. Throws InvalidUtf8Error.
+// The same for bytes, which are copied unless they are ASCII. Throws InvalidUtf8Error.
 inline Text to_utf8(std::string_view bytes, const uint8_t* page_marks, Buffer<uint8_t>& buffer, bool& ascii, bool& marked) {
     ascii = true;
     const bool valid = visit_beyond_ascii(bytes, [&](uint32_t c) {

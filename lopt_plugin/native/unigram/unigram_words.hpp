@@ -1,6 +1,7 @@
 // The words of a Unigram pipeline: WhitespaceSplit and Metaspace, or Metaspace alone.
 //
-// A word depends on its own characters, and on where it ends: two scans that share a boundary agree on all later ones.
+// A word depends on its own characters and on where it ends, so two scans that share a boundary agree on all later
+// ones.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ inline WordDivision word_division(std::string_view scanner) {
 
 class UnigramWords {
   public:
-    // white_space: what WhitespaceSplit drops.
+    // white_space: the characters that WhitespaceSplit drops.
     UnigramWords(WordDivision division, const std::vector<uint32_t>& white_space) : division_(division), white_space_(white_space) {
         kinds_.fill(INSIDE);
         kinds_[SIGN_BEGIN] = ASK;
@@ -45,14 +46,14 @@ class UnigramWords {
     }
 
     WordDivision division() const { return division_; }
-    // The first character of [p, end) that is not white space to drop, or `end`.
+    // The first character of [p, end) that is not dropped white space, or `end`.
     const uint8_t* skip_white_space(const uint8_t* p, const uint8_t* end) const {
         if (division_ != WordDivision::white_space) return p;
         for (int length; p < end && kinds_[*p] != INSIDE; p += length)
             if (!white_space_.holds(decode_character(p, length))) break;
         return p;
     }
-    // End of the word that begins at p < end.
+    // The end of the word that begins at p < end.
     const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const {
         if (division_ == WordDivision::none) return end;
         for (p += character_bytes(*p);; p++) {
@@ -62,11 +63,11 @@ class UnigramWords {
             if (begins(decode_character(p, length))) return p;
         }
     }
-    // End of the unit that begins at p < end: a word, or one character of white space.
+    // The end of the unit that begins at p < end: a word, or one character of white space.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
         return skip_white_space(p, end) == p ? word_end(p, end) : p + character_bytes(*p);
     }
-    // Does every scan have a boundary between these neighbours?
+    // Whether every scan has a boundary between these neighbours.
     bool divides(uint32_t left, uint32_t right) const {
         if (division_ == WordDivision::none) return false;
         return begins(right) || (division_ == WordDivision::white_space && white_space_.holds(left));

@@ -1,8 +1,9 @@
-// Canonical order, where stripping accents leaves characters that have a combining class. The reference puts them in order.
+// Canonical order, needed if stripping accents leaves characters with a combining class. The reference sorts them.
 //
-// Only characters marked `reordered` leave something that may change places, and only within a run of these and of removed
-// ones: every other character leaves a starter, and starters stay where they are. What is removed does not matter, wherever it
-// was moved before. So the reference has to be asked about a run with two of them, but not about a run with one.
+// Only characters marked `reordered` leave something that may change places, and only within a run of these and of
+// removed ones: every other character leaves a starter, and starters stay in place. Removed characters do not matter,
+// wherever they were moved before. So the reference has to be asked about a run with two of them, but not about a run
+// with one.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ namespace lopt {
 
 class CanonicalOrder {
   public:
-    // Decomposes, orders and strips a run; every character of the result then has its image for itself. May throw.
+    // Decomposes, sorts and strips a run; every character of the result then has its own image. May throw.
     using Order = std::function<std::string(std::string_view)>;
 
     CanonicalOrder(const WordCharacters& characters, Order order)
@@ -28,10 +29,10 @@ class CanonicalOrder {
             if (classes_.of(c) & word_bit::reordered) page_marks_[c >> 4] = 1;
     }
 
-    // One mark for every 16 code points: zero where none of them may be reordered.
+    // One mark for every 16 code points: zero if none of them may be reordered.
     const uint8_t* page_marks() const { return page_marks_.data(); }
 
-    // True, with the text in `out`, when something in [begin, end) was put into order.
+    // True, with the text in `out`, if something in [begin, end) was sorted.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
         const uint8_t *copied = begin, *run = begin;
         size_t in_run = 0;
@@ -60,7 +61,8 @@ class CanonicalOrder {
         return changed;
     }
 
-    // Whether something in [begin, end) may change places. What stays where it is may then take another character's.
+    // Whether something in [begin, end) may change places. Characters that stay in place may then take another one's
+    // position.
     bool concerns(const uint8_t* begin, const uint8_t* end) const {
         int length;
         for (const uint8_t* p = begin; p < end; p += length)

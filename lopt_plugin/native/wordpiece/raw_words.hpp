@@ -23,7 +23,7 @@ struct RawWords {
         base = at;
         count = 0;
     }
-    // Offsets stay small: what is far away begins a new window.
+    // Offsets stay small: distant text begins a new window.
     bool full(const uint8_t* p) const { return count >= WINDOW || p - base > (1 << 20); }
     void add(const uint8_t* begin, const uint8_t* end) {
         starts[count] = static_cast<uint32_t>(begin - base);
@@ -33,13 +33,13 @@ struct RawWords {
     uint32_t length(uint32_t word) const { return ends[word] - starts[word]; }
 };
 
-// Cuts a text into units, which are raw words and single spaces. Looks only ahead, and a unit depends on its own
-// characters and on where it ends: two scans that share a boundary agree on all later ones.
+// Splits a text into units, which are raw words and single spaces. It only looks ahead, and a unit depends on its own
+// characters and on where it ends, so two scans that share a boundary agree on all later ones.
 class RawWordScanner {
   public:
     explicit RawWordScanner(const WordCharacters& characters) : classes_(characters.classes()), windows_(ascii_is_as_usual(classes_)) {}
 
-    // End of the unit that starts at p < end.
+    // The end of the unit that starts at p < end.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
         int length;
         const bool divides = classes_.at(p, end, length) & DIVIDING;
@@ -71,7 +71,7 @@ class RawWordScanner {
 
     const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const { return classes_.skip_without(DIVIDING, p, end); }
 
-    // The words among the 64 bytes at p, as far as these are plain ASCII; p if no unit ends there.
+    // The words among the 64 bytes at p, as far as these are plain ASCII; returns p if no unit ends there.
     const uint8_t* step_of_64(const uint8_t* p, RawWords& words) const {
         const AsciiMasks m = AsciiMasks::of(p);
         uint64_t white = m.space | m.newline, odd = m.high | m.control;
@@ -83,7 +83,7 @@ class RawWordScanner {
         const uint64_t isolated = m.punctuation(), part = m.letter | m.digit;
         const unsigned known = odd ? static_cast<unsigned>(__builtin_ctzll(odd)) : 64;
         if (!known) return p;
-        // What the last word begins, if it reaches the end of what is known, is for the next step.
+        // If the last word reaches the end of the known bytes, it is left for the next step.
         const uint64_t valid = known == 64 ? ~uint64_t{0} : (uint64_t{1} << known) - 1;
         uint64_t starts = ((part & ~(part << 1)) | isolated) & valid;
         uint64_t ends = ((part & ~(part >> 1)) | isolated) & valid;
@@ -97,7 +97,7 @@ class RawWordScanner {
         return p + reached;
     }
 
-    // Four at a time: how many there are is hard to predict. Writes up to 3 places after the last.
+    // Four at a time, because their number is hard to predict. Writes up to 3 elements past the last.
     static void add(RawWords& words, const uint8_t* p, uint64_t starts, uint64_t ends) {
         constexpr uint64_t LAST = uint64_t{1} << 63;
         const auto at = static_cast<uint32_t>(p - words.base), n = static_cast<uint32_t>(__builtin_popcountll(starts));

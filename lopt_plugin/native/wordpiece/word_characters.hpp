@@ -1,4 +1,4 @@
-// Characters as a word-piece pipeline sees them: their classes, and what the normalizer makes of each by itself.
+// Characters as a WordPiece pipeline sees them: their classes, and the normalized form of each.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace lopt {
 
-// Bits of the class table of a word-piece pipeline (character_classes/word_characters.py says more). class_bit::word and
+// Bits of the class table of a WordPiece pipeline (unicode_tables/bert.py describes them). class_bit::word and
 // class_bit::strip_space are in it too, for added tokens.
 namespace word_bit {
 inline constexpr uint16_t raw_white_space = 1u << 0;     // divides raw words and is part of none
@@ -36,8 +36,8 @@ class WordCharacters {
     // Most images are copied with this many bytes, whatever their length.
     static constexpr size_t COPIED = 8;
 
-    // changed: code points in order; ends: where the image of each ends in `images`, which is UTF-8.
-    // Throws std::invalid_argument where the parts do not fit together.
+    // changed: code points in order; ends: where the image of each ends in `images`, which is UTF-8. Throws
+    // std::invalid_argument if the parts do not fit together.
     WordCharacters(ClassTable classes, const std::vector<uint32_t>& changed, const std::vector<uint32_t>& ends, std::vector<uint8_t> images)
         : classes_(std::move(classes)), images_(std::move(images)), rows_(ClassTable::page_count, NO_ROW) {
         if (changed.size() != ends.size()) throw std::invalid_argument("word characters: one end for each image expected");
@@ -79,13 +79,13 @@ class WordCharacters {
     WordCharacters& operator=(const WordCharacters&) = delete;
 
     const ClassTable& classes() const { return classes_; }
-    // Of a character that changes.
+    // For a character that changes.
     const Image& image(uint32_t code_point) const {
         static constexpr Image none{nullptr, 0, 0};
         const uint32_t row = rows_[code_point >> 7];
         return row == NO_ROW ? none : places_[row + (code_point & 127)];
     }
-    // The last, or first, of what a character that is not removed becomes, spaces included.
+    // The last, or first, character of the image of a character that is not removed, spaces included.
     uint32_t edge_of_image(uint32_t code_point, bool last) const {
         const uint16_t bits = classes_.of(code_point);
         if (bits & word_bit::spaced) return ' ';
@@ -94,12 +94,13 @@ class WordCharacters {
         int length;
         return decode_character(last ? character_before(made.data + made.bytes) : made.data, length);
     }
-    // The one byte that a byte of ASCII becomes, without the spaces around it; 0 for other bytes and where it is not one.
+    // The single byte that an ASCII byte becomes, without the spaces around it; 0 for other bytes, and if it does not
+    // become a single one.
     uint8_t ascii_image(uint8_t byte) const { return ascii_images_[byte]; }
-    // Does each character of ASCII that is part of a word become one byte of the same word, or nothing?
+    // Whether each ASCII character that is part of a word becomes one byte of the same word, or nothing.
     bool ascii_never_grows() const { return ascii_never_grows_; }
-    // Copies what the character at p, of `length` bytes, becomes, without the spaces around it, to `out`, which has room
-    // for `room_for_image` bytes. It is not one that is removed. Returns the end, and counts the characters.
+    // Copies the image of the character at p, of `length` bytes, without the spaces around it, to `out`, which has room
+    // for `room_for_image` bytes. The character is not a removed one. Returns the end, and counts the characters.
     uint8_t* copy_image(const uint8_t* p, int length, uint16_t bits, uint8_t* out, size_t& characters) const {
         if (!(bits & word_bit::changes)) {
             characters++;
@@ -116,8 +117,8 @@ class WordCharacters {
     bool any_divides() const { return any_divides_; }
     bool any_reordered() const { return any_reordered_; }
 
-    // Appends the images of the characters in [p, end): the normalized text where nothing is reordered. `sources`: null, or
-    // what says where its characters came from.
+    // Appends the images of the characters in [p, end): the normalized text if nothing is reordered. `sources`: null,
+    // or receives where its characters came from.
     void append_images(const uint8_t* p, const uint8_t* end, std::string& out, Sources* sources) const {
         int length;
         for (; p < end; p += length) {

@@ -12,7 +12,7 @@ namespace lopt {
 
 class WordPiece {
   public:
-    // items: names in UTF-8. prefix: of every piece but a word's first. most_characters: a longer word is unknown.
+    // items: names in UTF-8. prefix: of every piece except a word's first. most_characters: a longer word is unknown.
     // Throws std::invalid_argument for ids that the tables cannot hold.
     WordPiece(const std::vector<VocabularyItem>& items, std::string_view prefix, uint32_t unknown_id, size_t most_characters)
         : trie_(sorted(items)), unknown_id_(unknown_id), most_characters_(most_characters) {
@@ -25,7 +25,8 @@ class WordPiece {
         }
     }
 
-    // Ids of a normalized word, written to o, which has room for one a byte, at least one. None for an empty word.
+    // The ids of a normalized word, written to o, which has room for one per byte, and at least one. None for an empty
+    // word.
     uint32_t* encode(const uint8_t* p, const uint8_t* end, size_t characters, uint32_t* o) const {
         if (p == end) return o;
         uint32_t* const first = o;

@@ -1,5 +1,5 @@
-// One stretch of text to ids by WordPiece: raw words from the scanner, looked up a window at a time as they stand in the
-// text. Only raw words that neither the table nor the cache holds are normalized and matched.
+// One stretch of text to ids by WordPiece: raw words from the scanner are looked up, a window at a time, as they occur
+// in the text. Only raw words that neither the table nor the cache contains are normalized and matched.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class WordPieceEncoder {
   public:
     // The working space of one scan; not shared by threads.
     struct Workspace {
-        // Frees each buffer that has more bytes than that; returns how many bytes the others have.
+        // Frees each buffer with more bytes than that; returns the bytes of the others.
         size_t keep_at_most(size_t bytes) { return lopt::keep_at_most(bytes, normalized); }
 
         struct Miss {
@@ -41,8 +41,8 @@ class WordPieceEncoder {
         find_lone_characters();
     }
 
-    // Appends the ids of all raw words that start in [from, stop), `from` being the start of a unit; returns the end of
-    // the last unit. Reads the text up to its end.
+    // Appends the ids of all raw words that start in [from, stop), where `from` is the start of a unit; returns the end
+    // of the last unit. Reads the text up to its end.
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         const uint8_t* p = from;
         RawWords& words = space.words;
@@ -64,7 +64,7 @@ class WordPieceEncoder {
         if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
         return p;
     }
-    // Calls visit(end) for each unit of a stretch, once its ids are appended to `out`, until that is false.
+    // Calls visit(end) for each unit of a stretch, once its ids are appended to `out`, until it returns false.
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
@@ -73,10 +73,10 @@ class WordPieceEncoder {
             if (!visit(p = end)) return;
         }
     }
-    // End of the unit that starts at p.
+    // The end of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
-    // The only id of a character that is a word by itself; NONE where it is not, or is not known to be.
+    // The only id of a character that is a word by itself; NONE if it is not, or is not known to be.
     uint32_t lone_id(uint32_t code_point) const { return code_point < LONE_CHARACTERS ? lone_[code_point] : NONE; }
 
     size_t bytes() const { return table_.bytes() + cache_.bytes() + long_cache_.bytes() + lone_.bytes(); }
@@ -85,18 +85,18 @@ class WordPieceEncoder {
     // Words that are looked up together: enough for their cache misses to overlap, few enough for the L1 cache.
     static constexpr uint32_t BLOCK = 256;
     static constexpr size_t CACHE_SLOTS = 1 << 15, LONG_CACHE_SLOTS = 1 << 14;
-    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // more memory, which one long word needed, is freed
+    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // a larger capacity, which one long word needed, is freed
     static constexpr uint32_t LONE_CHARACTERS = 0x10000;
 
-    // Text of which every character is a word needs no words cut out: ids by code point. Are the characters from p on
-    // likely to be such, and several?
+    // In text where every character is a word, no words need to be split off: ids are found by code point. Whether
+    // several characters from p on are likely to be such.
     bool begins_row(const uint8_t* p, const uint8_t* stop) const {
         const auto is_likely = [](uint8_t byte) { return byte >= 0xE3 && byte <= 0xE9; };
         if (!is_likely(*p) || stop - p < 16 || !is_likely(p[3]) || !is_likely(p[6]) || !is_likely(p[9])) return false;
         int length;
         return lone_[decode_character(p, length)] != NONE;
     }
-    // Appends the ids of characters that stand alone, of three bytes each, as far as there are such; returns their end.
+    // Appends the ids of characters that stand alone, of three bytes each, as long as they continue; returns their end.
     const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, IdBuffer& out) const {
         uint32_t* o = out.reserve(static_cast<size_t>(stop - p) / 3 + 1);
         int length;
@@ -124,8 +124,8 @@ class WordPieceEncoder {
             missing = probe_block<NEAR_END>(space, first, std::min(first + BLOCK, space.words.count), missing);
         return missing;
     }
-    // Looks words [first, last) up in the first slots of the table; adds those that are not there to the `missing` so
-    // far. All slots are asked for before one is read.
+    // Looks words [first, last) up in the first slots of the table; adds those that are not there to `missing`. All
+    // slots are prefetched before one is read.
     template <bool NEAR_END>
     uint32_t probe_block(Workspace& space, uint32_t first, uint32_t last, uint32_t missing) const {
         const RawWords& words = space.words;
@@ -211,14 +211,14 @@ class WordPieceEncoder {
             if (bits & word_bit::removed) continue;
             uint8_t* const at = normalized.data() + bytes;
             bytes += static_cast<size_t>(characters_.copy_image(p, length, bits, at, characters) - at);
-            // The rest of a word that is too long does not matter, unless it may turn out to be several.
+            // The rest of an over-long word does not matter, unless it may turn out to be several words.
             if (characters > model_.most_characters() && !characters_.any_divides()) break;
         }
         const uint8_t* const begin = normalized.data();
         if (divides) encode_divided(begin, begin + bytes, out);
         else add_word(begin, begin + bytes, characters, out);
     }
-    // A normalized text that is several words, as the pre-tokenizer sees it.
+    // A normalized text that the pre-tokenizer sees as several words.
     void encode_divided(const uint8_t* p, const uint8_t* end, IdBuffer& out) const {
         const ClassTable& classes = characters_.classes();
         const uint8_t* word = p;
@@ -251,7 +251,7 @@ class WordPieceEncoder {
             if (ids.size() == 1) lone_[c] = ids.data()[0];
         }
     }
-    // Every entry that is a raw word with one id, and its capitalized form if that is one too.
+    // Every entry that is a raw word with one id, and its capitalized form if that has one too.
     std::vector<WordTable::Item> whole_words(const std::vector<VocabularyItem>& items) const {
         std::vector<WordTable::Item> found;
         std::vector<uint8_t> normalized;
