@@ -4,10 +4,10 @@
     ids = tokenizer("How long is this?")["input_ids"]  # as with transformers
     array = tokenizer.lopt.encode_ids("How long is this?")  # numpy int32
 
-vLLM and SGLang find the package by its entry points: `vllm serve --tokenizer-mode lopt`,
+vLLM and SGLang find the package through its entry points: `vllm serve --tokenizer-mode lopt`,
 `sglang serve --tokenizer-backend lopt`.
 
-Importing this package imports neither torch nor transformers: an engine's plugin hook runs in every process.
+Importing this package imports neither torch nor transformers, because an engine's plugin hook runs in every process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The version that is installed."""
+"""The installed version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a tokenizer: from keyword arguments, else from the environment, else the defaults."""
+"""Settings of a tokenizer: from keyword arguments, else from the environment, else from the defaults."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Settings:
     """Settings of one tokenizer; `Settings.read` fills them in.
 
     Attributes:
-        threads: Most threads for one call (LOPT_THREADS; default: the CPUs that this process may run on).
-        route: "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE). What a route cannot do exactly goes to "hf".
-            "auto": "native" where it is exact, else "hf_chunks" for long texts; large batches go to the GPU if this
-            process already uses it. "gpu": the same, but all batches go to the GPU, which is started if need be.
-        chunk_chars: Characters in each chunk of a long text (LOPT_CHUNK_CHARS; 0: the route chooses).
-        overlap_chars: Characters by which chunks of "hf_chunks" overlap where they must (LOPT_OVERLAP_CHARS).
-        parallel_min_chars: Shorter texts stay on one thread (LOPT_PARALLEL_MIN_CHARS).
+        threads: Maximum number of threads per call (LOPT_THREADS; default: the CPUs that this process may run on).
+        route: "auto", "native", "hf_chunks", "gpu" or "hf" (LOPT_ROUTE). Whatever a route cannot do exactly goes to
+            "hf". "auto": "native" if it is exact, else "hf_chunks" for long texts; large batches go to the GPU if this
+            process already uses it. "gpu": the same, but all batches go to the GPU, which is initialized if necessary.
+        chunk_chars: Characters per chunk of a long text (LOPT_CHUNK_CHARS; 0: the route chooses).
+        overlap_chars: Characters by which chunks of "hf_chunks" overlap if they must (LOPT_OVERLAP_CHARS).
+        parallel_min_chars: Shorter texts use one thread (LOPT_PARALLEL_MIN_CHARS).
         prefix_cache_mb: Size of the prefix cache in MiB (LOPT_PREFIX_CACHE_MB; 0 disables it).
-        gpu_min_bytes: Smaller batches and shorter texts stay off the GPU under "auto" (LOPT_GPU_MIN_BYTES; bytes of
-            UTF-8, counted as characters). None: the size that `benchmarks/gpu/gpu.py` stored for this machine; without
-            one, "auto" does not use the GPU.
-        verify: Share of calls, 0 to 1, that Hugging Face also encodes or decodes, to compare (LOPT_VERIFY).
-        decode: Whether ids become text natively (LOPT_DECODE; 0: Hugging Face decodes).
+        gpu_min_bytes: With "auto", smaller batches and shorter texts are not sent to the GPU (LOPT_GPU_MIN_BYTES; bytes
+            of UTF-8, counted as characters). None: the size that `benchmarks/gpu/gpu.py` stored for this machine;
+            without one, "auto" does not use the GPU.
+        verify: Fraction of calls, 0 to 1, that are also run through Hugging Face and compared (LOPT_VERIFY).
+        decode: Whether to decode natively (LOPT_DECODE; 0: Hugging Face decodes).
 
     >>> Settings(threads=4).route
     'auto'
@@ -50,11 +50,11 @@ class Settings:
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, **given: Any) -> Settings:
-        """Reads settings from the arguments, else from the environment, else takes the defaults.
+        """Reads settings from the arguments, else from the environment, else uses the defaults.
 
         Args:
             environment: The environment variables; None for those of this process.
-            **given: Settings by name. None stands for a setting that is not given.
+            **given: Settings by name; None means not given.
 
         Returns:
             The settings.
@@ -97,7 +97,7 @@ _OTHER_VARIABLES = (
 
 @functools.cache
 def _log_unknown(variables: frozenset[str]) -> None:
-    """Logs, once, which of these look like settings and are none."""
+    """Logs, once, which of these look like settings but are not."""
     known = {f"LOPT_{name.upper()}" for name in SETTING_NAMES}
     unknown = sorted(name for name in variables - known if not name.startswith(_OTHER_VARIABLES))
     if unknown:

@@ -1,4 +1,4 @@
-"""Text to ids: the Encoder, the routes it chooses from, and what it measures, counts and verifies."""
+"""Text to ids: the Encoder, its choice of a route, and its measurements, counters and verification."""
 
 from __future__ import annotations
 

@@ -1,23 +1,24 @@
 """Notices that a `tokenizers.Tokenizer` was changed after it was read.
 
-Whoever holds the tokenizer may change it at any time: transformers itself does (`add_special_tokens`, `add_bos_token`),
-engines do, users reach for `backend_tokenizer`. So every call asks, and the asking must cost next to nothing.
+Anyone who holds the tokenizer may change it at any time: transformers itself does (`add_special_tokens`,
+`add_bos_token`), engines do, and users access `backend_tokenizer`. So every call checks, and the check must cost next
+to nothing.
 
-Whatever changes a tokenizer is a setter or a method of a class of the tokenizers library. These are wrapped, once a
-process, to count: an unchanged count (`changes.last`) says that nothing was changed in any tokenizer. Where it has
-changed, the fingerprint of a backend says whether this one was:
+Every change of a tokenizer goes through a setter or a method of a class of the tokenizers library. These are wrapped,
+once per process, to count changes. If the count (`changes.last`) has not moved, no tokenizer was changed. If it has,
+the fingerprint of a backend shows whether that backend was:
   - added tokens, new ones and ones whose flags change;
   - the normalizer, pre-tokenizer and post-processor, replaced or changed in place (their serialized state is compared);
   - another model, a trained one, the model's options (dropout, unknown token, prefixes and suffixes, longest word ...)
     and its vocabulary size.
-What decides about decoded texts has a fingerprint of its own: added tokens, the model and the decoder.
-What somebody looked up before the classes were wrapped is not counted, so the fingerprint is compared now and then all
-the same. Not noticed: `__setstate__` called by hand on a model that a tokenizer has; copies call it on new ones.
+Decoding has its own fingerprint: added tokens, the model and the decoder.
+A method that was looked up before the classes were wrapped is not counted, so the fingerprint is also compared now and
+then. Not noticed: a manual call of `__setstate__` on a model that a tokenizer already has; copies call it on new ones.
 Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
 
-Touched, in tokenizers 0.21 to 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
-`__delitem__` and `__setstate__` of the classes of its parts. Where they cannot be set, Hugging Face does the work, with
-that reason.
+Wrapped, in tokenizers 0.21 to 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
+`__delitem__` and `__setstate__` of the classes of its parts. If they cannot be wrapped, Hugging Face does the work, and
+that is the reason.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ CHANGE_COMPONENT = ("__setitem__", "__delitem__", "__setstate__")
 class Changes:
     """Counts the changes of all tokenizers of this process.
 
-    `last` is the number of the last one. Each number comes once, so threads that change something at a time never leave
-    what somebody has seen before.
+    `last` is the number of the latest change. Numbers are never reused, so even with concurrent changes `last` never
+    returns to an earlier value.
     """
 
     last = 0
@@ -87,17 +88,17 @@ _watches: weakref.WeakValueDictionary[int, BackendWatch] = weakref.WeakValueDict
 
 
 def differ_only_in(part: int, one: Fingerprint, other: Fingerprint) -> bool:
-    """Whether two fingerprints of one watch are equal but for one part."""
+    """Whether two fingerprints of one watch are equal except for one part."""
     return one[:part] == other[:part] and one[part + 1 :] == other[part + 1 :]
 
 
 def same_state(one: Fingerprint, other: Fingerprint) -> bool:
-    """Whether fingerprints of two watches say that the backends are in the same state, added tokens excepted."""
+    """Whether fingerprints of two watches show the same state of both backends, except for added tokens."""
     return one[NORMALIZER:] == other[NORMALIZER:]
 
 
 class BackendWatch:
-    """One watch for each backend; `BackendWatch.of` finds or makes it, or raises Unsupported."""
+    """One watch per backend; `BackendWatch.of` finds or makes it, or raises Unsupported."""
 
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
@@ -111,9 +112,9 @@ class BackendWatch:
         return _watches.setdefault(id(backend), cls(backend))
 
     def fingerprint(self) -> Fingerprint:
-        """Equal to an earlier one as long as nothing that decides about ids has changed.
+        """Equal to an earlier fingerprint as long as nothing that determines ids has changed.
 
-        Raises whatever a custom component raises that cannot be serialized.
+        Raises whatever a custom component that cannot be serialized raises.
         """
         backend = self.backend
         normalizer = backend.normalizer
@@ -134,7 +135,7 @@ class BackendWatch:
         )
 
     def decoding_fingerprint(self) -> Fingerprint:
-        """The same for decoded texts."""
+        """The same for decoding."""
         backend = self.backend
         decoder = backend.decoder
         return (
@@ -207,7 +208,7 @@ def watched_classes() -> set[type]:
 
 
 def _wrap(kind: type, name: str, changed: Callable[[Any], object]) -> None:
-    """Has `changed(instance)` called after each change by this setter or method."""
+    """Makes this setter or method call `changed(instance)` after each change."""
     member = vars(kind)[name]
     if inspect.isdatadescriptor(member):
         descriptor: Any = member

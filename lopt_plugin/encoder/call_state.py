@@ -1,7 +1,7 @@
-"""What transformers would have left in the truncation and padding of the Rust tokenizer, and so in saved files.
+"""The truncation and padding that transformers would have left in the Rust tokenizer, and so in saved files.
 
-transformers sets both before every call and does not put them back. A call that the Encoder answers only notes what
-transformers would have set. Whoever saves or copies the tokenizer has it written.
+transformers sets both before every call and does not reset them. A call that the Encoder answers only records what
+transformers would have set. It is written when the tokenizer is saved or copied.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from ..routes.request import EncodeRequest
 class PendingCallState:
     """Truncation and padding that transformers would have written to the backend since its last call.
 
-    request: what the last call asked for; None where it neither truncated nor padded.
+    request: the request of the last call; None if it neither truncated nor padded.
     """
 
     def __init__(self, hf: HfRoute, request: EncodeRequest | None) -> None:
         self.request = request
         self._hf = hf
-        # Under the lock, as a call of the reference in another thread sets its own for as long as it takes.
+        # Under the lock, because a reference call in another thread sets its own for its duration.
         self._before = hf.call(lambda: call_state(hf.backend))[:2]
 
     def write(self) -> None:
-        """Leaves the backend as transformers would have left it, unless somebody has changed it in between."""
+        """Leaves the backend as transformers would have left it, unless it was changed in between."""
         self._hf.call(self._write)
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""What callers give: each value in the form that the core takes, or a TypeError that names the argument."""
+"""Validates arguments: each value in the form that the core takes, or a TypeError that names the argument."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def texts_of(texts: Any) -> list[str]:
 
 
 def ids_of(ids: Any) -> list[Any]:
-    """The ids of an argument as a list. What its elements are is not looked at."""
+    """The ids of an argument as a list. Its elements are not checked."""
     if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
         raise TypeError(f"ids must be a sequence of int, not {type(ids).__name__}")
     return ids.tolist() if hasattr(ids, "tolist") else list(ids)
@@ -50,7 +50,7 @@ def a_bool(flag: Any, name: str) -> bool:
 
 
 def an_int(number: Any, name: str) -> int:
-    """The whole number of an argument; one that is larger than any count of ids becomes the largest."""
+    """The integer of an argument, capped at the largest possible number of ids."""
     try:
         found = operator.index(number)
     except TypeError:
@@ -59,7 +59,7 @@ def an_int(number: Any, name: str) -> int:
 
 
 def encodable(text: Any) -> None:
-    """Raises TypeError, as the reference does, for what is not a text that it would encode."""
+    """Raises TypeError, as the reference does, for anything that is not a text it would encode."""
     if not a_text(text).isascii():
         try:
             text.encode()

@@ -1,8 +1,7 @@
-"""How many ids a text or a part of it has, and how long a prefix fits into a number of ids.
+"""Counts the ids of a text or of a part of it, and finds how long a prefix fits into a number of ids.
 
-All of it stands on seams: places at which a text may be taken apart whatever comes before and after
-(native/text/seam.hpp has the rule and the reasons). Without a native route nothing is known about seams, and the
-reference encodes the whole text.
+All of this relies on seams: places at which a text may be split whatever surrounds them (native/text/seam.hpp has the
+rule and the reasons). Without a native route nothing is known about seams, and the reference encodes the whole text.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .reference_cut import cut_by_reference
 from .route_choice import Snapshot
 from .runner import Runner
 
-# A text and the most ids that it, or a prefix of it, may have.
+# A text, and the maximum number of ids of the text or of a prefix.
 Limit: TypeAlias = tuple[str, int]
 
 
@@ -58,15 +57,15 @@ _INTERVALS: Operation[str, Callable[[int, int], int]] = Operation(_native, _inte
 class Intervals:
     """Counts the ids of any part of a text. Made by `tokenizer.lopt.intervals`.
 
-    It is made in one pass over the text, with 8 bytes for about 64 characters. A count then takes the time of encoding
-    what lies between the range's ends and the next seams inside it, however long the range is. The tokenizer is taken
-    as it was when this was made. Safe to use from several threads.
+    It is built in one pass over the text, and takes 8 bytes for about 64 characters. A count then encodes only the text
+    between each end of the range and the nearest seam inside it, however long the range is. Later changes of the
+    tokenizer have no effect. Safe to use from several threads.
 
     Attributes:
         text: The text.
 
     Raises:
-        TypeError: As the reference does, for a text that it cannot encode.
+        TypeError: For a text that the reference cannot encode; the error is the reference's.
 
     >>> prepared = tokenizer.lopt.intervals("Hello world")
     >>> prepared.text
@@ -78,7 +77,7 @@ class Intervals:
         self._count, _ = runner.run("intervals", _INTERVALS, text, request)
 
     def count(self, start: int, end: int) -> int:
-        """Counts the ids of `text[start:end]` as a text of its own.
+        """Counts the ids of `text[start:end]`, encoded by itself.
 
         Args:
             start: The first character.
@@ -89,7 +88,7 @@ class Intervals:
 
         Raises:
             IndexError: Unless 0 <= start <= end <= len(text).
-            TypeError: For a place that is not an int.
+            TypeError: For a position that is not an int.
 
         >>> prepared = tokenizer.lopt.intervals("Hello world, once more")
         >>> prepared.count(5, 12) == tokenizer.lopt.count(" world,", add_special_tokens=False)

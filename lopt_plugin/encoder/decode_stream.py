@@ -1,4 +1,4 @@
-"""Texts of ids that come one by one, in parts: as `tokenizers.decoders.DecodeStream` gives them."""
+"""Decodes ids that arrive one by one into parts of text, like `tokenizers.decoders.DecodeStream`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
 class DecodeStream(Protocol):
-    """The text of ids that come one by one, in parts. `Encoder.decode_stream` makes it.
+    """Decodes ids that arrive one by one into parts of text. Made by `Encoder.decode_stream`.
 
     >>> stream = tokenizer.lopt.decode_stream()
     >>> [stream.step(number) for number in tokenizer.lopt.encode_list("Hi")][-1][-1]
@@ -26,18 +26,18 @@ class DecodeStream(Protocol):
     """
 
     def step(self, id: int | list[int]) -> str | None:
-        """Adds an id, or several.
+        """Adds one or more ids.
 
         Args:
-            id: The id; a list for several.
+            id: The id, or a list of ids.
 
         Returns:
-            The next part of the text; None where more ids are needed for one.
+            The next part of the text; None if it needs more ids.
 
         Raises:
             TypeError: If something is not an id.
             OverflowError: For a number below 0 or above 2^32 - 1.
-            Exception: Where the text of all ids does not begin with the parts so far, as the reference raises it.
+            Exception: The reference's, if the text of all ids does not begin with the parts returned so far.
 
         >>> stream = tokenizer.lopt.decode_stream(skip_special_tokens=True)
         >>> stream.step(tokenizer.lopt.encode_list("Hello world"))
@@ -46,11 +46,11 @@ class DecodeStream(Protocol):
 
 
 def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: bool) -> DecodeStream:
-    """A stream that goes on after `ids`."""
+    """A stream that continues after `ids`."""
     found = decoding.current()
     plain = list(ids)
     if found.decoder is None or not found.streams or not all(_is_id(number) for number in plain):
-        reason = "streams of this version of tokenizers are not known" if found.decoder else found.reason
+        reason = "the streams of this version of tokenizers are unknown" if found.decoder else found.reason
         decoding.count_reference(f"decode_stream: {reason}")
         return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
     otherwise = functools.partial(_step_otherwise, decoding)
@@ -78,7 +78,7 @@ class _StreamOfReference:
 
 
 class _VerifiedStream:
-    """Both streams. The reference answers; after a difference it does so alone."""
+    """Both streams. The reference answers, and after a difference it runs alone."""
 
     def __init__(self, decoding: Decoding, native: DecodeStream, reference: DecodeStream) -> None:
         self._decoding = decoding

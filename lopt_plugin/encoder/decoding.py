@@ -1,4 +1,4 @@
-"""Ids to text for one backend: natively where its decoder is known and passes a check, by the reference otherwise."""
+"""Ids to text for one backend: natively if its decoder is supported and passes a check, else by the reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .runner import Runner
 _T = TypeVar("_T")
 logger = logging.getLogger("lopt_plugin")
 
-# After so many calls without a change, the backend is compared all the same. A call may be for one id.
+# After this many calls without a change, the backend is compared anyway. A call may be for one id.
 _CALLS_UNTIL_COMPARED = 4096
 _CHECKED_ALONE = 1024
 _CHECKED_ROWS = 96
@@ -32,10 +32,10 @@ _CHECKED_ROW = 24
 
 @dataclass(frozen=True)
 class Decoded:
-    """What was found out about the backend's decoder in one state of it.
+    """What is known about the backend's decoder in one state of the backend.
 
-    decoder: the native Decoder; None where the reference decodes, for `reason`.
-    streams: the native streams are the reference's.
+    decoder: the native Decoder; None if the reference decodes, for `reason`.
+    streams: whether the native streams match the reference's.
     """
 
     decoder: Any
@@ -49,8 +49,8 @@ class Decoded:
 class Decoding:
     """Decodes for the backend of a Runner. The table of tokens is built when it is first needed.
 
-    `decode`, `decode_rows` and `tokens` are the native decoder's methods. They answer None where `current` has to be
-    asked, and where the arguments are not the plainest ones. Safe to use from several threads.
+    `decode`, `decode_rows` and `tokens` are the native decoder's methods. They return None if `current` must be
+    consulted or the arguments are not of the simplest kind. Safe to use from several threads.
     """
 
     def __init__(self, runner: Runner) -> None:
@@ -66,11 +66,11 @@ class Decoding:
         self.decode: Callable[[Any, Any], str | None] = _no_answer
         self.decode_rows: Callable[[Any, Any], list[str] | None] = _no_answer
         self.tokens: Callable[[Any], list[str | None] | None] = _no_answer
-        # Whether transformers has said that it ignores `clean_up_tokenization_spaces`.
+        # Whether transformers has warned that it ignores `clean_up_tokenization_spaces`.
         self.warned_of_clean_up = False
 
     def current(self) -> Decoded:
-        """What holds for the backend as it is now. Its decoder answers the next calls."""
+        """What is known about the backend in its current state. Its decoder answers the next calls."""
         found, last = self._found, changes.last
         if found is not None and (self._is_unchanged() if found.decoder is None else found.decoder.is_allowed()):
             return found
@@ -93,7 +93,7 @@ class Decoding:
         return text
 
     def text_or_none(self, call: str, ids: Any, skip_special_tokens: Any) -> str | None:
-        """`text`; None where the reference has to decode, which is counted."""
+        """`text`; None if the reference has to decode, which is counted."""
         return self._native(
             call,
             lambda decoder: decoder.decode(ids, skip_special_tokens),
@@ -111,7 +111,7 @@ class Decoding:
         return self._runner.timed_reference(reference) if texts is None else texts
 
     def tokens_or_none(self, call: str, ids: list[int]) -> list[str | None] | None:
-        """The token of each id; None where the reference has to look them up, which is counted."""
+        """The token of each id; None if the reference has to look them up, which is counted."""
         return self._native(
             call, lambda decoder: decoder.tokens(ids), lambda: [self.backend.id_to_token(number) for number in ids]
         )
@@ -129,7 +129,7 @@ class Decoding:
         return answer
 
     def is_verified(self) -> bool:
-        """Whether this call is one that is compared with the reference; to be asked once a call."""
+        """Whether this call is to be compared with the reference. Call this once per call."""
         verification = self._runner.verification
         if not self._runner.verifies or not verification.is_due():
             return False
@@ -137,8 +137,8 @@ class Decoding:
         return True
 
     def differs(self) -> None:
-        """A comparison has found another text: the reference decodes from now on."""
-        reason = "verification found another text than Hugging Face's"
+        """Records that a comparison found a different text: the reference decodes from now on."""
+        reason = "verification found text that differs from Hugging Face's"
         logger.error("lopt_plugin: %s; Hugging Face decodes from now on. Please report this", reason)
         self._forced = reason
         with self._runner.hf.lock:
@@ -148,7 +148,7 @@ class Decoding:
         """For `explain`. Builds nothing."""
         found = self._found
         if found is None:
-            return {"route": None, "reason": "nothing was decoded yet"}
+            return {"route": None, "reason": "nothing has been decoded yet"}
         decoder = found.decoder
         return {
             "route": "hf" if decoder is None else "native",
@@ -246,7 +246,7 @@ def _no_answer(*args: Any) -> None:
 
 
 def _checked_rows(tokens: Sequence[str | None]) -> list[list[int]]:
-    """Ids from the whole vocabulary, alone and beside others, and one that nobody knows."""
+    """Ids from the whole vocabulary, alone and next to others, and an unknown one."""
     chance = random.Random(len(tokens))
     step = max(1, len(tokens) // _CHECKED_ALONE)
     alone = [[number] for number in range(0, len(tokens) + step, step)]
@@ -262,12 +262,12 @@ def _mismatch(decoder: Any, backend: Tokenizer, tokens: Sequence[str | None]) ->
     for ids in _checked_rows(tokens):
         for skip in (True, False):
             if decoder.decode(ids, skip) != backend.decode(ids, skip_special_tokens=skip):
-                return f"the self-check found another text than Hugging Face's for the ids {ids}"
+                return f"the self-check found text that differs from Hugging Face's for the ids {ids}"
     return None
 
 
 def _streams_agree(decoder: Any, backend: Tokenizer, tokens: Sequence[str | None]) -> bool:
-    """Whether the installed library's streams are what the native ones were written after."""
+    """Whether the installed library's streams are those that the native ones were modelled on."""
     make, skip = import_core().DecodeStream, False
     for ids in _checked_rows(tokens)[-_CHECKED_ROWS:]:
         skip = not skip

@@ -32,11 +32,12 @@ class Encoder:
     """Encodes texts as `backend` would, and notices when `backend` changes (`backend_watch` says what it notices).
 
     The route is chosen when the encoder is made (at the first use if `lazy`), and again before the first call after a
-    change. A tokenizer that has gone to the reference stays there. Safe to use from several threads and after a fork.
+    change. A tokenizer that has been handed over to the reference stays there. Safe to use from several threads and
+    after a fork.
 
-    Every method but `encode_segments` takes `split_special_tokens`: whether special tokens in a text are tokenized like
-    any other text. None stands for the tokenizer's own setting. For a text with a lone surrogate, which the reference
-    cannot encode, every method raises the reference's own TypeError.
+    Every encoding method except `encode_segments` takes `split_special_tokens`: whether special tokens in a text are
+    tokenized like any other text. None means the tokenizer's own setting. For a text with a lone surrogate, which the
+    reference cannot encode, every method raises the reference's own TypeError.
 
     >>> import lopt_plugin
     >>> tokenizer = lopt_plugin.from_pretrained(example_folder)
@@ -56,7 +57,7 @@ class Encoder:
             self._runner.state.snapshot()
 
     def _copy_for(self, backend: Tokenizer) -> Encoder:
-        """An encoder for a copy of the backend; what was built for this one is shared, as far as it is still true."""
+        """An encoder for a copy of the backend; it shares whatever was built for this one and is still valid."""
         copied = Encoder(backend, self._runner.settings, lazy=True)
         copied._runner.observer = self._runner.observer
         self._runner.state.pass_on(copied._runner.state)
@@ -76,7 +77,7 @@ class Encoder:
             self._pending_call_state = PendingCallState(self._runner.hf, wanted)
 
     def _write_call_state(self) -> None:
-        """Leaves the backend as transformers would have; it is to be saved or copied."""
+        """Leaves the backend as transformers would have, before it is saved or copied."""
         if self._pending_call_state is not None:
             self._pending_call_state.write()
             self._pending_call_state = None
@@ -147,8 +148,8 @@ class Encoder:
             texts: The texts.
             add_special_tokens: Whether the post-processor adds its ids to each.
             device: None or "cpu" for NumPy arrays. A CUDA device, such as "cuda", for torch tensors there: the GPU
-                does the work if it can, whatever the batch's size. Where there is no such device, the tensors are on
-                the CPU, and the log says why.
+                does the work if it can, whatever the batch's size. If there is no such device, the tensors are on the
+                CPU, and the log says why.
             split_special_tokens: See the class.
 
         Returns:
@@ -177,7 +178,7 @@ class Encoder:
     def encode_with_offsets(
         self, text: str, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
     ) -> tuple[Ids, Offsets]:
-        """Encodes one text, and says which characters each id came from.
+        """Encodes one text, and returns which characters each id came from.
 
         Args:
             text: The text.
@@ -203,9 +204,9 @@ class Encoder:
         """Encodes a text of trusted and untrusted segments: only trusted ones can have special tokens.
 
         The segments are joined and encoded as one text. Neighbouring trusted segments form one run, and the special
-        tokens of a run are those that Hugging Face finds in it alone: untrusted text adds none and takes none away.
-        All other text is encoded as with `split_special_tokens=True`. With trusted segments only, the ids are those of
-        `encode_list(joined)`; with untrusted ones only, those of `encode_list(joined, split_special_tokens=True)`.
+        tokens of a run are those that Hugging Face finds in the run alone: untrusted text neither adds nor removes any.
+        All other text is encoded as with `split_special_tokens=True`. If all segments are trusted, the ids are those of
+        `encode_list(joined)`; if none is, those of `encode_list(joined, split_special_tokens=True)`.
 
         Args:
             segments: Pairs of a text and whether it is trusted.
@@ -215,8 +216,9 @@ class Encoder:
             The ids.
 
         Raises:
-            ValueError: For untrusted text of which the model itself makes a special token, as Unigram may. For trusted
-                beside untrusted text, if a special token stands in normalized text only, or must be a single word.
+            ValueError: If the model itself turns untrusted text into a special token, as Unigram may. If trusted text
+                next to untrusted text has a special token that is matched only in normalized text, or must be a single
+                word.
             TypeError: For an argument of another type, or a text with a lone surrogate.
 
         >>> ids = tokenizer.lopt.encode_segments([("<|start|>", True), ("Hello <|end|>", False), ("<|end|>", True)])
@@ -247,11 +249,11 @@ class Encoder:
     def intervals(
         self, text: str, *, add_special_tokens: bool = False, split_special_tokens: bool | None = None
     ) -> Intervals:
-        """Prepares a text so that the ids of any part of it are counted quickly.
+        """Prepares a text so that the ids of any part of it can be counted quickly.
 
         Args:
             text: The text.
-            add_special_tokens: Whether each count includes those of the post-processor.
+            add_special_tokens: Whether each count includes the post-processor's ids.
             split_special_tokens: See the class.
 
         Returns:
@@ -270,7 +272,7 @@ class Encoder:
 
         Args:
             text: The text.
-            add_special_tokens: Whether those of the post-processor count.
+            add_special_tokens: Whether the post-processor's ids count.
             split_special_tokens: See the class.
 
         Returns:
@@ -295,7 +297,7 @@ class Encoder:
 
         Args:
             texts: The texts.
-            add_special_tokens: Whether those of the post-processor count.
+            add_special_tokens: Whether the post-processor's ids count.
             split_special_tokens: See the class.
 
         Returns:
@@ -313,12 +315,12 @@ class Encoder:
     def count_until(
         self, text: str, limit: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
     ) -> int | None:
-        """Counts the ids of a text, but no further than a limit.
+        """Counts the ids of a text up to a limit.
 
         Args:
             text: The text. It is not read beyond the limit, not even to find errors.
-            limit: The most ids to count.
-            add_special_tokens: Whether those of the post-processor count.
+            limit: The largest number of ids to count to.
+            add_special_tokens: Whether the post-processor's ids count.
             split_special_tokens: See the class.
 
         Returns:
@@ -336,17 +338,17 @@ class Encoder:
     def cut(
         self, text: str, max_tokens: int, add_special_tokens: bool = True, *, split_special_tokens: bool | None = None
     ) -> str:
-        """Finds the longest prefix of a text that fits into a number of ids when it is encoded by itself.
+        """Finds the longest prefix of a text that, encoded by itself, fits into a number of ids.
 
         Args:
             text: The text.
-            max_tokens: The most ids of the prefix. A longer prefix may have fewer ids than a shorter one.
-            add_special_tokens: Whether those of the post-processor count.
+            max_tokens: The maximum number of ids. A longer prefix may have fewer ids than a shorter one.
+            add_special_tokens: Whether the post-processor's ids count.
             split_special_tokens: See the class.
 
         Returns:
-            The prefix. If finding the longest one would take more than linear time, a prefix that fits, and a
-            warning is logged: for example within thousands of combining marks in a row.
+            The prefix. If finding the longest one would take more than linear time, for example in thousands of
+            combining marks in a row, a shorter prefix that fits is returned, and a warning is logged.
 
         Raises:
             ValueError: If even an empty text has more ids.
@@ -367,7 +369,7 @@ class Encoder:
             skip_special_tokens: Whether special tokens are left out.
 
         Returns:
-            The text, as the backend decodes it: `clean_up_tokenization_spaces` of transformers is not applied.
+            The text, as the backend decodes it; transformers' `clean_up_tokenization_spaces` is not applied.
 
         Raises:
             TypeError: If something is not an id.
@@ -405,15 +407,15 @@ class Encoder:
         return self._decoding.texts("decode_batch", lists, skip_special_tokens) if texts is None else texts
 
     def decode_stream(self, ids: Sequence[int] | Ids = (), skip_special_tokens: bool = False) -> DecodeStream:
-        """Makes a decoder for ids that come one by one.
+        """Makes a decoder for ids that arrive one by one.
 
         Args:
-            ids: The ids before the first one that is decoded, such as those of a prompt.
+            ids: The ids that precede the first one to decode, such as those of a prompt.
             skip_special_tokens: Whether special tokens are left out.
 
         Returns:
-            A DecodeStream. Its `step(id)` is that of `tokenizers.decoders.DecodeStream` for this tokenizer: the next
-            part of the text, or None where a character is not complete. The time is linear in the text.
+            A DecodeStream. Its `step(id)` works like that of `tokenizers.decoders.DecodeStream` for this tokenizer: it
+            returns the next part of the text, or None if a character is incomplete. The time is linear in the text.
 
         Raises:
             TypeError: If something is not an id.
@@ -428,10 +430,10 @@ class Encoder:
         """Says what is active and why. Nothing is encoded, and no GPU is started.
 
         Args:
-            text: A text or a batch of texts, to see which route it would take and in how many chunks; None for neither.
+            text: A text or a batch of texts, to see which route it would take and in how many chunks; or None.
 
         Returns:
-            The route and the reason for it, the tokenizer's pipeline, settings, versions, and how often which route
+            The route and the reason for it, the tokenizer's pipeline, settings, versions, and how often each route
             answered.
 
         >>> tokenizer.lopt.explain()["route"]

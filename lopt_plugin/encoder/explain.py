@@ -1,4 +1,4 @@
-"""What is active in an Encoder and why, what it was asked, and the route that a text would take."""
+"""What is active in an Encoder and why, its counters, and the route that a text would take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of an Encoder's batches and texts go to the GPU. A GPU route is created when it is first needed, and kept."""
+"""Decides which batches and texts of an Encoder go to the GPU. GPU routes are created when first needed, and kept."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .token_batch import TokenBatch
 
 logger = logging.getLogger("lopt_plugin")
 
-# Under route="gpu", single texts go to the GPU from this size if no crossover is stored.
+# With route="gpu", single texts of at least this size go to the GPU if no crossover is stored.
 UNMEASURED_MIN_BYTES = 1 << 20
 # A single shorter text never goes to the GPU, and a smaller batch only by the setting.
 LEAST_TEXT_CHARS = 1 << 16
@@ -33,7 +33,7 @@ _MAX_PREFIXES = 1024
 
 
 class GpuUse:
-    """The GPU routes of one backend, one for each device, for as long as its native route is valid.
+    """The GPU routes of one backend, one per device, as long as its native route is valid.
 
     Under the route "auto" the GPU gets batches and texts from the setting `gpu_min_bytes` or the stored crossover on,
     and only if this process already uses CUDA: starting CUDA takes seconds and memory and rules out forking, which a
@@ -65,16 +65,16 @@ class GpuUse:
         return copied
 
     def route_for(self, snapshot: Snapshot, texts: Sequence[str]) -> GpuRoute | None:
-        """The GPU route for a batch whose ids are wanted on the host; None if another is used."""
+        """The GPU route for a batch whose ids are wanted on the host; None to use another route."""
         if self._settings.route == "gpu":
             return self.route_on(snapshot, "cuda") if texts else None
         return self._route_from(snapshot, sum(map(len, texts)))
 
     def route_for_text(self, snapshot: Snapshot, text: str, request: EncodeRequest) -> GpuRoute | None:
-        """The GPU route for one text, truncated as the request says; None if another route is used.
+        """The GPU route for one text, truncated as the request says; None to use another route.
 
-        None too if the native route need not read the whole text: it is truncated early, or its prefix was seen before
-        and the prefix cache may have it.
+        None too if the native route need not read the whole text, because it is truncated early, or because its prefix
+        was seen before and may be in the prefix cache.
         """
         native = snapshot.native
         if len(text) < LEAST_TEXT_CHARS or native is None or not self._size_decides():
@@ -115,7 +115,7 @@ class GpuUse:
         return (route == "gpu" or (route == "auto" and device_in_use())) and not interpreted()
 
     def _min_bytes(self, snapshot: Snapshot) -> tuple[float, str]:
-        """The size from which the GPU is used, math.inf for never, and where that size comes from."""
+        """The smallest size for the GPU (math.inf: never), and where that size comes from."""
         if self._settings.gpu_min_bytes is not None:
             return self._settings.gpu_min_bytes, "the setting gpu_min_bytes"
         crossover = self._crossover(snapshot)
@@ -154,7 +154,7 @@ class GpuUse:
         elif snapshot.native is None:
             reason = "the GPU needs the native route, which this tokenizer does not have"
         elif isinstance(known, str):
-            reason = f"the GPU is not available: {known}"
+            reason = f"the GPU is unavailable: {known}"
         elif known is not None and not known.usable:
             reason = f"the GPU is no longer used: {known.failure or 'the process has forked'}"
         elif settings.route == "gpu" and not alone:
@@ -215,11 +215,11 @@ class GpuUse:
         except Exception as error:  # no memory, a lost device, a forked process
             if not self._warned_of_host:
                 self._warned_of_host = True
-                logger.warning("lopt_plugin: Could not move the batch to %s; returning CPU tensors: %s", device, error)
+                logger.warning("lopt_plugin: could not move the batch to %s; returning CPU tensors: %s", device, error)
             return on_host
 
     def _renew(self, snapshot: Snapshot) -> None:
-        """Drops what belonged to another native route. The caller holds the lock."""
+        """Drops everything that belonged to another native route. The caller holds the lock."""
         if self._native is not snapshot.native:
             self._native, self._routes, self._crossovers = snapshot.native, {}, {}
 
@@ -245,7 +245,7 @@ def _prefix_hash(text: str) -> int:
 def check_device(device: Any) -> str:
     """The name of a CUDA device given as a string or a torch.device. Raises ValueError for other devices.
 
-    Raises ImportError without torch, whose tensors are asked for.
+    Raises ImportError without torch, which provides the tensors.
     """
     name = str(device)
     kind, _, index = name.partition(":")

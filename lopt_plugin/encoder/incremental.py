@@ -1,4 +1,4 @@
-"""Ids of a text that grows at either end, without encoding again what can no longer change."""
+"""Ids of a text that grows at either end; the part that can no longer change is not encoded again."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .route_choice import Snapshot
 from .runner import Runner
 from .settled import IncrementalState, Middle, Settled
 
-# From this length on, characters without a seam are kept as one growing word; the core has the same bound.
+# From this length on, a stretch without a seam is kept as one growing word; the core has the same bound.
 _LONG_WORD = 512
 
 
 class IncrementalEncoder:
     """The ids of a text that grows. Made by `tokenizer.lopt.incremental`.
 
-    `ids` is always what encoding the whole text gives. An append only takes the text. It is encoded when something is
-    asked for, at the cost of the text since the last question and the few characters after the last seam. (Of a long
-    run of letters, symbols or spaces, byte-level BPE reads only the new part. What has no seam otherwise is encoded
-    again at each question: a long run of letters by SentencePiece or Unigram, of combining characters by any.) Where
-    Hugging Face does the work (`tokenizer.lopt.explain()` says why), the whole text is encoded whenever ids are asked
-    for. If the tokenizer is changed meanwhile, the whole text is encoded again, once.
+    `ids` always equals the encoding of the whole text. `append` only stores the text. It is encoded when a result is
+    requested, at the cost of the text added since the last request and the few characters after the last seam. (For a
+    long run of letters, symbols or spaces, byte-level BPE reads only the new part. Other text without a seam is encoded
+    again at each request: a long run of letters with SentencePiece or Unigram, or of combining characters with any
+    model.) If Hugging Face does the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole
+    text. If the tokenizer is changed, the whole text is encoded again, once.
 
     Not safe to use from several threads at once.
 
@@ -62,7 +62,7 @@ class IncrementalEncoder:
             text: The text to add.
 
         Raises:
-            TypeError: For an object that Hugging Face would not encode; nothing is changed then.
+            TypeError: For an object that Hugging Face would not encode. The text is unchanged then.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append("Hello"); chat.count == tokenizer.lopt.count("Hello")
@@ -79,7 +79,7 @@ class IncrementalEncoder:
             text: The text to add.
 
         Raises:
-            TypeError: For an object that Hugging Face would not encode; nothing is changed then, nor after any error.
+            TypeError: For an object that Hugging Face would not encode. The text is unchanged after any error.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append(" world"); chat.prepend("Hello"); chat.text
@@ -126,10 +126,10 @@ class IncrementalEncoder:
         return self.ids_from(0)
 
     def ids_from(self, start: int) -> list[int]:
-        """Gives the last ids, in time proportional to their number.
+        """Returns the last ids, in time proportional to their number.
 
         Args:
-            start: How many of the first ids to leave out.
+            start: How many of the first ids to skip.
 
         Returns:
             `ids[start:]`, a new list.
@@ -147,10 +147,11 @@ class IncrementalEncoder:
         return self._ids_from(self._current(), start)
 
     def update(self, ids: list[int]) -> None:
-        """Makes a list of the caller's the ids of the text so far.
+        """Updates a list of yours to the ids of the text so far.
 
         If it is the list of the last `update`, with the length it had then, only the ids that an append may have
-        changed are written. Any other list is written as a whole. The encoder keeps the list until the next `update`.
+        changed are written. Any other list is rewritten. The encoder keeps a reference to the list until the next
+        `update`.
 
         Args:
             ids: The list, changed in place.
@@ -172,7 +173,7 @@ class IncrementalEncoder:
             start = updated[2]
         changed, self._updated = self._ids_from(now, start), None
         ids[start:] = changed
-        # Ids that are compared with Hugging Face's may turn out to differ from the first one on.
+        # Ids that are compared with Hugging Face's may prove to differ from the first one on.
         if now.middle is not None and not self._runner.settings.verify:
             self._updated = ids, len(ids), self._stable(now, now.middle)
 
@@ -222,9 +223,9 @@ class IncrementalEncoder:
 
     @property
     def stable(self) -> int:
-        """How many of the first ids no later append can change (`prepend` can).
+        """The number of leading ids that no later append can change (`prepend` can).
 
-        0 where Hugging Face does the work: nothing is known then.
+        0 if Hugging Face does the work, because nothing is known then.
 
         >>> chat = tokenizer.lopt.incremental()
         >>> chat.append("Hello world, once more"); stable = chat.ids[:chat.stable]
@@ -239,7 +240,7 @@ class IncrementalEncoder:
         return first if now.tail is None else first + len(self._head(now, middle)) + len(middle)
 
     def snapshot(self) -> IncrementalState:
-        """Gives the state as it is now. What was appended is encoded; else the time depends on `prepend` calls only.
+        """Returns the current state. Appended text is encoded first; apart from that, only `prepend` calls cost time.
 
         Returns:
             The state, for `restore`.
@@ -287,7 +288,7 @@ class IncrementalEncoder:
             now.pieces.append(text)
         self._waiting = []
         if now.middle is not None and text:
-            # After an error halfway, such as a lack of memory, the next call encodes the whole text again.
+            # After an error halfway, such as running out of memory, the next call encodes the whole text again.
             self._broken = True
             self._settle(now, now.middle, text)
             self._broken = False
@@ -357,7 +358,7 @@ class IncrementalEncoder:
         return self._runner.hf.encode_list(now.text, self._request)
 
     def _verified(self, text: str, ids: list[int]) -> list[int]:
-        """The ids, or the reference's where these are compared now and differ."""
+        """The ids; the reference's if these are verified now and differ."""
         if self._runner.verification.is_due():
             try:
                 self._runner.verification.check(LIST, text, self._request, ids)

@@ -7,13 +7,13 @@ from typing import Protocol
 
 
 class Observer(Protocol):
-    """Called in the thread that tokenizes, once the ids are there. Must not raise, and takes microseconds at most."""
+    """Called in the tokenizing thread, once the ids are available. Must not raise, and must return in microseconds."""
 
     def encoded(self, route: str, seconds: float) -> None:
-        """A call has given ids by `route` ("native", "hf_chunks", "hf"); a batch is one call."""
+        """A call got its ids from `route` ("native", "hf_chunks", "hf"); a batch is one call."""
 
     def fell_back(self, reason: str) -> None:
-        """A call has been left to the HF tokenizer, because of `reason`."""
+        """A call was left to the HF tokenizer because of `reason`."""
 
     def remembered(self, counts: Mapping[str, int]) -> None:
-        """What the prefix cache has counted since the last call; `prefix_counters` in `_core.pyi` names the counts."""
+        """The prefix cache's counts since the last call; `prefix_counters` in `_core.pyi` names them."""

@@ -1,4 +1,4 @@
-"""The kinds of calls that the runner answers: which route is for each, how it answers, how the reference does."""
+"""The kinds of calls that the runner answers: for each its route, the route's answer, and the reference's."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Answer = TypeVar("Answer")
 class Operation(Generic[Given, Answer]):
     """One kind of call.
 
-    route: the accelerated route for what is given, or None. May raise NeedsReference.
+    route: the accelerated route for the given input, or None. May raise NeedsReference.
     encode: the answer of a route, accelerated or not. equal: whether two answers are the same.
-    texts: how many texts are given; None for one.
+    texts: the number of texts; None for one.
     """
 
     route: Callable[[Snapshot, GpuUse, Given, EncodeRequest], Any]
@@ -96,7 +96,7 @@ def _list_with_offsets(route: Any, text: str, request: EncodeRequest) -> tuple[l
 
 
 def _columns(route: Any, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-    """The columns of each row; of a plain request, ids and offsets suffice."""
+    """The columns of each row; for a plain request, ids and offsets suffice."""
     if isinstance(route, NativeRoute):
         return native_columns(route, rows, request)
     columns: Columns = route.encode_columns(rows, request)

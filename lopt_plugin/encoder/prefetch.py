@@ -1,4 +1,4 @@
-"""Texts that other threads encode while an engine asks for their ids one by one."""
+"""Encodes texts on other threads while an engine asks for their ids one by one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class PrefetchedIds:
-    """Ids of texts, each to be taken once, from any thread. Made by `prefetch`.
+    """The ids of texts, each taken once, from any thread. Made by `prefetch`.
 
-    The runner counts the call, with the seconds spent here and in waiting, after the last text is taken.
+    After the last text is taken, the runner counts the call, with the time spent here and in waiting.
     """
 
     def __init__(self, runner: Runner, native: NativeRoute, texts: TextsAhead, request: EncodeRequest) -> None:
@@ -36,14 +36,14 @@ class PrefetchedIds:
         self._seconds = 0.0
 
     def take(self, row: int) -> list[int] | None:
-        """Ids of a text; None if HF must be asked."""
+        """The ids of a text; None if HF must be called."""
         start = perf_counter()
         try:
             ids = self._texts.take(row)
             if len(ids) > self._whole_up_to:
                 ids = self._native.post_processing.finish(ids, self._request)
         except NeedsReference:
-            # The text is at fault: the reference has its own error for it.
+            # The text is invalid, and the reference has its own error for it.
             return None
         except MemoryError:
             raise
@@ -60,7 +60,7 @@ class PrefetchedIds:
 
 
 def prefetch(runner: Runner, texts: Sequence[str], request: EncodeRequest) -> PrefetchedIds | None:
-    """Starts to encode texts on other threads; None where they are better encoded when they are asked for."""
+    """Starts to encode texts on other threads; None if it is better to encode them on request."""
     snapshot = runner.state.snapshot()
     native = snapshot.native
     if native is None or runner.settings.verify or runner.gpu.route_for(snapshot, texts) is not None:

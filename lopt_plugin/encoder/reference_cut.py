@@ -1,17 +1,17 @@
-"""The longest prefix that fits into a number of ids, where only the reference can count them.
+"""The longest prefix that fits into a number of ids, if only the reference can count them.
 
-The counts of longer and longer prefixes rise and fall, so a bisection finds a prefix that fits, but not the longest.
-From there on every longer prefix is counted, until it is proven that no further one fits. There are two proofs:
+The counts of longer and longer prefixes rise and fall, so bisection finds a prefix that fits, but not the longest. From
+there, every longer prefix is counted until it is proven that no other fits. There are two proofs:
 
 - A certain boundary (see `hf_chunks.boundaries`): the ids before it do not depend on the text after it, so no longer
   prefix has fewer.
-- With a Unigram model, the best way to a place of the text is the same whatever comes after it. A step of it, which is
-  one entry or one added token, has at most `reach` characters. So of so many places in a row, the way to any later one
-  passes through at least one, and has no fewer ids than the prefix that ends there. (The places are those of the raw
-  text only where the normalizer leaves the characters around them alone, but for their case.)
+- With a Unigram model, the best path to a position in the text does not depend on what follows. One step of it, an
+  entry or an added token, covers at most `reach` characters. So of that many consecutive positions, the path to any
+  later one passes through at least one, and has no fewer ids than the prefix that ends there. (Positions are those of
+  the raw text only if the normalizer changes nothing but case in the characters around them.)
 
-For other tokenizers, and for texts in which the proofs do not hold, longer prefixes are counted while the time stays
-linear in the text. The longest that was found is taken then, and a warning says so.
+For other tokenizers, and for texts in which neither proof holds, longer prefixes are counted as long as the time
+remains linear in the text. Then the longest one found is used, and a warning says so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .backend_watch import BackendWatch, Fingerprint
 
 logger = logging.getLogger("lopt_plugin")
 
-# How many characters of longer prefixes are encoded: the reference reads about two million a second.
+# How many characters of longer prefixes to encode: the reference reads about two million per second.
 _MOST_ENCODED = 1 << 21
 
 # Each of these depends on at most so many characters beside one, or on the ends of the text.
@@ -56,7 +56,7 @@ def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest)
         return hf.count(text[:end], request) <= limit
 
     if not fits(0):
-        raise ValueError(f"max_tokens={limit}: fewer than an empty text has")
+        raise ValueError(f"max_tokens={limit}: even an empty text has more ids")
     low, high = 0, min(len(text), max(64, 8 * limit))
     while fits(high):
         if high == len(text):
@@ -91,7 +91,7 @@ _proofs: weakref.WeakKeyDictionary[BackendWatch, tuple[Fingerprint, Proof | None
 
 
 def _proof(backend: Tokenizer) -> Proof | None:
-    """What proves that the end is reached, for the backend as it is now."""
+    """The proof that no longer prefix fits, for the backend's current state."""
     try:
         watch = BackendWatch.of(backend)
         fingerprint = watch.fingerprint()

@@ -1,6 +1,6 @@
-"""Which route a tokenizer takes, and why: the native one where it is exact and proves it on hard texts, else HF.
+"""Chooses a tokenizer's route: the native one if it is exact and passes the check on hard texts, else HF.
 
-Long texts that the native route cannot have are divided into chunks for HF where that is proven.
+Long texts of other tokenizers are split into chunks for HF if that is proven lossless.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from .self_check import SelfCheck, chunks_check, self_check
 
 logger = logging.getLogger("lopt_plugin")
 
-# After so many calls without a change, the backend is compared all the same.
+# After this many calls without a change, the backend is compared anyway.
 CALLS_UNTIL_COMPARED = 256
-# Reading a million takes Hugging Face more than a second, and all that is made of them several times as long.
+# Reading a million takes Hugging Face more than a second, and processing them takes several times as long.
 MOST_ADDED_TOKENS = 100_000
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What was found out about the backend in one state of it. `native` is None where HF does the work, for `reason`.
+    """What is known about the backend in one state of it. `native` is None if HF does the work, for `reason`.
 
-    `hf_chunks` is not None where HF does it, and long texts are divided.
+    `hf_chunks` is set if HF does the work and long texts are split into chunks.
 
-    `fingerprint` is None where the snapshot stays valid whatever happens to the backend. `model` is the backend's.
+    `fingerprint` is None if the snapshot remains valid whatever happens to the backend. `model` is the backend's.
     """
 
     native: NativeRoute | None
@@ -61,19 +61,19 @@ class Snapshot:
     model: Any = None
 
     def route_for(self, chars: int) -> NativeRoute | HfChunksRoute | None:
-        """The route for a text of that length; None where HF encodes it as it is."""
+        """The route for a text of that length; None if HF encodes it as it is."""
         if self.native is not None:
             return self.native
         return self.hf_chunks if self.hf_chunks is not None and self.hf_chunks.takes(chars) else None
 
     @property
     def longest_route(self) -> NativeRoute | HfChunksRoute | None:
-        """The route for a text of any length, were it long enough."""
+        """The route that a sufficiently long text would take."""
         return self.hf_chunks if self.native is None else self.native
 
 
 def earlier_backend(snapshot: Snapshot) -> Tokenizer | None:
-    """A tokenizer in the state of the snapshot; None where its added tokens or its model cannot be as they were."""
+    """A tokenizer in the snapshot's state; None if its added tokens or its model cannot be restored."""
     assert snapshot.fingerprint is not None
     parts = snapshot.fingerprint[NORMALIZER : POST_PROCESSOR + 1]
     states = dict(zip(("normalizer", "pre_tokenizer", "post_processor"), parts, strict=True))
@@ -90,8 +90,8 @@ def earlier_backend(snapshot: Snapshot) -> Tokenizer | None:
 def choose_route(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: Snapshot | None) -> Snapshot:
     """Reads the backend of `watch` and `hf`, chooses a route, and logs it in one line.
 
-    `watch` is a str, the reason, for a backend that cannot be watched. `before` is what held before the backend
-    changed; what is still true of it is taken over. The caller holds `hf.lock`.
+    `watch` is a str, the reason, for a backend that cannot be watched. `before` is the snapshot from before the backend
+    changed; whatever is still true of it is reused. The caller holds `hf.lock`.
     """
     chosen = _choose(watch, hf, settings, before)
     # Where the native route gave other ids, something about this tokenizer is not what we think: nothing is divided.
@@ -137,7 +137,7 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
 
 
 def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: Settings) -> Snapshot:
-    """`chosen`, for which HF does the work, with the route that divides long texts, if that is proven and passes."""
+    """`chosen`, where HF does the work, plus the route that splits long texts, if it is proven and passes its check."""
     if settings.threads == 1:
         return replace(chosen, reason=f"{chosen.reason}; one thread, so long texts are not divided either")
     attempt, instead = "the self-check of chunks", "long texts are not divided"
@@ -174,7 +174,7 @@ def _state(watch: BackendWatch) -> tuple[Fingerprint, tuple[Any, ...]]:
 
 
 def _failure(attempt: str, error: BaseException, instead: str) -> str:
-    """The reason after an error; one that no tokenizer explains is logged. A Rust panic is not an Exception."""
+    """The reason after an error. Unexpected errors are logged. A Rust panic is not an Exception."""
     if isinstance(error, Unsupported):
         return str(error)
     if isinstance(error, (KeyboardInterrupt, SystemExit, MemoryError)):
@@ -184,7 +184,7 @@ def _failure(attempt: str, error: BaseException, instead: str) -> str:
 
 
 def _difference(check: str, mismatch: str, instead: str) -> str:
-    reason = f"{check} found other ids than HF's in {mismatch}"
+    reason = f"{check} found ids that differ from HF's in {mismatch}"
     logger.error("lopt_plugin: %s; %s. Please report this tokenizer", reason, instead)
     return reason
 
@@ -207,7 +207,7 @@ def watch_of(backend: Any) -> BackendWatch | str:
 
 
 class BackendState:
-    """The snapshot of the backend of `hf`. Once the reference took over, it stays. Safe under threads."""
+    """The snapshot of the backend of `hf`. Once the reference has taken over, that is permanent. Thread-safe."""
 
     def __init__(self, hf: HfRoute, settings: Settings) -> None:
         self._hf = hf
@@ -220,7 +220,7 @@ class BackendState:
         self._calls_left = 0
 
     def snapshot(self) -> Snapshot:
-        """What holds for the backend as it is now. Built again after a change."""
+        """The snapshot of the backend's current state, rebuilt after a change."""
         unchanged = self.unchanged()
         if unchanged is not None:
             return unchanged
@@ -232,7 +232,7 @@ class BackendState:
         return snapshot
 
     def unchanged(self) -> Snapshot | None:
-        """What `snapshot` gives, where it need not look."""
+        """`snapshot` without a check; None if one is needed."""
         snapshot = self._snapshot
         if self._true_at != changes.last or self._calls_left <= 0:
             return None
@@ -260,7 +260,7 @@ class BackendState:
         copied._snapshot = snapshot
 
     def failed(self, route: Route, error: Exception) -> None:
-        """Gives the tokenizer to the reference after an error that no text explains."""
+        """Hands the tokenizer over to the reference after an error that no text explains."""
         logger.error(
             "lopt_plugin: the %s route failed; the HF tokenizer is used from now on", route.name, exc_info=error
         )
@@ -276,7 +276,7 @@ class BackendState:
         return snapshot.fingerprint is not None and self.fingerprint() != snapshot.fingerprint
 
     def fingerprint(self) -> Fingerprint | None:
-        """That of the backend now; None where it cannot be made."""
+        """The backend's current fingerprint; None if it cannot be made."""
         try:
             return None if isinstance(self._watch, str) else self._watch.fingerprint()
         except MemoryError:

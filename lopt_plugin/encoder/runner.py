@@ -1,4 +1,4 @@
-"""Runs every call: chooses its route, times, counts and verifies it, and has the reference answer where it must."""
+"""Runs every call: chooses its route, times, counts and verifies it, and falls back to the reference if necessary."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Given = TypeVar("_Given")
 
 
 class Runner:
-    """Answers calls for one backend by the route that is exact for it as it is now."""
+    """Answers calls for one backend by the route that is exact for the backend's current state."""
 
     def __init__(self, backend: Tokenizer, settings: Settings) -> None:
         self.settings = settings
@@ -46,18 +46,18 @@ class Runner:
         """Answers a call by an accelerated route, or else by the reference, with whatever it raises.
 
         Args:
-            call: The name that the reference's answers are counted under, with the reason. With None, the reference is
-                not asked.
+            call: The name under which the reference's answers are counted, with the reason. If None, the reference is
+                not called.
             operation: The kind of call.
             given: The text, texts or rows.
-            request: What is asked for.
+            request: The request.
 
         Returns:
             The answer, and the state of the backend that it is for.
 
         Raises:
-            NeedsReference: Without `call`, where the reference has to answer.
-            MemoryError: Where there is no room for the answer; the next call begins as if this one had not been made.
+            NeedsReference: If the reference has to answer and `call` is None.
+            MemoryError: If there is no memory for the answer. Later calls are unaffected.
         """
         snapshot, observer = self.state.snapshot(), self.observer
         start = 0.0 if observer is None else perf_counter()
@@ -73,7 +73,7 @@ class Runner:
         except NeedsReference as needed:
             reason = needed
         except MemoryError:
-            # It is the caller's, and says nothing about the next call. The reference would end the process.
+            # It concerns this call only. The reference would abort the process.
             raise
         except Exception as error:
             self.state.failed(route, error)
@@ -88,13 +88,13 @@ class Runner:
         return self.timed_reference(lambda: operation.encode(self.hf, given, request)), snapshot
 
     def run_short(self, text: str, request: EncodeRequest) -> tuple[list[int], Snapshot] | None:
-        """`run` of LIST for a short text that is not truncated; None where something is to look up, time or verify."""
+        """`run` of LIST for a short text that is not truncated; None if the shortcut does not apply."""
         snapshot = self.state.unchanged()
         if snapshot is None or snapshot.native is None or self.observer is not None or self.verifies:
             return None
         try:
             ids = snapshot.native.encode_short(text, request)
-        except Exception:  # `run` meets it again, and deals with it
+        except Exception:  # `run` gets the same error and handles it
             return None
         if ids is None:
             return None
@@ -102,7 +102,7 @@ class Runner:
         return ids, snapshot
 
     def count(self, route: Route, texts: int, seconds: float) -> None:
-        """Counts a call that `route` has answered, for `explain`, and tells the observer."""
+        """Counts a call that `route` has answered, for `explain`, and notifies the observer."""
         if self.observer is not None:
             self.observer.encoded(route.name, seconds)
             if isinstance(route, NativeRoute):
@@ -115,7 +115,7 @@ class Runner:
             self.chunked_calls += texts
 
     def count_reference_call(self, reason: str) -> None:
-        """Counts a call that the reference answers, for `explain`, and tells the observer."""
+        """Counts a call that the reference answers, for `explain`, and notifies the observer."""
         self.reference_calls[reason] += 1
         if self.observer is not None:
             self.observer.fell_back(reason)

@@ -1,8 +1,8 @@
-"""Texts of trusted and untrusted segments: only trusted ones have special tokens.
+"""Encodes texts of trusted and untrusted segments: only trusted ones can have special tokens.
 
-The segments are joined, and the joined text is tokenized as one text. Neighbouring trusted segments form one run.
-The special tokens of a run are those that the reference finds in it alone: untrusted text adds none and takes none
-away. What stands between them, across segments, is tokenized with `split_special_tokens`.
+The segments are joined, and the joined text is tokenized as one text. Neighbouring trusted segments form one run. The
+special tokens of a run are those that the reference finds in the run alone: untrusted text neither adds nor removes
+any. Everything between them, across segments, is tokenized with `split_special_tokens`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .route_choice import Snapshot
 from .runner import Runner
 from .special_tokens import Match, SpecialTokens
 
-# The ids of a text, and which special tokens the model itself made of it.
+# The ids of a text, and the special tokens that the model itself produced.
 Answer = tuple[list[int], set[int]]
 
 
 @dataclass(frozen=True)
 class _Marked:
-    """A text and its special tokens; everything else is text."""
+    """A text and its special tokens; the rest is ordinary text."""
 
     text: str
     matches: list[Match]
@@ -57,7 +57,7 @@ class Segments:
         return ids
 
     def _special_tokens(self) -> SpecialTokens:
-        """Those of the backend as it is now. Where the reference answers, a snapshot says nothing about changes."""
+        """The special tokens in the backend's current state. Without a native route, snapshots do not track changes."""
         state, read = self._runner.state, self._read
         snapshot = state.snapshot()
         made_for = snapshot if snapshot.native is not None else state.fingerprint()

@@ -1,7 +1,7 @@
 """Compares a route with the reference on hard texts when a tokenizer is loaded.
 
-It guards against what tests on other machines cannot see: another version of `tokenizers`, a tokenizer.json that
-differs from those tested. It is meant to take a few tens of milliseconds, the reference's share included.
+It guards against what tests on other machines cannot see: another version of `tokenizers`, or a tokenizer.json unlike
+those tested. It should take a few tens of milliseconds, including the reference's share.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHECKED_LENGTHS = Lengths(chunk=307, overlap=64)
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """`mismatch` is None, or says for which text the ids differed: its number, length and hash."""
+    """`mismatch` is None, or identifies the text whose ids differed by number, length and hash."""
 
     texts: int
     seconds: float
@@ -33,7 +33,7 @@ class SelfCheck:
 
 
 def _expected(reference: ListRoute, text: str, request: EncodeRequest) -> list[int]:
-    """The reference's ids. Raises Unsupported where it cannot encode the text, as it says itself: no bug of ours."""
+    """The reference's ids. Raises Unsupported if the reference itself cannot encode the text, which is not our bug."""
     try:
         return reference.encode_list(text, request)
     except (KeyboardInterrupt, SystemExit, MemoryError):
@@ -43,7 +43,7 @@ def _expected(reference: ListRoute, text: str, request: EncodeRequest) -> list[i
 
 
 def self_check(route: ListRoute, reference: ListRoute, added_tokens: Sequence[str]) -> SelfCheck:
-    """Every hard text through both, half of them with the post-processor, some with special tokens split."""
+    """Encodes every hard text with both, half of them with the post-processor, some with special tokens split."""
     start = time.perf_counter()
     texts = hard_texts(added_tokens)
     mismatch = None
@@ -57,7 +57,7 @@ def self_check(route: ListRoute, reference: ListRoute, added_tokens: Sequence[st
 
 
 def chunks_check(route: HfChunksRoute, reference: ListRoute, added_tokens: Sequence[str]) -> SelfCheck:
-    """The hard texts joined into one, divided in two ways. Starts no threads, as the program may still want to fork."""
+    """Joins the hard texts into one and splits it in two ways. Starts no threads: the program may still fork."""
     start = time.perf_counter()
     text = " word, ".join(hard_texts(added_tokens[:_ADDED_TOKENS]))
     expected = _expected(reference, text, PLAIN[False][False])

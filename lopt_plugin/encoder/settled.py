@@ -25,9 +25,9 @@ class IncrementalState:
 
 
 class Middle:
-    """The ids of what lies between the first seam and the last one: `front`, its last list first, and then `ids`.
+    """The ids between the first seam and the last one: `front`, its last list first, and then `ids`.
 
-    `ids` only ever grow: states share them.
+    `ids` only ever grow, and states share them.
     """
 
     def __init__(self, native: NativeRoute, split_special_tokens: bool) -> None:
@@ -40,7 +40,7 @@ class Middle:
         return len(self.ids) + sum(map(len, self.front))
 
     def settle(self, text: str, begin: int, end: int, inside: bool = True) -> None:
-        """Adds the ids of characters [begin, end) of a text after the others. `inside`: they follow a seam."""
+        """Appends the ids of characters [begin, end) of a text. `inside`: they follow a seam."""
         threads = self.native.threads_for(end - begin)
         self.native.core.settle_part(self.ids, text, begin, end, inside, self._split, threads)
 
@@ -51,7 +51,7 @@ class Middle:
         return ids
 
     def with_ids(self, ids: SettledIds) -> Middle:
-        """The same with these ids. Prepending to either leaves the other as it is."""
+        """A copy with these ids. Prepending to either does not affect the other."""
         copy = object.__new__(Middle)
         copy.native, copy._split, copy.front, copy.ids = self.native, self._split, self.front.copy(), ids
         return copy
@@ -61,7 +61,7 @@ class Middle:
 class Settled:
     """head | middle | tail, with a seam between them; without a seam in the text, all of it is the head.
 
-    `pieces` only ever grows: states share it. Where the reference answers, there is no middle, only the text.
+    `pieces` only ever grows, and states share it. If the reference answers, there is no middle, only the text.
     """
 
     made_for: Snapshot
@@ -86,7 +86,7 @@ class Settled:
 
     @classmethod
     def of(cls, state: IncrementalState) -> Settled:
-        """What a state held, to go on from."""
+        """The text of a state, to continue from."""
         settled = state.settled
         middle = settled.middle
         if middle is not None:

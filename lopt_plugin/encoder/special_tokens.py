@@ -28,10 +28,10 @@ class Match(NamedTuple):
 
 
 class SpecialTokens:
-    """Those of a backend in one state of it.
+    """The special tokens of a backend in one state of it.
 
-    ids: those that only trusted text may have. The unknown token's is not among them: any text may hold characters that
-    the model does not know.
+    ids: the ids that only trusted text may have. The unknown token's is not among them, because any text may contain
+    characters that the model does not know.
     """
 
     def __init__(self, backend: Tokenizer) -> None:
@@ -50,7 +50,7 @@ class SpecialTokens:
         self._unclear = self._unclear_token()
 
     def find(self, text: str) -> list[Match]:
-        """The special tokens of a trusted text by itself, in order. Raises ValueError where that is not clear."""
+        """The special tokens of a trusted text alone, in order. Raises ValueError if they are ambiguous."""
         if self._unclear is not None:
             raise ValueError(f"trusted beside untrusted text: what surrounds {self._unclear!r} decides (single_word)")
         found, gaps = [], [(0, len(text))]
@@ -72,7 +72,7 @@ class SpecialTokens:
     def pieces(self, text: str, matches: list[Match]) -> Iterator[tuple[int, int, int | None]]:
         """The matches, with the white space they take, and the stretches around them: begin, end, and id or None.
 
-        Raises NeedsReference where a token that begins or ends with white space may lie in what they take.
+        Raises NeedsReference if a token that begins or ends with white space may lie in the white space they take.
         """
         at = 0
         for match in matches:
@@ -96,7 +96,7 @@ class SpecialTokens:
         return first, last
 
     def _unclear_token(self) -> str | None:
-        """A special token that must be a single word, or beside which such a token is none."""
+        """A special token that must be a single word, or next to which such a token would not be one."""
         words = any(token.single_word for token in self._tokens.values())
         for token in self._special.values():
             if token.single_word or (words and any(map(_is_word, _edges(token)))):
@@ -105,7 +105,7 @@ class SpecialTokens:
 
     @functools.cached_property
     def stand_ins(self) -> StandIns:
-        """Raises NeedsReference where the backend cannot be copied."""
+        """Raises NeedsReference if the backend cannot be copied."""
         return StandIns(self._backend, self._tokens)
 
     def _check_normalized(self, texts: Iterator[str]) -> None:
@@ -119,7 +119,7 @@ class SpecialTokens:
 
 
 class _Pass:
-    """Added tokens that the reference looks for together: leftmost, then longest."""
+    """Added tokens that the reference searches for together: leftmost, then longest."""
 
     def __init__(self, tokens: dict[int, AddedToken]) -> None:
         self._ids = {token.content: number for number, token in tokens.items()}

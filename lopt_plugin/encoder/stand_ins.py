@@ -1,4 +1,4 @@
-"""Stand-ins for special tokens: what the reference answers where only some special tokens are text."""
+"""Stand-ins for special tokens: the reference's answer when only some special tokens are to be text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class StandIns:
     """
 
     def __init__(self, backend: Tokenizer, tokens: dict[int, AddedToken]) -> None:
-        """`tokens`: the added tokens. Raises NeedsReference where there can be no copy."""
+        """`tokens`: the added tokens. Raises NeedsReference if the backend cannot be copied."""
         try:
             states = [None if state is None else json.dumps(state) for state in states_of(backend)]
         except Unsupported as reason:
@@ -30,7 +30,7 @@ class StandIns:
         copy = tokenizer_with(backend.model, dict(zip(names, states, strict=True)))
         if not add_again(copy, tokens):
             raise NeedsReference("the tokenizer cannot be copied: its added tokens get other ids")
-        # No text holds a stand-in by chance, or by design.
+        # No text contains a stand-in, by chance or by design.
         secret = secrets.token_hex(16)
         special = {number: token for number, token in tokens.items() if token.special}
         self._contents = {number: f"\ue000{secret}:{number}\ue000" for number in special}

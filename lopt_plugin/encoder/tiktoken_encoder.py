@@ -1,4 +1,4 @@
-"""TiktokenEncoder: the ids of a tiktoken encoding, by the native core where it is exact for it."""
+"""TiktokenEncoder: the ids of a tiktoken encoding, from the native core if it is exact."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _NONE: frozenset[str] = frozenset()
 def from_tiktoken(encoding: Any, **settings: Any) -> TiktokenEncoder:
     """Makes an encoder with the ids of a tiktoken encoding.
 
-    The native core knows the split patterns of o200k_base, cl100k_base, p50k_base, r50k_base and gpt2, and of models
-    that have taken these over. For an encoding with any other pattern, tiktoken answers. Reading 200,000 entries takes
-    about a second.
+    The native core supports the split patterns of o200k_base, cl100k_base, p50k_base, r50k_base and gpt2, which some
+    models share. For any other pattern, tiktoken answers. Reading 200,000 entries takes about a second.
 
     Args:
         encoding: A `tiktoken.Encoding`, such as `tiktoken.get_encoding("o200k_base")`. It is not changed.
-        **settings: Those of `Settings`, by name; what is left out comes from the environment. With the route "hf" or
+        **settings: `Settings` by name; any that are left out come from the environment. With the route "hf" or
             "hf_chunks", tiktoken answers.
 
     Returns:
@@ -55,9 +54,9 @@ def from_tiktoken(encoding: Any, **settings: Any) -> TiktokenEncoder:
 class TiktokenEncoder:
     """Encodes texts as one `tiktoken.Encoding` does. Made by `from_tiktoken`.
 
-    As in tiktoken, a disallowed special token is a ValueError, surrogate pairs become one character, and a lone
-    surrogate becomes U+FFFD. For a text with which tiktoken panics (a million spaces side by side), there are ids.
-    Safe to use from several threads and after a fork.
+    As in tiktoken, a disallowed special token raises ValueError, surrogate pairs become one character, and a lone
+    surrogate becomes U+FFFD. Texts on which tiktoken panics (a million spaces in a row) still get ids. Safe to use from
+    several threads and after a fork.
 
     >>> fast.encode_ordinary("Hello world") == encoding.encode_ordinary("Hello world")
     True
@@ -69,10 +68,10 @@ class TiktokenEncoder:
 
     @property
     def encoding(self) -> Any:
-        """The `tiktoken.Encoding` that this was made of.
+        """The `tiktoken.Encoding` that this was made from.
 
         Returns:
-            The very object.
+            The same object.
 
         >>> fast.encoding is encoding
         True
@@ -89,9 +88,9 @@ class TiktokenEncoder:
 
         Args:
             text: The text.
-            allowed_special: The special tokens that are found in the text; "all" for all of them.
-            disallowed_special: The special tokens that are an error in the text; "all" for all that are not allowed. A
-                special token that is in neither is text like any other.
+            allowed_special: The special tokens that are recognized in the text; "all" for all of them.
+            disallowed_special: The special tokens that are errors in the text; "all" for all that are not allowed. A
+                special token in neither set is text like any other.
 
         Returns:
             The ids.
@@ -195,7 +194,7 @@ class TiktokenEncoder:
         """Says what is active and why.
 
         Returns:
-            The route and the reason for it, what the encoding does, versions, and how often which route answered.
+            The route and the reason for it, what the encoding does, versions, and how often each route answered.
 
         >>> fast.explain()["route"]
         'native'

@@ -27,9 +27,9 @@ Native: TypeAlias = "Callable[[NativeRoute, Any, frozenset[str]], Answer]"
 
 
 class TiktokenRunner:
-    """Chooses the route of one encoding, verifies and counts its calls, and has tiktoken answer where it must.
+    """Chooses the route of one encoding, verifies and counts its calls, and falls back to tiktoken if necessary.
 
-    native: None where tiktoken does the work, for `reason`.
+    native: None if tiktoken does the work, for `reason`.
     """
 
     def __init__(self, encoding: Any, settings: Settings) -> None:
@@ -53,10 +53,10 @@ class TiktokenRunner:
         """Answers a call natively, or else by tiktoken.
 
         Args:
-            call: The name that tiktoken's answers are counted under, with the reason.
+            call: The name under which tiktoken's answers are counted, with the reason.
             encode: The native answer. May raise NeedsReference.
             given: The text or texts.
-            to_find: The special tokens to find; None where tiktoken has an error to raise.
+            to_find: The special tokens to find; None if tiktoken has an error to raise.
             ask: The answer of tiktoken.
 
         Returns:
@@ -67,7 +67,7 @@ class TiktokenRunner:
             if native is None:
                 raise NeedsReference(self.reason)
             if to_find is None:
-                raise NeedsReference("tiktoken refuses the text or another argument")
+                raise NeedsReference("tiktoken rejects the text or another argument")
             answer = repaired(encode, native, given, to_find)
             self._verify(answer, ask)
         except NeedsReference as reason:
@@ -125,7 +125,7 @@ class TiktokenRunner:
         native.seam_texts = functools.partial(hard_texts, contents)
         self._checked = self_check(native, TiktokenRoute(self.encoding), contents)
         if self._checked.mismatch is not None:
-            reason = f"the self-check found other ids than tiktoken's in {self._checked.mismatch}"
+            reason = f"the self-check found ids that differ from tiktoken's in {self._checked.mismatch}"
             logger.error("lopt_plugin: %s. Please report this encoding", reason)
             raise Unsupported(reason)
         if self.settings.prefix_cache_mb:
@@ -133,14 +133,14 @@ class TiktokenRunner:
         return native
 
     def _verify(self, answer: Answer, ask: Callable[[], Answer]) -> None:
-        """Compares a share of all answers with tiktoken's. Raises NeedsReference where they differ."""
+        """Compares a fraction of all answers with tiktoken's. Raises NeedsReference if they differ."""
         self._due += self.settings.verify
         if self._due < 1.0:
             return
         self._due -= 1.0
         self._verified_calls += 1
         if answer != ask():
-            self._give_up("verification found other ids than tiktoken's")
+            self._give_up("verification found ids that differ from tiktoken's")
             raise NeedsReference(self.reason)
 
     def _give_up(self, reason: str, error: Exception | None = None) -> None:
@@ -149,7 +149,7 @@ class TiktokenRunner:
 
 
 def repaired(encode: Native[Answer], native: NativeRoute, given: Any, to_find: frozenset[str]) -> Answer:
-    """`encode(native, given, to_find)`; a text with surrogates, which has no UTF-8, is repaired as tiktoken does it."""
+    """`encode(native, given, to_find)`; a text with surrogates, which has no UTF-8, is repaired as tiktoken does."""
     try:
         return encode(native, given, to_find)
     except NeedsReference:

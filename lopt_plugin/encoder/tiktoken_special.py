@@ -13,17 +13,17 @@ Disallowed: TypeAlias = "Literal['all'] | Collection[str]"
 
 
 class SpecialTokens:
-    """Those of one encoding, none of which begins another."""
+    """The special tokens of one encoding, none of which is a prefix of another."""
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self.all = frozenset(tokens)
-        # What all of them begin with, "<|" for instance. It is quick to see that a text does not hold it.
+        # Their common prefix, such as "<|", whose absence from a text is quick to establish.
         self._beginning = os.path.commonprefix(list(self.all))  # noqa: RUF071 - by characters
 
     def to_find(self, text: object, allowed: Allowed, disallowed: Disallowed) -> frozenset[str] | None:
-        """The special tokens to find in a text; None where tiktoken must answer, which then raises an error.
+        """The special tokens to find in a text; None if tiktoken must answer, which will raise an error.
 
-        That is for a text with a disallowed token, and for arguments of other types.
+        That is the case for a text with a disallowed token, and for arguments of the wrong type.
         """
         if type(text) is not str:
             return None
@@ -41,7 +41,7 @@ class SpecialTokens:
     def parts(self, text: str, to_find: frozenset[str]) -> list[tuple[str, bool]]:
         """The text in parts, and whether special tokens in each are text like any other.
 
-        More than one part only where some special tokens are to be found, and others are text.
+        There is more than one part only if some special tokens are to be found and others are text.
         """
         if not to_find or to_find == self.all:
             return [(text, not to_find)]

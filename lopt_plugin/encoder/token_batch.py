@@ -1,4 +1,4 @@
-"""Ids of several texts in one array, and as a padded table with its attention mask, on the host or on the device."""
+"""The ids of several texts in one array, or as a padded table with an attention mask, on the host or on a device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 class PaddedBatch(NamedTuple):
-    """Rows of one width; NumPy arrays or torch tensors, as the batch has.
+    """Rows of equal width; NumPy arrays or torch tensors, like the batch.
 
     Attributes:
         input_ids: int32 [rows, width].
@@ -26,13 +26,13 @@ class PaddedBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenBatch:
-    """Ids of several texts. `len(batch)` is the number of rows.
+    """The ids of several texts. `len(batch)` is the number of rows.
 
     Attributes:
-        ids: int32 [n], those of all rows.
+        ids: int32 [n], the ids of all rows.
         row_offsets: int64 [rows + 1]; row i is `ids[row_offsets[i]:row_offsets[i + 1]]`.
 
-    Both are NumPy arrays, or torch tensors where the batch was asked for on a device.
+    Both are NumPy arrays, or torch tensors if the batch was requested on a device.
 
     >>> batch = tokenizer.lopt.encode_batch_ids(["Hello", "", "Hello world"])
     >>> len(batch), batch.ids.dtype, batch.row_offsets.dtype, batch.row_offsets.shape
@@ -46,16 +46,16 @@ class TokenBatch:
         return len(self.row_offsets) - 1
 
     def row(self, index: int) -> Any:
-        """Gives the ids of one text.
+        """Returns the ids of one text.
 
         Args:
-            index: The number of the row, from 0 on.
+            index: The number of the row, from 0.
 
         Returns:
             int32 [n], a view of `ids`.
 
         Raises:
-            IndexError: For a row beyond the last one.
+            IndexError: For a row after the last one.
 
         >>> batch = tokenizer.lopt.encode_batch_ids(["Hello", "Hello world"])
         >>> batch.row(0).tolist() == tokenizer.lopt.encode_list("Hello")
@@ -64,11 +64,11 @@ class TokenBatch:
         return self.ids[self.row_offsets[index] : self.row_offsets[index + 1]]
 
     def padded(self, pad_id: int, *, side: Literal["right", "left"] = "right", multiple: int = 1) -> PaddedBatch:
-        """Pads all rows to one width, on the host or on the device, wherever the batch is.
+        """Pads all rows to the same width, on the host or the device that holds the batch.
 
         Args:
-            pad_id: The id to fill up with.
-            side: The side of each row that is filled up.
+            pad_id: The padding id.
+            side: The side of each row that is padded.
             multiple: The width is that of the longest row, rounded up to a multiple of this.
 
         Returns:

@@ -1,4 +1,4 @@
-"""Compares a share of all calls with HF; after a difference HF does them all."""
+"""Compares a fraction of all calls with HF; after a difference, HF answers all calls."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ logger = logging.getLogger("lopt_plugin")
 
 
 class Verification:
-    """share: of the calls that are compared, 0 to 1. calls: how many were.
+    """share: the fraction of calls to compare, 0 to 1. calls: how many were compared.
 
-    HF is asked twice before a difference counts: somebody may have changed its truncation without our lock. It is the
-    very tokenizer that was given, never a copy: one that is made through JSON may give other ids.
+    HF is called twice before a difference counts, because its truncation may have been changed without our lock. It is
+    the original tokenizer, never a copy: a copy is made through JSON and may give different ids.
     """
 
     def __init__(self, hf: HfRoute, state: BackendState, share: float) -> None:
@@ -31,7 +31,7 @@ class Verification:
         self._due = 0.0
 
     def is_due(self) -> bool:
-        """Whether this call is one that is compared; to be asked once a call."""
+        """Whether this call is to be compared. Call this once per call."""
         self._due += self._share
         if self._due < 1.0:
             return False
@@ -39,7 +39,7 @@ class Verification:
         return True
 
     def check(self, operation: Operation[_Given, _T], given: _Given, request: EncodeRequest, answer: _T) -> None:
-        """Raises NeedsReference where the reference answers otherwise."""
+        """Raises NeedsReference if the reference's answer differs."""
         self.calls += 1
         if any(operation.equal(answer, operation.encode(self._hf, given, request)) for _ in range(2)):
             return
@@ -47,9 +47,9 @@ class Verification:
         if self._state.stayed():
             digest = hashlib.sha256(repr(given).encode(errors="replace")).hexdigest()[:16]
             size = f"a text of {len(given)} characters" if isinstance(given, str) else "a batch"
-            reason = f"verification found other values than HF's for {size}, sha256 {digest}"
+            reason = f"verification found values that differ from HF's for {size}, sha256 {digest}"
             logger.error(
                 "lopt_plugin: %s. The Hugging Face tokenizer answers, now and from now on. Please report this", reason
             )
             self._state.force_to_hf(reason)
-        raise NeedsReference("verification found other values than HF's")
+        raise NeedsReference("verification found values that differ from HF's")

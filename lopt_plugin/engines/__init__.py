@@ -1,1 +1,1 @@
-"""Registration with inference engines, one room per engine. Nothing is tokenized here."""
+"""Registration with inference engines, one folder per engine. Nothing is tokenized here."""

@@ -1,4 +1,4 @@
-"""What every engine does with a tokenizer that it has loaded: accelerate it or leave it alone, and log which."""
+"""What every engine does with a tokenizer it has loaded: accelerate it or leave it alone, and log the outcome."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .subclass import Brand, rebrand
 class Acceleration:
     """Accelerates the tokenizers of one engine in this process, and logs each outcome once. No method raises.
 
-    ledger           the names of the engine that are used
-    tested_versions  the releases of the engine that the tests were run with; the log says if this is another one
-    logger           below the engine's own, so that the engine's handlers and levels apply
+    ledger           the engine's names that the plugin uses
+    tested_versions  the releases that the tests were run with; the log says if the installed one is not among them
+    logger           a child of the engine's own, so that the engine's handlers and levels apply
     """
 
     def __init__(self, engine: str, ledger: Sequence[TouchedName], tested_versions: Sequence[str]) -> None:
@@ -33,7 +33,7 @@ class Acceleration:
         self.logger = logging.getLogger(f"{self._module}.lopt_plugin")
 
     def engine_version(self) -> str:
-        """The version of the installed engine."""
+        """The installed version of the engine."""
         try:
             return str(importlib.import_module(self._module).__version__)
         except Exception:
@@ -59,11 +59,11 @@ class Acceleration:
         shared: bool = False,
         of_encodings: Sequence[TouchedName] = (),
     ) -> Any | str:
-        """An accelerated tokenizer of the subclass that `brand` describes; or a str: why there is none.
+        """An accelerated tokenizer of the subclass that `brand` describes; or a str, the reason why there is none.
 
-        It is a new object with the attributes of `tokenizer`, and a copy of its Rust tokenizer if that is `shared`.
-        `where` follows the name in the log. With `of_encodings`, the names of tiktoken that have to be as known, it may
-        also be `tokenizer` itself, with an accelerated encoding inside.
+        It is a new object with the attributes of `tokenizer`, and with a copy of its Rust tokenizer if others share
+        that (`shared`). `where` follows the name in the log. `of_encodings` lists tiktoken names that must match the
+        ledger; with them, the result may also be `tokenizer` itself, with an accelerated encoding inside.
         """
         try:
             from ..tokenizer.accelerated import accelerate_in_place
@@ -99,7 +99,7 @@ class Acceleration:
         return reason
 
     def log(self, tokenizer: Any, outcome: str, level: int) -> None:
-        """Logs the outcome for one tokenizer, with all versions; each line once per process."""
+        """Logs the outcome for one tokenizer, with all versions. Each line is logged once per process."""
         from importlib.metadata import version
 
         try:
@@ -111,10 +111,10 @@ class Acceleration:
             self.logger.exception("lopt_plugin: a tokenizer %s", outcome)
 
     def compare_with_ledger(self) -> None:
-        """Logs in one line what is not as the ledger says in the engine's modules that are loaded."""
+        """Logs, in one line, how the engine's loaded modules differ from the ledger."""
         found = differences(self._ledger, self.engine_version())
         if found:
-            said = f"{self._engine} {self.engine_version()} is not as this plugin knows it: "
+            said = f"{self._engine} {self.engine_version()} differs from the versions that this plugin knows: "
             self._log_once(logging.WARNING, said + "; ".join(found))
 
     def _join_engine_log(self) -> None:
@@ -145,7 +145,7 @@ def settings_of(tokenizer: Any) -> Settings:
 
 
 def is_native(tokenizer: Any) -> bool:
-    """Whether the native route answers the calls of an accelerated tokenizer, so that they need no thread of Python."""
+    """Whether the native route answers an accelerated tokenizer's calls, so that they need no Python thread."""
     return bool(tokenizer._lopt_direct) and tokenizer.lopt._runner.state.snapshot().native is not None
 
 

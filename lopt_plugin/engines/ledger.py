@@ -17,10 +17,10 @@ class TouchedName(NamedTuple):
 
     name        "module:attribute", in the form that `pkgutil.resolve_name` reads
     why         what the plugin uses it for
-    since       the oldest release in which it was found as described here
-    without     what happens where it is missing or different
-    until       what has to happen before it can go
-    parameters  of a function that is hooked, overridden or called; a last "..." stands for any others
+    since       the oldest release known to match this description
+    without     what happens if it is missing or different
+    until       what has to happen before this entry can go
+    parameters  of a function that is hooked, overridden or called; a final "..." stands for any others
     """
 
     name: str
@@ -49,7 +49,7 @@ class TouchedName(NamedTuple):
 
 
 def differences(ledger: Iterable[TouchedName], engine_version: str) -> list[str]:
-    """What is not as the ledger says in the engine's modules that this process has imported."""
+    """How the engine's modules differ from the ledger, among those that this process has imported."""
     from packaging.version import InvalidVersion, Version
 
     try:

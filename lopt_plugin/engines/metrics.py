@@ -6,7 +6,7 @@ lopt_fallbacks_total{reason}      counter: calls that the Hugging Face tokenizer
 lopt_prefix_cache_*_total         counters of the prefix cache: `lookups`, `hits`, `evictions`, and `saved_bytes` that
                                   were not tokenized again
 
-prometheus_client adds up several server processes (PROMETHEUS_MULTIPROC_DIR); vLLM sets that variable itself where it
+prometheus_client adds up several server processes (PROMETHEUS_MULTIPROC_DIR). vLLM sets that variable itself if it
 starts several.
 """
 
@@ -20,9 +20,9 @@ from ..encoder.metrics import Observer
 
 logger = logging.getLogger("lopt_plugin")
 
-# A prompt of a few words takes microseconds, one of a million tokens takes Hugging Face seconds.
+# A prompt of a few words takes microseconds; one of a million tokens takes Hugging Face seconds.
 BUCKETS_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-# Each label makes a time series that stays; further reasons are counted together.
+# Each label creates a time series that is never removed, so further reasons share one.
 MOST_REASONS = 32
 OTHER_REASONS = "other"
 # By their names in the core: the name of the metric, and its help text.

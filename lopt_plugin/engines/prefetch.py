@@ -1,6 +1,6 @@
-"""Tokenize the texts of a list before the engine asks for each of them: engines ask for one prompt after the other.
+"""Tokenize the texts of a list before the engine asks for each of them, because engines ask for one at a time.
 
-Native threads do the work; they need the interpreter lock only to make a list of ids. A Python thread would wait for
+Native threads do the work and need the interpreter lock only to build a list of ids. A Python thread would wait for
 that lock nearly as long as the engine's own thread is busy, and would slow the engine down by the time it takes.
 """
 
@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 
 
 class TextPrefetcher:
-    """Texts that are tokenized together: batch by batch while they are taken, or all at once by `tokenize_all`."""
+    """Texts that are tokenized together: batch by batch as they are taken, or all at once by `tokenize_all`."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = texts
@@ -45,8 +45,8 @@ class TextPrefetcher:
         self._lock = threading.Lock()
 
     def take(self, index: int, text: str, tokenizer: Any, kwargs: dict[str, Any]) -> list[int] | None:
-        """Ids of the text at that index, once; None if the caller has to tokenize it."""
-        # The engine may have shortened the text or changed it to lower case.
+        """The ids of the text at that index, only once; None if the caller has to tokenize it."""
+        # The engine may have shortened or lower-cased the text.
         if self._texts[index] is not text:
             return None
         with self._lock:

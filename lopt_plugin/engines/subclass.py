@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Brand(NamedTuple):
-    """What makes the subclass: its name, the bases after the present class, and its class attributes."""
+    """Describes a subclass: its name, the bases that follow the current class, and its class attributes."""
 
     name: str
     bases: tuple[type, ...]

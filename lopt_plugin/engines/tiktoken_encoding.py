@@ -1,4 +1,4 @@
-"""Tokenizers with a tiktoken encoding inside: the native core makes its ids, and all else stays as it is."""
+"""Tokenizers with a tiktoken encoding inside: the native core produces its ids; everything else is unchanged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACES = ("tokenizer._model", "_tokenizer", "tokenizer", "model", "encoding")
 
 
 class LoptEncoding(tiktoken.Encoding):  # type: ignore[misc]
-    """The encoding of an encoder, which answers `encode` and `encode_ordinary`, and the batches that call these."""
+    """A tiktoken encoding whose `encode` and `encode_ordinary`, and the batch methods that call them, are native."""
 
     _lopt_encoder: TiktokenEncoder
 
@@ -38,10 +38,10 @@ class LoptEncoding(tiktoken.Encoding):  # type: ignore[misc]
 
 
 def accelerate_inside(tokenizer: Any, settings: Settings) -> str | None:
-    """Replaces the encoding inside a tokenizer by an accelerated one, in place, for everyone who holds the tokenizer.
+    """Replaces the encoding inside a tokenizer with an accelerated one, in place, for everyone who holds the tokenizer.
 
     Returns:
-        None if it is accelerated; why not otherwise.
+        None if it is accelerated; otherwise the reason why not.
     """
     for place in _PLACES:
         *path, name = place.split(".")

@@ -6,9 +6,9 @@ There are two passes over a text, each leftmost-longest over its set of contents
 2. the others, their contents normalized as the text is, in the normalized form of each stretch that the first pass
    left.
 
-The text between tokens goes to the pre-tokenizer, one stretch at a time. Flags of a match:
+The text between tokens goes to the pre-tokenizer, one stretch at a time. The flags of a match:
 
-- under `encode_special_tokens` a special token is skipped: its characters are text, and nothing is found in them;
+- with `encode_special_tokens`, a special token is skipped: its characters are text, and nothing is found in them;
 - `single_word`: the match is skipped in the same way if the character before or after it, in the text of its pass, is a
   word character (WORD). The edge of a stretch is not: tokens of the first pass are not neighbours in the second;
 - `lstrip` and `rstrip`: the match takes the white space (STRIP_SPACE) on that side, on the left no further than the end
@@ -25,12 +25,12 @@ from .component_state import Unsupported
 from .pipeline import AddedToken
 
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
-# The search goes back after each part of a token that it meets, by at most so many bytes.
+# After each partial match of a token, the search goes back by at most this many bytes.
 _LONGEST = 1024
 
 
 def check_length(token: tokenizers.AddedToken | AddedToken) -> None:
-    """Raises Unsupported for a token that is too long to be looked for."""
+    """Raises Unsupported for a token that is too long to be searched for."""
     if len(token.content.encode()) > _LONGEST:
         raise Unsupported(f"the added token {token.content[:20]!r}... has more than {_LONGEST:,} bytes")
 
@@ -41,7 +41,7 @@ def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...]
     if by_id:
         flags = set(next(iter(by_id.values())).__getstate__())
         if flags != _FLAGS:
-            raise Unsupported(f"added tokens have other flags than expected: {', '.join(sorted(flags ^ _FLAGS))}")
+            raise Unsupported(f"added tokens have unexpected flags: {', '.join(sorted(flags ^ _FLAGS))}")
     normalizer = tokenizer.normalizer
     found: dict[tuple[bool, str], AddedToken] = {}
     for number, token in sorted(by_id.items()):

@@ -1,24 +1,24 @@
-r"""Whether a tokenizer's texts may be divided into chunks, and how. Covers tokenizers that the native core does not.
+r"""Decides whether a tokenizer's texts may be split into chunks, and how. For tokenizers without a native core.
 
-A text may be divided at p if the ids left of p do not depend on the text right of it, and vice versa. There are two
+A text may be split at p if the ids left of p do not depend on the text right of it, and vice versa. There are two
 proofs, and every other model is refused:
 
 "pattern". Pre-tokens are found by a scan from left to right: once one begins at p, the next depends only on the text
 after p. The model (BPE, WordPiece, WordLevel) sees one pre-token at a time. So two scans that both have a pre-token
-beginning at p, after both their starts, agree from there on. With several steps this holds if all but the last only
-divide between two characters because of what these two are ("local": Digits, Punctuation, the Chinese and Japanese runs
-of DeepSeek): if a local step divides at p, both scans start again there; otherwise the last step divides at p, and both
-scans are in the same piece of the local ones. Two pipelines need more:
+beginning at p, after both their starts, agree from there on. With several steps, this holds if all but the last split
+between two characters only because of what these two are ("local": Digits, Punctuation, DeepSeek's Chinese and Japanese
+runs): if a local step splits at p, both scans start again there; otherwise the last step splits at p, and both scans
+are in the same piece of the local steps. Two pipelines need more:
 
-- DeepSeek's first step takes digits in threes, and is not local. Its pieces hold only digits, in which no later step
-  divides: two pre-tokens that begin at p inside a run of digits both come from the first step.
-- Falcon divides the pre-tokens of GPT-2's pattern again, after ByteLevel. Its Punctuation step comes first and removes
-  the apostrophe, so that pre-tokens are runs of one class after at most one space. Where a later step divides such a
+- DeepSeek's first step takes digits in threes, and is not local. Its pieces contain only digits, which no later step
+  splits: two pre-tokens that begin at p inside a run of digits both come from the first step.
+- Falcon splits the pre-tokens of GPT-2's pattern again, after ByteLevel. Its Punctuation step comes first and removes
+  the apostrophe, so that pre-tokens are runs of one class after at most one space. Where a later step splits such a
   run does not change the run's end, and three digits are counted from the last boundary that both scans share.
 
 "vocabulary". BPE without a split pattern sees a whole stretch of text as one pre-token. Every product of a merge is an
-entry, so no token holds two neighbours that are side by side in no entry: the text may be divided between them (a
-vocabulary cut). Both must be entries, else unknown characters might be fused.
+entry, so no token contains two neighbours that are adjacent in no entry: the text may be split between them (a
+vocabulary cut). Both must be entries, or else unknown characters might be fused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from .post_processors import read_post_processor
 from .pre_tokenizers import FUSED, read_splits
 
 _CLIP_LITERALS = ("<|startoftext|>", "<|endoftext|>")
-# Drops what lies between matches, which is white space.
+# Drops the text between matches, which is white space.
 _CLIP_SPLIT = Refinement("clip", "removed", invert=True)
 _ONE_SPACE = ReplaceRuns("white space", 1, False, " ")
 _WORD_PRE_TOKENIZERS = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
@@ -68,15 +68,15 @@ _Step = NormalizerStep | BertOptions
 
 @dataclass(frozen=True)
 class Chunkable:
-    """How a tokenizer's texts may be divided.
+    """How a tokenizer's texts may be split into chunks.
 
     how                 "pattern" or "vocabulary", see above
     scan                the name of the scan, for `explain`
     post_processor      the ids around the whole text's
-    composes            the normalizer may change a character because of the one before it
-    only_before_spaces  only boundaries before a space count: others divide no words, or add a space to a stretch
-    prepends            the normalizer puts characters before a stretch
-    replaced            pairs of a character and the one that the normalizer replaces it by
+    composes            whether the normalizer may change a character because of the one before it
+    only_before_spaces  whether only boundaries before a space count: others split no words, or add a space to a stretch
+    prepends            whether the normalizer puts characters before a stretch
+    replaced            pairs of a character and its replacement by the normalizer
     literals            strings that the scan keeps whole, in normalized text too
     """
 
@@ -91,7 +91,7 @@ class Chunkable:
 
 
 def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
-    """How texts may be divided. Raises Unsupported if they must not be. Reads neither the vocabulary nor the merges."""
+    """How texts may be split. Raises Unsupported if they must not be. Reads neither the vocabulary nor the merges."""
     model = tokenizer.model
     kind = type(model).__name__
     if kind not in ("BPE", "WordPiece", "WordLevel"):
@@ -117,7 +117,7 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
 
 
 def _never_splits(steps: list[State], normalizer: tuple[_Step, ...]) -> bool:
-    """Whether stretches stay whole: there is no step, or each splits at a character that the normalizer removes."""
+    """Whether stretches stay whole: each step, if any, splits only at a character that the normalizer removes."""
     gone = [s.text for s in normalizer if isinstance(s, ReplaceText) and len(s.text) == 1 and s.text != s.content]
     options = {"type", "pattern", "behavior", "invert"}
     return all(
@@ -166,7 +166,7 @@ def _by_pattern(
 
 
 def _scan(state: State | None) -> tuple[str, bool]:
-    """The name of the scan if it is one of those proven above, and whether it adds a space to a stretch."""
+    """The name of the scan, if it is one of those proven above, and whether it adds a space to a stretch."""
     steps = steps_of(state, "pretokenizers")
     if len(steps) == 1 and steps[0].get("type") in _WORD_PRE_TOKENIZERS:
         check_options(steps[0], set(), "pre-tokenizer")

@@ -51,7 +51,7 @@ def _flattened(state: State, key: str) -> Iterator[State]:
 
 
 def check_options(state: State, known: set[str], kind: str) -> None:
-    """Raises Unsupported if this version of `tokenizers` gives the component an option that this code does not know."""
+    """Raises Unsupported if the component has an option, perhaps new in `tokenizers`, that this code does not know."""
     unknown = sorted(state.keys() - known - {"type"})
     if unknown:
         raise Unsupported(f"{kind} {state.get('type')} has unknown options: {', '.join(unknown)}")
@@ -67,7 +67,7 @@ def tokenizer_with(model: Any, states: dict[str, str | bytes | None]) -> tokeniz
 
 
 def add_again(tokenizer: tokenizers.Tokenizer, by_id: dict[int, tokenizers.AddedToken]) -> bool:
-    """Adds another tokenizer's added tokens; whether they got the same ids and flags."""
+    """Adds another tokenizer's added tokens, and returns whether they got the same ids and flags."""
     tokenizer.add_tokens([token for _, token in sorted(by_id.items())])
     found = tokenizer.get_added_tokens_decoder()
     return {i: t.__getstate__() for i, t in found.items()} == {i: t.__getstate__() for i, t in by_id.items()}

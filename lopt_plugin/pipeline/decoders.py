@@ -1,7 +1,7 @@
-"""Hugging Face decoders, as what each token adds to a text.
+"""Hugging Face decoders, described by the text that each token contributes.
 
-Each decoder changes a list of tokens. Most change each token by itself; some treat the first one of a text in another
-way. So a token has two forms: as the first one, and as any other. What is left is how the forms are joined.
+Each decoder changes a list of tokens. Most change each token independently; some treat the first token of a text
+differently. So a token has two forms: as the first token, and as any other. The rest is how the forms are joined.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _CLEANED = (
 
 @dataclass(frozen=True)
 class TokenForm:
-    """A step that changes each token by itself.
+    """A step that changes each token independently.
 
-    other: the form of a token that is not the first one of a text. first: that of the first one; None for the same.
+    other: the form of a token that is not the first of a text. first: the form of the first token; None if the same.
     """
 
     other: Callable[[str], str]
@@ -49,10 +49,10 @@ class Decoder:
     """From tokens to text.
 
     kind: the names of the decoders.
-    forms: the steps that change each token by itself, in their order.
+    forms: the steps that change each token independently, in order.
     byte_level: the characters of a token stand for bytes, which are decoded together; invalid ones become U+FFFD.
-    byte_fallback: the tokens "<0x00>" to "<0xFF>" stand for bytes. Those in a row are a text, or U+FFFD each.
-    stripped, most_stripped: a character that is taken off the beginning of the whole text, at most so many times.
+    byte_fallback: the tokens "<0x00>" to "<0xFF>" stand for bytes. A run of them is a text, or one U+FFFD per byte.
+    stripped, most_stripped: a character stripped from the start of the whole text, and the maximum number of times.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Decoder:
     most_stripped: int = 0
 
     def forms_of(self, tokens: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
-        """Each token as any other than the first one of a text, and as the first one."""
+        """Each token's form when it is not the first of a text, and when it is."""
         others = firsts = list(tokens)
         for form in self.forms:
             first = form.first or form.other
@@ -113,7 +113,7 @@ def _joined(kinds: list[str], steps: list[State]) -> Decoder:
         return Decoder(kind, forms, byte_fallback=byte_fallback)
     strip = steps[-1]
     if strip["stop"] or not strip["content"].isascii():
-        raise Unsupported("decoder Strip takes something else off than ASCII from the beginning")
+        raise Unsupported("decoder Strip strips something other than ASCII from the beginning")
     return Decoder(kind, forms, False, byte_fallback, strip["content"], strip["start"])
 
 
@@ -130,7 +130,7 @@ def _replace(step: State) -> TokenForm:
 
 def _strip(step: State) -> TokenForm:
     if step["stop"]:
-        raise Unsupported("decoder Strip takes something off the end of tokens")
+        raise Unsupported("decoder Strip strips the end of tokens")
     character, most = step["content"], step["start"]
     return TokenForm(lambda token: token[min(most, len(token) - len(token.lstrip(character))) :])
 

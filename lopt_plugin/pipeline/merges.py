@@ -12,8 +12,8 @@ Merge = str | list[str]
 class Merges:
     """By rank; each [left, right], or "left right" in older files. Parsed only when accessed.
 
-    text: the JSON of the list, without white space. The native core parses it itself, because creating Python objects
-        takes as long as building the core's tables.
+    text: the JSON of the list, without white space. The native core parses it, because creating Python objects would
+        take as long as building the core's tables.
     """
 
     def __init__(self, text: bytes) -> None:

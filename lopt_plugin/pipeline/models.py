@@ -22,7 +22,7 @@ BYTE_PAIR_OPTIONS = (
     "byte_fallback",
     "ignore_merges",
 )
-# What makes it sample; not part of its state.
+# The attributes that make it sample; they are not part of its state.
 UNIGRAM_OPTIONS = ("alpha", "nbest_size")
 # All but 0xC0, 0xC1 and 0xF5 to 0xFF.
 _BYTES_OF_UTF8 = (*range(0xC0), *range(0xC2, 0xF5))
@@ -57,7 +57,7 @@ def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel:
 
 
 def _read_unigram(tokenizer: tokenizers.Tokenizer) -> UnigramModel:
-    """Its state has the scores after the reference's own loading, each in the shortest form that gives the same number.
+    """The state has the scores as the reference loaded them, each in the shortest form that gives the same number.
 
     Without an unknown id, a character that needs one is an error, which is left to Hugging Face.
     """

@@ -1,6 +1,6 @@
 r"""Hugging Face normalizers as steps, each a function from text to text.
 
-The result of a step depends on its text alone. So a Sequence applies its steps in order, to each stretch between the
+The result of a step depends only on its text. So a Sequence applies its steps in order, to each stretch between the
 added tokens of the raw text, and to the contents of the other added tokens.
 """
 
@@ -26,7 +26,7 @@ class NormalizationForm:
 
 @dataclass(frozen=True)
 class MapCharacters:
-    """A normalizer that treats each character alone."""
+    """A normalizer that treats each character independently."""
 
     kind: SingleCharacters
 
@@ -67,7 +67,7 @@ class ReplaceRuns:
 
 @dataclass(frozen=True)
 class Precompiled:
-    """SentencePiece's own normalizer: its character map, in which grapheme clusters are looked up."""
+    """SentencePiece's own normalizer: its character map, which maps grapheme clusters."""
 
     charsmap: bytes
 
@@ -126,7 +126,7 @@ def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOpt
     if len(steps) == len(read):
         return steps
     if len(read) > 1:
-        raise Unsupported("normalizer BertNormalizer is not accelerated yet beside other steps")
+        raise Unsupported("normalizer BertNormalizer is not accelerated yet together with other steps")
     return read[0] if isinstance(read[0], BertOptions) else ()
 
 
@@ -168,7 +168,7 @@ def _read_step(step: State) -> NormalizerStep | BertOptions:
 
 
 def _read_replace(step: State) -> NormalizerStep:
-    """If an empty text matches, Hugging Face's offsets and so its pre-tokens are wrong; it may even panic."""
+    """If an empty text matches, Hugging Face's offsets, and therefore its pre-tokens, are wrong; it may even panic."""
     ((kind, pattern),) = step["pattern"].items()
     if kind == "String" and pattern:
         return ReplaceText(pattern, step["content"])

@@ -22,13 +22,13 @@ _MARKERS = {"first": 2**32 - 2, "second": 2**32 - 3}
 
 
 def read_post_processor(tokenizer: tokenizers.Tokenizer, state: State | None) -> tuple[PostProcessor, Templates | None]:
-    """The ids around a single text, and the templates; None for these where Hugging Face has to make rows of pairs.
+    """The ids around a single text, and the templates (None if Hugging Face has to make rows of pairs).
 
     A Sequence is applied in order; at most one of its steps may add ids. Raises Unsupported.
 
     (ByteLevel only moves offsets. After a step that adds ids, Hugging Face no longer has a single text: the ids before
-    it count as a text of their own, and the next such step treats the two as a pair. All others put the same ids around
-    every text.)
+    it count as a separate text, and the next such step treats the two as a pair. All other steps put the same ids
+    around every text.)
     """
     steps = steps_of(state, "processors")
     for step in steps:
@@ -68,13 +68,13 @@ def read_offset_trim(state: State | None) -> OffsetTrim | None:
 
 
 def _template(probe: tokenizers.Tokenizer, texts: int, announced: int | None = None) -> Template:
-    """announced: how many special tokens there are to be; None without any. Raises ValueError."""
+    """announced: the expected number of special tokens; None without any. Raises ValueError."""
     encoding = _encoded(probe, ["first", "second"][:texts], announced is not None)
     template = Template(_pieces(encoding, texts), encoding.n_sequences)
     if template.ids_added != (announced or 0):
         raise ValueError(f"announces {announced} added ids, but adds {template.ids_added}")
-    # An encoding that knows where its texts are, so that padding belongs to none of them, loses this to a second
-    # encoding that is appended to it. (Padding would show it too, but before tokenizers 0.22.2 it counts as parallel
+    # An encoding that knows where its texts are, so that padding belongs to none of them, loses that knowledge when a
+    # second encoding is appended to it. (Padding would show it too, but before tokenizers 0.22.2 it counts as parallel
     # work, and every later fork then warns.)
     both = tokenizers.Encoding.merge([encoding, encoding]).sequence_ids
     places = [piece.text for piece in template.pieces]
@@ -121,7 +121,7 @@ def _pieces(encoding: Any, texts: int) -> tuple[Piece, ...]:
     for number, type_id, special in zip(encoding.ids, encoding.type_ids, encoding.special_tokens_mask, strict=True):
         is_text = number in markers
         if is_text == bool(special):
-            raise ValueError("marks special tokens in a way of its own")
+            raise ValueError("marks special tokens in an unknown way")
         pieces.append(Piece(markers.index(number) if is_text else None, () if is_text else (number,), type_id))
     found = [piece.text for piece in pieces if piece.text is not None]
     if sorted(found) != list(range(texts)):

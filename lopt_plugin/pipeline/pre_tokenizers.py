@@ -64,9 +64,9 @@ class Splits:
 
 
 def read_splits(state: State | None) -> Splits:
-    """ByteLevel adds a space to every piece that it gets and splits with GPT-2's pattern, each if asked to.
+    """ByteLevel optionally adds a space to every piece it gets, and optionally splits with GPT-2's pattern.
 
-    Raises Unsupported. Only then does it turn bytes into stand-in characters: its own split still sees the text.
+    Only after that does it turn bytes into stand-in characters: its own split still sees the text. Raises Unsupported.
     """
     splits: list[Refinement] = []
     byte_levels = 0
@@ -119,7 +119,7 @@ def read_space_splitter(
 
 
 def _read_metaspace(step: State, after_prepend: bool) -> PreTokenizer:
-    """after_prepend: the text's first character then has no offset, by which the scheme "first" decides."""
+    """after_prepend: the text's first character then has no offset, which the scheme "first" depends on."""
     check_options(step, _OPTIONS["Metaspace"], "pre-tokenizer")
     if step["replacement"] != "\u2581":
         raise Unsupported(f"pre-tokenizer Metaspace with {step['replacement']!r} is not accelerated yet")
@@ -132,7 +132,7 @@ def _read_metaspace(step: State, after_prepend: bool) -> PreTokenizer:
 
 
 def read_word_pre_tokenizer(state: State | None) -> PreTokenizer:
-    """The pre-tokenizer of a WordPiece model: a single step that judges each character alone. Raises Unsupported."""
+    """The pre-tokenizer of a WordPiece model: a single step that looks at each character alone. Raises Unsupported."""
     steps = steps_of(state, "pretokenizers")
     if len(steps) != 1:
         raise Unsupported(f"a pre-tokenizer of {len(steps)} steps with a model WordPiece is not accelerated yet")

@@ -20,7 +20,7 @@ from .pre_tokenizers import (
 
 
 def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
-    """What the tokenizer does. Raises Unsupported if that is left to Hugging Face.
+    """The pipeline of a tokenizer. Raises Unsupported if it is left to Hugging Face.
 
     Reads cheap components first: writing and parsing the model takes about half as long as loading the tokenizer did,
     and most unsupported tokenizers differ in another component. Does not read `encode_special_tokens`, truncation and
@@ -33,7 +33,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
 
     read = read_normalizer(normalizer_state)
     if read and isinstance(read, BertOptions) != (kind == "WordPiece"):
-        name = "BertNormalizer" if isinstance(read, BertOptions) else "of another kind than BertNormalizer"
+        name = "BertNormalizer" if isinstance(read, BertOptions) else "other than BertNormalizer"
         raise Unsupported(f"normalizer {name} with a model {kind} is not accelerated yet")
 
     normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions = read

@@ -1,14 +1,15 @@
 r"""Reads a `tiktoken.Encoding` into a Pipeline.
 
-tiktoken has no list of merges. Of the neighbours in a pre-token whose bytes together are an entry, it joins those whose
-entry has the lowest rank, the leftmost first. The core has a rank for each pair of entries, so every division of an
-entry t into two entries l and r becomes a merge, in the order of the ranks of t. The two give the same tokens:
+tiktoken has no list of merges. Of all neighbours in a pre-token whose combined bytes are an entry, it joins those whose
+entry has the lowest rank, leftmost first. The core has a rank for each pair of entries, so every division of an entry t
+into two entries l and r becomes a merge, in the order of the ranks of t. Both give the same tokens:
 
-- As long as nothing is joined across the ends of a row of bytes, what happens inside it is what happens to these bytes
-  alone: of all possible joins, the first one inside the row is also the first one of the row by itself.
-- So if l and r ever stand side by side, the bytes of t alone become l and r too, and then t. The steps of t alone are
-  determined and pass at most one state of two tokens. Only one division of each entry can therefore ever occur.
-- The ranks of merges then compare as the ranks of entries do, and equal ones are the same pair, leftmost first in both.
+- As long as nothing is joined across the ends of a sequence of bytes, the joins inside it are those of these bytes
+  alone: of all possible joins, the first one inside the sequence is also the first one of the sequence by itself.
+- So if l and r are ever adjacent, the bytes of t alone become l and r too, and then t. The steps of t alone are
+  deterministic and pass through at most one state of two tokens. So only one division of each entry can ever occur.
+- Therefore the ranks of merges compare as the ranks of entries do, and equal ones are the same pair, leftmost first in
+  both.
 
 A pre-token that is an entry is that entry, in both (`ignore_merges`).
 """
@@ -42,11 +43,11 @@ _LONGEST_ENTRY = 4096
 
 
 def read_encoding(encoding: Any) -> Pipeline:
-    """What the encoding does. Raises Unsupported if that is left to tiktoken."""
+    """The pipeline of an encoding. Raises Unsupported if it is left to tiktoken."""
     try:
         pattern, ranks, special = encoding._pat_str, encoding._mergeable_ranks, encoding._special_tokens
     except AttributeError as error:
-        raise Unsupported(f"this release of tiktoken is not known: {error}") from error
+        raise Unsupported(f"this release of tiktoken is unknown: {error}") from error
     scanner = SCANNERS.get(pattern)
     if scanner is None:
         raise Unsupported(f"split pattern {pattern!r} is not on the allow-list")
@@ -68,14 +69,14 @@ def read_encoding(encoding: Any) -> Pipeline:
 
 
 def _special_tokens(ids: dict[str, int]) -> tuple[AddedToken, ...]:
-    """Special tokens as tokens that are found in the text as it is.
+    """Special tokens, as added tokens that are matched in the raw text.
 
-    If one begins another, which of them tiktoken finds depends on the order of a hash table.
+    If one is a prefix of another, which of them tiktoken finds depends on the order of a hash table.
     """
     in_order = sorted(ids)
     for one, next_one in itertools.pairwise(in_order):
         if next_one.startswith(one):
-            raise Unsupported(f"the special token {one!r} begins another one, {next_one!r}")
+            raise Unsupported(f"the special token {one!r} is a prefix of another one, {next_one!r}")
     if "" in ids:
         raise Unsupported("a special token is empty")
     tokens = [AddedToken(content, ids[content], False, False, False, False, True) for content in in_order]
@@ -87,7 +88,7 @@ def _special_tokens(ids: dict[str, int]) -> tuple[AddedToken, ...]:
 def _names(ranks: dict[bytes, int]) -> dict[str, int]:
     """The ids by the names of entries in the byte-level alphabet, lowest rank first."""
     if len(set(ranks.values())) != len(ranks):
-        raise Unsupported("two entries have one rank")
+        raise Unsupported("two entries have the same rank")
     longest = max(map(len, ranks), default=0)
     if longest > _LONGEST_ENTRY:
         raise Unsupported(f"an entry has {longest:,} bytes, more than {_LONGEST_ENTRY:,}")

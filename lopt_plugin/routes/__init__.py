@@ -1,4 +1,4 @@
-"""Routes from text to the ids of one tokenizer. All give the same ids; they differ in speed."""
+"""Routes from text to the ids of one tokenizer. All return the same ids; they differ in speed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Offsets = npt.NDArray[np.int32]
 
 
 class ListRoute(Protocol):
-    """An accelerated route raises NeedsReference for a text that is not for it."""
+    """An accelerated route raises NeedsReference for a text that it cannot encode."""
 
     name: str
 
     def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
-        """Ids of one text, truncated; of the request, padding and columns are not looked at."""
+        """Ids of one text, truncated; the request's padding and columns are ignored."""
 
 
 class Route(ListRoute, Protocol):

@@ -1,4 +1,4 @@
-"""A batch of rows, each a text or a pair of texts, from the ids of its texts to all columns of a BatchEncoding."""
+"""Builds all columns of a BatchEncoding from the ids of a batch of rows, each a text or a pair of texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row, RowPart
 
 
 def native_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-    """The columns of each row; of a plain request ids and offsets. Raises NeedsReference."""
+    """The columns of each row; for a plain request, ids and offsets. Raises NeedsReference."""
     texts = [row for row in rows if isinstance(row, str)]
     type_ids_follow = not request.token_type_ids or route.post_processing.type_ids_are_zero
     if not request.is_plain or len(texts) < len(rows) or not type_ids_follow:
@@ -41,7 +41,7 @@ def _plain_rows(route: NativeRoute, texts: list[str], request: EncodeRequest) ->
 
 
 def all_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-    """Every row with all its columns, as the reference makes them. Raises NeedsReference where it has to make them."""
+    """Every row with all its columns, as the reference makes them. Raises NeedsReference if it has to make them."""
     templates = route.post_processing.templates
     if templates is None:
         raise NeedsReference(NO_TEMPLATE)
@@ -77,7 +77,7 @@ def all_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest)
 def runs_of_single_texts(
     post_processing: PostProcessing, lengths: Sequence[int], request: EncodeRequest
 ) -> list[list[Run]] | None:
-    """The runs of rows of one text each that have so many ids; None if they are not the reference's sequence_ids."""
+    """The runs of single-text rows with these numbers of ids; None if they are not the reference's sequence_ids."""
     template = post_processing.template("", request)
     if not template.tells_texts:
         return None
@@ -101,7 +101,7 @@ def _room(route: NativeRoute, row: Row, request: EncodeRequest) -> int | None:
 def _encoded_texts(
     route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
 ) -> Iterator[list[RowText]]:
-    """The texts of each row, truncated only where their offsets depend on that, or where it spares work."""
+    """The texts of each row, truncated only if their offsets depend on it or it saves work."""
     split, as_lists = request.split_special_tokens, kind.as_lists
     ids_of_texts = iter([] if request.offsets else _ids_of_whole_texts(route, rows, rooms, request, kind))
     whole = request.overflow or request.stride or request.strategy == "only_second"
@@ -127,7 +127,7 @@ def _encoded_texts(
 def _ids_of_whole_texts(
     route: NativeRoute, rows: Sequence[Row], rooms: Sequence[int | None], request: EncodeRequest, kind: Kind
 ) -> list[Any]:
-    """Ids of all texts that are not given in words, in order; of a very long single text, only those that are kept."""
+    """Ids of all texts that are not split into words, in order; for a very long single text, only the kept ones."""
     split, only_second = request.split_special_tokens, request.strategy == "only_second"
     ends_matter = request.keeps_end or request.overflow or request.stride or only_second
     found: list[Any] = []
@@ -154,9 +154,9 @@ def _ids_of_whole_texts(
 
 
 def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room: int | None) -> Columns | None:
-    """The columns as arrays int64 [rows, width], all rows at once; None where that is not possible.
+    """The columns as arrays int64 [rows, width], all rows at once; None if that is impossible.
 
-    It is for single texts, without offsets and not in parts, none of which is longer than it is to be padded to.
+    Only for single texts without offsets or overflow, none of which is longer than the padded width.
     """
     padding = request.padding
     if not request.arrays or padding is None or len(rows) < 2 or request.offsets or request.overflow or request.stride:
@@ -179,7 +179,7 @@ def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room
     in_row = (position >= 0) & (position < whole[:, None])
     in_text = (position >= len(before)) & (position < (len(before) + kept)[:, None])
     if room is not None:
-        # The place of each id in its text, and in the part of it that is kept.
+        # The position of each id in its text, and in the part that is kept.
         number = np.arange(len(ids)) - np.repeat(row_offsets[:-1], lengths)
         first = lengths - kept if request.keeps_end else np.zeros_like(kept)
         ids = ids[(number >= np.repeat(first, lengths)) & (number < np.repeat(first + kept, lengths))]

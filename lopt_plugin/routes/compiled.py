@@ -1,4 +1,4 @@
-"""Compiled files: a pipeline's native core and the ids around a text, for programs without Python."""
+"""Writes compiled files: a pipeline's native core and the ids around a text, for programs without Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMAT = 1  # as in native/compiled/file_header.hpp
 
 
 class Values:
-    """Numbers, bytes and texts, one after the other, as FileReader of native/compiled/file_reader.hpp reads them."""
+    """Writes numbers, bytes and texts in sequence, as FileReader in native/compiled/file_reader.hpp reads them."""
 
     def __init__(self) -> None:
         self.data = bytearray()
@@ -28,7 +28,7 @@ class Values:
         self.data += value.to_bytes(4, "little")
 
     def add(self, *values: int | str | bytes) -> None:
-        """Numbers and flags; texts and bytes, with their number before them."""
+        """Numbers and flags; texts and bytes, preceded by their length."""
         for value in values:
             if isinstance(value, int):
                 self.number(value)
@@ -38,7 +38,7 @@ class Values:
                 self.data += content
 
     def rows(self, rows: Iterable[Iterable[Any]]) -> None:
-        """The number of rows, then their values."""
+        """The number of rows, followed by their values."""
         given = list(rows)
         self.number(len(given))
         for row in given:
@@ -46,7 +46,7 @@ class Values:
 
 
 def compiled(pipeline: Pipeline, source: str) -> bytes:
-    """The file of a pipeline; `source` says in a line what it comes from. Raises Unsupported."""
+    """The file of a pipeline; `source` is a line that says what it was compiled from. Raises Unsupported."""
     out = Values()
     out.add(import_core().CompiledTokenizer.version, source)
     around = pipeline.post_processor
@@ -93,7 +93,7 @@ def _word_piece(out: Values, given: dict[str, Any]) -> None:
 
 
 def _normalizer(out: Values, given: dict[str, Any]) -> None:
-    """The tables that steps ask, and the steps, without the functions of the reference."""
+    """The tables that steps use, and the steps, without the reference's functions."""
     out.add(given["class_pages"], given["class_cells"], given["compose_pairs"])
     out.rows([[given["form_pages"], given["form_cells"]]] if given["form_cells"] else [])
     out.number(len(given["normalizer"]))

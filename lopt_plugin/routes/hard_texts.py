@@ -36,12 +36,12 @@ _MARKS = "\u0301\u0323\u0307\u030c\u0327\u0338"
 _CONTEXTS = ("{}", "a{}b", " {} ", "\n{}\n", "中{}1", "{}{}", ".{} x")
 _EVERY_CONTEXT_UP_TO = 40
 _TOKENS_PER_TEXT = 8
-# More than real tokenizers have. Whoever has more still loads in about the time that Hugging Face takes.
+# More than real tokenizers have. A tokenizer with more still loads in about the time that Hugging Face takes.
 _MOST_TOKENS = 8192
 
 
 def hard_texts(added_tokens: Sequence[str]) -> list[str]:
-    """About 200 texts, always the same, and the added tokens in several contexts; of very many, a part."""
+    """About 200 fixed texts, and the added tokens (or a sample, if there are very many) in several contexts."""
     rng = random.Random(20240229)
     texts = list(_PHRASES)
     texts += list(_CLASSES.values())

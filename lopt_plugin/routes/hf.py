@@ -1,4 +1,4 @@
-"""The reference: the tokenizer of the installed `tokenizers` library itself."""
+"""The reference: the installed `tokenizers` library's own tokenizer."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def int32_ids(ids: Sequence[int] | Ids) -> Ids:
 
 
 class HfRoute:
-    """Runs one backend under a lock, with its truncation and padding put aside and back.
+    """Runs one backend under a lock, saving and restoring its truncation and padding.
 
     Truncation, padding and `encode_special_tokens` are fields of the Rust tokenizer, set before every HF call; without
-    the lock, two threads get each other's. All HF calls that come through an accelerated tokenizer share this lock.
-    Others do not: the tokenizer that `accelerate` was given has the same backend. A call during which somebody else
-    changes these fields is made again, and leaves them as the other one set them.
+    the lock, two threads would use each other's. All HF calls through an accelerated tokenizer share this lock. Other
+    calls do not: the tokenizer that was passed to `accelerate` has the same backend. If someone else changes these
+    fields during a call, the call is repeated, and the other's values are kept.
     """
 
     name = "hf"
@@ -70,8 +70,8 @@ class HfRoute:
     def call(self, function: Callable[[], _T]) -> _T:
         """`function()` under the lock.
 
-        Up to tokenizers 0.22, a thread that decodes or encodes on the backend without our lock makes a change of its
-        truncation fail with "Already borrowed". Nothing has happened then, so the call is made again.
+        Up to tokenizers 0.22, if another thread decodes or encodes on the backend without our lock, changing its
+        truncation fails with "Already borrowed". Nothing has happened yet, so the call is repeated.
         """
         with self.lock:
             deadline = time.monotonic() + _LONGEST_WAIT_S
@@ -84,7 +84,7 @@ class HfRoute:
                 time.sleep(0.0005)
 
     def encodings(self, rows: Sequence[Row], request: EncodeRequest) -> list[Encoding]:
-        """An Encoding for each row, truncated and padded; what truncation removed follows its row if `overflow`."""
+        """An Encoding per row, truncated and padded; if `overflow`, the removed parts follow their row."""
         # One by one: a batch would start the thread pool of `tokenizers`, which warns at every later fork.
         encodings = self._in_state(request, lambda: [self._encode(row, request) for row in rows])
         lengths = [len(encoding.ids) for encoding in encodings]
@@ -103,7 +103,7 @@ class HfRoute:
         return self.backend.encode(text, pair, is_pretokenized=request.in_words, add_special_tokens=special)
 
     def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-        """The columns of each row; `runs` and what goes with them are not given."""
+        """The columns of each row, without `runs` and the fields that go with them."""
         encodings = self.encodings(rows, request)
         return Columns(
             [encoding.ids for encoding in encodings],
@@ -128,7 +128,7 @@ class HfRoute:
         return int32_ids(list(itertools.chain.from_iterable(rows))), row_offsets
 
     def count(self, text: str, request: EncodeRequest) -> int:
-        """How many ids `encode_list` has."""
+        """The number of ids that `encode_list` returns."""
         return len(self.encode_list(text, request))
 
     def count_batch(self, texts: Sequence[str], request: EncodeRequest) -> list[int]:
@@ -173,7 +173,7 @@ def set_call_state(
     backend: Tokenizer, truncation: dict[str, Any] | None, padding: dict[str, Any] | None, split_special_tokens: bool
 ) -> None:
     """Sets what differs; under the route's lock."""
-    # Every setter waits for, or fails because of, threads that use the backend; so only what differs is set.
+    # Every setter waits for threads that use the backend, or fails because of them, so only differing fields are set.
     if backend.truncation != truncation:
         if truncation is None:
             backend.no_truncation()
@@ -188,7 +188,7 @@ def set_call_state(
         backend.encode_special_tokens = split_special_tokens
 
 
-# What has a lock. One that another thread held at the fork has no owner in the child that could ever release it.
+# Objects with a lock. If another thread held it at the fork, no thread of the child could ever release it.
 _with_locks: weakref.WeakSet[Any] = weakref.WeakSet()
 
 

@@ -21,20 +21,20 @@ logger = logging.getLogger("lopt_plugin")
 NO_TEMPLATE = "a post-processor whose template is not known"
 NO_OFFSETS = "offsets are not native for this tokenizer"
 
-# A text with more characters than this for each id that is kept is probably not needed to its end.
+# If a text has more characters than this for each id that is kept, its end is probably not needed.
 _FIRST_OF_CHARS = 4
 
-# Below this length, encoding a text takes hardly longer than finding its prefix in the cache.
+# Below this length, encoding a text takes hardly longer than looking up its prefix in the cache.
 _HELD_FROM_CHARS = 8192
-# The longest texts that are encoded by a shorter way; the prefix cache does not ask for these.
+# The longest texts that take the shortcut; the prefix cache is not asked for these.
 SHORT_CHARS = 4096
 
 
 class NativeRoute:
     """Ids of one Pipeline. Immutable, so it is shared by copies of a tokenizer and by threads.
 
-    `core` is that of a route whose pipeline differs at most in the post-processor; without one it is built, which takes
-    some tenths of a second and raises Unsupported. The pipeline is not kept: its vocabulary is large.
+    `core` comes from a route whose pipeline differs at most in the post-processor. Without it, a core is built, which
+    takes some tenths of a second and may raise Unsupported. The pipeline is not kept, because its vocabulary is large.
     """
 
     name = "native"
@@ -89,7 +89,7 @@ class NativeRoute:
         return self.post_processing.finish(ids, request) if adds or len(ids) > room else ids
 
     def encode_short(self, text: str, request: EncodeRequest) -> list[int] | None:
-        """`encode_list` of a text that is too short for threads and not truncated; None where that takes more."""
+        """`encode_list` of a text too short for threads and not truncated; None if the shortcut does not apply."""
         if len(text) > self._short_chars or (request.token_type_ids and not self.post_processing.type_ids_are_zero):
             return None
         adds = request.add_special_tokens and self._adds
@@ -101,20 +101,20 @@ class NativeRoute:
         return ids
 
     def encode_stretch(self, text: str, begins_text: bool) -> list[int]:
-        """Ids of what stands between special tokens, or before or after them; special tokens in it are text."""
+        """Ids of the text between, before or after special tokens; special tokens inside it are ordinary text."""
         if begins_text or not self._prepends_first_only:
             return self.encode_list(text, PLAIN[False][True])
         ids: list[int] = self.core.encode_part(text, 0, len(text), True, True, self.threads_for(len(text)))
         return ids
 
     def first_ids(self, text: str, room: int, split_special_tokens: bool) -> list[int]:
-        """The first `room` ids of a text, which is read about as far as that takes. Only where `is_over_long`."""
+        """The first `room` ids of a text, which is read only about as far as necessary. Only if `is_over_long`."""
         threads = self.threads_for(_FIRST_OF_CHARS * room)
         ids: list[int] = self.core.encode_first(text, room, threads, split_special_tokens)
         return ids
 
     def count(self, text: str, request: EncodeRequest) -> int:
-        """How many ids `encode_list` has. Like all counts, only where texts may be taken apart."""
+        """The number of ids that `encode_list` returns. Like all counts, only if texts may be split at seams."""
         threads = 1 if len(text) < self._parallel_min_chars else self.settings.threads
         number: int = self.core.count(text, threads, request.split_special_tokens)
         return number + self.post_processing.added if request.add_special_tokens else number
@@ -125,7 +125,7 @@ class NativeRoute:
         return [number + added for number in self.core.count_batch(texts, threads, request.split_special_tokens)]
 
     def count_until(self, given: tuple[str, int], request: EncodeRequest) -> int | None:
-        """`count` of a text, or None if it is more than the limit; the rest of the text is not read then."""
+        """`count` of a text; None if it exceeds the limit, in which case the rest of the text is not read."""
         text, limit = given
         added = self.post_processing.ids_added(request)
         if limit < added:
@@ -142,22 +142,22 @@ class NativeRoute:
         return length
 
     def is_over_long(self, text: str, room: float) -> bool:
-        """Whether a text that is truncated to its first `room` ids is better not encoded to its end."""
+        """Whether a text that is truncated to its first `room` ids should not be encoded to its end."""
         return len(text) > _FIRST_OF_CHARS * room and self.takes_apart()
 
     def takes_apart(self) -> bool:
-        """Whether texts may be taken apart at seams: hard texts are, at the first call, and must keep their ids."""
+        """Whether texts may be split at seams: at the first call, hard texts are split and must keep their ids."""
         if self.seams_checked is None:
             checked = False
             try:
                 wrong = sum(self._by_parts(text) != self._encode(text, 1, 0, False) for text in self.seam_texts())
                 checked = not wrong
                 if wrong:
-                    logger.error("lopt_plugin: %d texts have other ids in parts; texts are not taken apart", wrong)
+                    logger.error("lopt_plugin: %d texts change when split; texts are not split at seams", wrong)
             except MemoryError:
                 raise
             except Exception:
-                logger.exception("lopt_plugin: the check of seams failed; texts are not taken apart")
+                logger.exception("lopt_plugin: the check of seams failed; texts are not split at seams")
             if checked:
                 self.core.trust_seams()
             self.seams_checked = checked
@@ -192,7 +192,7 @@ class NativeRoute:
     def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text, without special tokens.
 
-        Many texts are shared out among the threads; a long one is divided into chunks for them.
+        Many texts are distributed over the threads; a long one is split into chunks.
         """
         if sum(map(len, texts)) < self._parallel_min_chars:
             encode = self._encode
@@ -265,20 +265,20 @@ class NativeRoute:
         return {**self.core.info(), "seams_checked": self.seams_checked, "prefix_cache": prefixes}
 
     def chunks(self, chars: int) -> int:
-        """Into how many chunks a text of that length is cut at most, were it ASCII and without added tokens."""
+        """The maximum number of chunks for a text of that length, if it were ASCII and had no added tokens."""
         threads, chunk_chars = self._threads_and_chunk(chars)
         if threads == 1:
             return 1
         return max(1, -(-chars // (chunk_chars or self.core.default_chunk_bytes(chars, threads))))
 
     def threads_for(self, chars: int) -> int:
-        """How many threads work on a text of that length."""
+        """The number of threads for a text of that length."""
         return self._threads_and_chunk(chars)[0]
 
     def _threads_and_chunk(self, chars: int) -> tuple[int, int]:
         return (1, 0) if chars < self._parallel_min_chars else (self.settings.threads, self.settings.chunk_chars)
 
     def _alone_from(self, texts: Sequence[str]) -> float:
-        """The length from which a text of a batch is cut into chunks, where there are too few such for all threads."""
+        """The length from which a batch's texts are split into chunks, if there are too few of them for all threads."""
         long = sum(len(text) >= self._parallel_min_chars for text in texts)
         return self._parallel_min_chars if 0 < long < self.settings.threads else math.inf

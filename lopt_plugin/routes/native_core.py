@@ -75,8 +75,8 @@ def _reference(state: str) -> Callable[[str], str]:
 
 
 def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
-    """For a text, the characters of it that each character of its normalized form came from, by the reference."""
-    # A model that knows nothing: every character is a token, and tokens have offsets.
+    """For each character of a text's normalized form, the characters it came from, according to the reference."""
+    # A model with an empty vocabulary: every character is a token, and tokens have offsets.
     by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
     by_character.normalizer = getattr(normalizers, step.form)()
 
@@ -99,7 +99,7 @@ def import_core() -> Any:
 
 
 def build_core(pipeline: Pipeline) -> Any:
-    """A core of its own, in some tenths of a second. Raises Unsupported."""
+    """A new core, built in some tenths of a second. Raises Unsupported."""
     _core = import_core()
     types = {"byte pair": _core.Core, "unigram": _core.UnigramCore, "word piece": _core.WordPieceCore}
     try:
@@ -156,7 +156,7 @@ def _blank_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
 
 
 def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str, Any]:
-    """Words are normalized one by one, unless added tokens are looked for in the whole normalized text."""
+    """Words are normalized one by one, unless added tokens are searched in the whole normalized text."""
     options = pipeline.normalizer if isinstance(pipeline.normalizer, BertOptions) else None
     characters = word_characters(options, pipeline.scanner)
     normalizes_text = options is not None and any(token.normalized for token in pipeline.added_tokens)
@@ -198,7 +198,7 @@ def _unigram_arguments(pipeline: Pipeline, model: UnigramModel) -> dict[str, Any
 
 
 def _added_tokens(pipeline: Pipeline) -> list[tuple[Any, ...]]:
-    """Those found in the normalized text come in their normalized form; the core spells spaces as spaces."""
+    """Tokens found in the normalized text are passed in normalized form; the core writes spaces as spaces."""
     if not isinstance(pipeline.normalizer, SpaceNormalizer):
         return list(pipeline.added_tokens)
     return [t._replace(content=t.content.replace("\u2581", " ")) if t.normalized else t for t in pipeline.added_tokens]

@@ -1,7 +1,7 @@
-"""What becomes of a text's ids: truncation, the ids of the post-processor, padding.
+"""Finishes a text's ids: truncation, the post-processor's ids, padding.
 
-The rules are those of `Tokenizer.post_process`, `Encoding.truncate` and `Encoding.merge_with` of the reference: each
-text is truncated first, then the post-processor puts its ids around and between, then rows are padded.
+The rules are those of the reference's `Tokenizer.post_process`, `Encoding.truncate` and `Encoding.merge_with`: each
+text is truncated first, then the post-processor adds its ids around and between, then rows are padded.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .request import EncodeRequest, NeedsReference, Padding, Row, RowParts, Run,
 
 
 class PostProcessing:
-    """Truncates the ids of single texts and adds those of a tokenizer's post-processor.
+    """Truncates the ids of single texts and adds a tokenizer's post-processor ids.
 
-    templates: the places of these in rows of one and of two texts; None where they are not known.
+    templates: the positions of those ids in rows of one and of two texts; None if they are unknown.
     """
 
     def __init__(self, post_processor: PostProcessor, templates: Templates | None = None) -> None:
@@ -31,7 +31,7 @@ class PostProcessing:
         self.templates = templates
 
     def template(self, row: Row, request: EncodeRequest) -> Template:
-        """The places of special tokens in this row. Only where `templates` is not None."""
+        """The positions of special tokens in this row. Only if `templates` is not None."""
         assert self.templates is not None
         single, pair = self.templates.single, self.templates.pair
         if not request.add_special_tokens:
@@ -43,7 +43,7 @@ class PostProcessing:
         return self.added if request.add_special_tokens else 0
 
     def room(self, request: EncodeRequest) -> float:
-        """The most ids of the text itself, a whole number or infinity. Raises NeedsReference where that is none."""
+        """The maximum number of ids of the text itself, or infinity. Raises NeedsReference if there is no room."""
         most = request.max_length
         if most is None:
             return math.inf
@@ -52,7 +52,7 @@ class PostProcessing:
         return most - self.added if request.add_special_tokens else most
 
     def finish(self, ids: list[int], request: EncodeRequest) -> list[int]:
-        """The ids of a text, truncated and with special tokens; the list is changed in place."""
+        """The ids of a text, truncated and with special tokens; changes the list in place."""
         if request.max_length is not None:
             room, number = int(self.room(request)), len(ids)
             if number > room:
@@ -65,13 +65,13 @@ class PostProcessing:
         return ids
 
     def finish_array(self, ids: Ids) -> Ids:
-        """The same with special tokens for an array, nothing truncated."""
+        """The same for an array, with special tokens and without truncation."""
         if not self.added:
             return ids
         return np.concatenate([np.array(self.prefix, np.int32), ids, np.array(self.suffix, np.int32)])
 
     def finish_batch(self, ids: Ids, row_offsets: RowOffsets) -> tuple[Ids, RowOffsets]:
-        """The same for all rows of a batch."""
+        """The same for every row of a batch."""
         if not self.added:
             return ids, row_offsets
         rows = len(row_offsets) - 1
@@ -128,12 +128,12 @@ class Arrays:
 
     @staticmethod
     def column(rows: list[Any]) -> Any:
-        # One array if they are of one length.
+        # One array if all have the same length.
         return np.stack(rows) if len({len(row) for row in rows}) == 1 else rows
 
 
 Kind = type[Lists] | type[Arrays]
-# The offsets of an id that is not of the text.
+# The offsets of an id that does not come from the text.
 _NOWHERE = 0, 0
 Range = tuple[int, int]
 
@@ -141,8 +141,8 @@ Range = tuple[int, int]
 def part_ranges(length: int, kept: int, stride: int, keep_end: bool) -> list[Range]:
     """The ids of each part of a text of `length` ids: the first, of `kept` ids, then those that overflow.
 
-    Neighbours have `stride` ids in common, which must be fewer than `kept`; with `keep_end` they go from the end of the
-    text to its beginning. If nothing is kept, the whole text overflows.
+    Neighbours share `stride` ids, which must be fewer than `kept`; with `keep_end` they go from the end of the text to
+    its beginning. If nothing is kept, the whole text overflows.
     """
     if length <= kept:
         return [(0, length)]
@@ -159,7 +159,7 @@ def part_ranges(length: int, kept: int, stride: int, keep_end: bool) -> list[Ran
 
 
 def combined(template: Template, counts: Sequence[int]) -> list[tuple[int, ...]]:
-    """The rows that texts of so many parts make, in order: for each of them, which part of each text it has."""
+    """The rows made from texts with these numbers of parts, in order: for each row, which part of each text it has."""
     main: tuple[int, ...] = (0,) * len(counts)
     overflowing: list[tuple[int, ...]] = []
     for piece in template.pieces:
@@ -187,7 +187,7 @@ class RowText(NamedTuple):
 def rows_of(
     template: Template, texts: list[RowText], limit: int | None, request: EncodeRequest, kind: Kind
 ) -> list[RowParts]:
-    """The row of these texts and, if asked for, those of what is cut off."""
+    """The row of these texts and, if requested, the rows of the truncated parts."""
     ranges = []
     for text, kept in zip(texts, _kept([len(text.ids) for text in texts], limit, request.strategy), strict=True):
         if request.stride >= kept > 0 and kept < len(text.ids):
@@ -198,7 +198,7 @@ def rows_of(
     if max(counts) == 1:
         return [_assembled(template, texts, [parts[0] for parts in ranges], (False,) * len(texts), kind)]
     if template.overflow_type_ids is None:
-        raise NeedsReference("a post-processor that treats what is cut off in another way")
+        raise NeedsReference("a post-processor that treats truncated parts differently")
     return [
         _assembled(template, texts, [ranges[text][part] for text, part in enumerate(row)], [p > 0 for p in row], kind)
         for row in combined(template, counts)
@@ -206,7 +206,7 @@ def rows_of(
 
 
 def _kept(lengths: list[int], limit: int | None, strategy: Strategy) -> list[int]:
-    """How many ids of each text are kept: `truncate_encodings` of the reference library."""
+    """How many ids of each text are kept, as in the reference library's `truncate_encodings`."""
     if limit is None or sum(lengths) <= limit:
         return lengths
     if strategy == "longest_first":
@@ -258,7 +258,7 @@ def _assembled(
 
 
 def padded(row: RowParts, width: int, padding: Padding, kind: Kind) -> RowParts:
-    """The row with padding up to that width; a longer one as it is."""
+    """The row padded to that width; a longer row is unchanged."""
     missing = width - len(row.columns[0])
     if missing <= 0:
         return row

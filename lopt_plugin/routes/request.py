@@ -1,4 +1,4 @@
-"""What a call asks for (`EncodeRequest`), what comes back (`Columns`), and `NeedsReference`."""
+"""The request of a call (`EncodeRequest`), its result (`Columns`), and `NeedsReference`."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Padding(NamedTuple):
     token: str
 
     def width(self, lengths: Sequence[int]) -> int:
-        """The length to which rows of these lengths are padded; longer ones stay as they are."""
+        """The length to which rows of these lengths are padded; longer ones are unchanged."""
         width = max(lengths) if self.length is None else self.length
         return width if self.multiple is None else -(-width // self.multiple) * self.multiple
 
 
 class EncodeRequest(NamedTuple):
-    """What a call asks for, apart from its texts.
+    """What a call requests, apart from its texts.
 
-    max_length: the most ids of a row, special tokens included (None: all). The id that goes is the last one, or the
-    first with truncation_side "left"; of a pair, `strategy` says which text loses it.
-    overflow: what truncation removes becomes rows of its own, which share `stride` ids with their neighbours.
+    max_length: the maximum number of ids per row, including special tokens (None: no limit). The last id is removed
+    first, or the first one with truncation_side "left"; in a pair, `strategy` says which text loses it.
+    overflow: what truncation removes becomes additional rows, which share `stride` ids with their neighbours.
     offsets, token_type_ids, attention_mask, special_tokens_mask, row_lengths: the columns wanted besides ids.
     tensors: the kind of tensors wanted, as transformers names it. arrays: columns are NumPy arrays, not lists.
-    in_words: texts are given as lists of words.
+    in_words: texts are lists of words.
     """
 
     add_special_tokens: bool = True
@@ -72,7 +72,7 @@ class EncodeRequest(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether all wanted columns but offsets follow from the number of ids of each row."""
+        """Whether all wanted columns except offsets follow from each row's number of ids."""
         return self[8:] == _PLAIN_REST and self.strategy != "only_second"
 
     def truncation_settings(self) -> dict[str, Any] | None:
@@ -104,7 +104,7 @@ class EncodeRequest(NamedTuple):
 _PLAIN_REST = EncodeRequest()[8:]
 
 
-# The commonest requests, made once: PLAIN[add_special_tokens][split_special_tokens].
+# The most common requests, made once: PLAIN[add_special_tokens][split_special_tokens].
 PLAIN = tuple(tuple(EncodeRequest(special, split) for split in (False, True)) for special in (False, True))
 COMMONEST = PLAIN[True][False]
 
@@ -126,12 +126,12 @@ class RowParts(NamedTuple):
 
 @dataclass
 class Columns:
-    """The same of all rows: a list of rows, or one array where rows are arrays of one length.
+    """The same for all rows: a list of rows, or one array if the rows are arrays of equal length.
 
-    Of a plain request, only ids and offsets are given; type ids and attention follow from their number.
-    runs: what the ids of each row belong to; None where nobody has asked row by row.
-    samples: which of the given rows each of these is of, where some may be what truncation removed; else None.
-    word_counts: of each text of the given rows, how many ids each of its words has; None for texts not in words.
+    A plain request gets only ids and offsets; type ids and attention mask follow from their number.
+    runs: what the ids of each row belong to; None if the rows were not processed one by one.
+    samples: the given row that each of these rows comes from, if some may be overflow; else None.
+    word_counts: for each text of the given rows, the number of ids of each word; None for texts not split into words.
     """
 
     ids: Any

@@ -1,4 +1,4 @@
-"""Builds the native table of what each id adds to a text. It asks the reference for every token."""
+"""Builds the native table of the text that each id contributes. It asks the reference for every token."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def build_token_table(backend: Tokenizer, decoder: Decoder, tokens: list[str | N
 
 
 def _special_ids(backend: Tokenizer, tokens: Sequence[str | None]) -> list[int]:
-    """The ids that are left out where special tokens are skipped.
+    """The ids that are left out when special tokens are skipped.
 
-    The reference goes by the token as a string, which need not be the content of the added token: the normalizer may
-    have changed it. So each one that may be special is decoded.
+    The reference compares the token's string, which may differ from the added token's content if the normalizer changed
+    it. So each id that may be special is decoded.
     """
     added = backend.get_added_tokens_decoder()
     contents = {token.content for token in added.values()}

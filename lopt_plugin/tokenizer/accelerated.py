@@ -1,13 +1,12 @@
 """Accelerated transformers tokenizers: subclasses of the tokenizer's own class that ask the Encoder for ids.
 
-Results, warnings and exceptions are those of the class they come from. What the Encoder does not do (texts in words,
-overflowing tokens, ...) goes to that class, under a lock, so that threads do not meet in the state of the Rust
-tokenizer.
+Results, warnings and exceptions are those of the original class. Calls that the Encoder cannot answer go to that class,
+under a lock, so that threads do not interfere through the state of the Rust tokenizer.
 
-Two things differ, and only in `_tokenizer` itself. A call that the Encoder answers leaves the truncation, padding and
-`encode_special_tokens` of the Rust tokenizer as they are, where transformers would have set them (a tokenizer that is
-saved, copied or pickled has the first two as transformers would have left them). And the methods that change the Rust
-tokenizer are watched (`backend_watch` says what is noticed).
+Two things differ, and only in `_tokenizer` itself. A call that the Encoder answers does not touch the truncation,
+padding and `encode_special_tokens` of the Rust tokenizer, which transformers would have set (a saved, copied or pickled
+tokenizer has the first two as transformers would have left them). And the methods that change the Rust tokenizer are
+watched (`backend_watch` says what is noticed).
 """
 
 from __future__ import annotations
@@ -30,21 +29,21 @@ _OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
 
 
 def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> LoptMixin:
-    """Makes an accelerated tokenizer of a Hugging Face fast tokenizer that is already loaded.
+    """Makes an accelerated tokenizer from a Hugging Face fast tokenizer that is already loaded.
 
-    The two share the Rust tokenizer (`backend_tokenizer`), so nothing is loaded twice and both give the same ids:
-    tokens that are added to one are added to both, as with `copy.copy`. What transformers keeps beside it (special
-    tokens, sides, lengths) is each one's own. Accelerate `copy.deepcopy(tokenizer)` for one that shares nothing.
+    The two share the Rust tokenizer (`backend_tokenizer`), so nothing is loaded twice and both return the same ids:
+    tokens added to one are added to both, as with `copy.copy`. Attributes that transformers keeps elsewhere (special
+    tokens, sides, lengths) are not shared. To share nothing, accelerate `copy.deepcopy(tokenizer)`.
 
     Args:
         tokenizer: The tokenizer.
-        **settings: Those of `Settings`, by name; what is left out comes from the environment.
+        **settings: `Settings` by name; any that are left out come from the environment.
 
     Returns:
         A tokenizer of a subclass of the argument's class. `.lopt` is its Encoder.
 
     Raises:
-        TypeError: For a tokenizer that does not run on the tokenizers library, or an unknown setting.
+        TypeError: For a tokenizer that does not use the tokenizers library, or an unknown setting.
         ValueError: For an invalid setting.
 
     >>> import lopt_plugin
@@ -58,7 +57,7 @@ def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> LoptMixin
     _check_fast(tokenizer)
     original = tokenizer._lopt_original() if isinstance(tokenizer, LoptMixin) else tokenizer
     backend = original._tokenizer
-    # The backend is its own copy: one that is made through JSON may give other ids, and lacks what was patched on it.
+    # The backend is shared: a copy, made through JSON, may give other ids, and lacks what was patched on it.
     accelerated: LoptMixin = accelerate_in_place(copy.deepcopy(original, {id(backend): backend}), read)
     return accelerated
 
@@ -67,7 +66,7 @@ def from_pretrained(name_or_path: Any, *args: Any, **kwargs: Any) -> LoptMixin:
     """Loads a tokenizer with `AutoTokenizer.from_pretrained`, and accelerates it.
 
     Args:
-        name_or_path: The name of a model on the Hugging Face hub, or the folder of one.
+        name_or_path: The name of a model on the Hugging Face hub, or a folder that contains one.
         *args: Further arguments of `AutoTokenizer.from_pretrained`.
         **kwargs: Settings by name, as for `accelerate`. All others go to `AutoTokenizer.from_pretrained`.
 
@@ -75,9 +74,9 @@ def from_pretrained(name_or_path: Any, *args: Any, **kwargs: Any) -> LoptMixin:
         The tokenizer, of a subclass of the class that transformers chose. `.lopt` is its Encoder.
 
     Raises:
-        TypeError: For a tokenizer that does not run on the tokenizers library.
+        TypeError: For a tokenizer that does not use the tokenizers library.
         ValueError: For an invalid setting.
-        OSError: As transformers raises it, if the tokenizer cannot be loaded.
+        OSError: From transformers, if the tokenizer cannot be loaded.
 
     >>> import lopt_plugin
     >>> tokenizer = lopt_plugin.from_pretrained(example_folder, threads=2)
@@ -95,7 +94,7 @@ def from_pretrained(name_or_path: Any, *args: Any, **kwargs: Any) -> LoptMixin:
 def accelerate_in_place(
     tokenizer: PreTrainedTokenizerFast, settings: Settings, *, lazy: bool = False
 ) -> PreTrainedTokenizerFast:
-    """Turns the object itself into an accelerated one. Only for a tokenizer that nobody else holds yet.
+    """Turns the object itself into an accelerated one. Only for a tokenizer that is not shared yet.
 
     With `lazy`, the encoder is built at its first use.
     """
@@ -118,7 +117,7 @@ def _check_fast(tokenizer: Any) -> None:
 
 
 class LoptMixin(DecodeCalls):
-    """What an accelerated tokenizer has beside its own class; see the module's docstring."""
+    """What acceleration adds to a tokenizer's own class; see the module's docstring."""
 
     _lopt_is_ours = True
     _lopt_original_class: Any
@@ -160,7 +159,7 @@ class LoptMixin(DecodeCalls):
         return _restore, (self._lopt_original(), self._lopt_settings, derived)
 
     def save_pretrained(self, *args: Any, **kwargs: Any) -> Any:
-        """As in transformers, and under the original class's name, so that the files load without lopt_plugin."""
+        """As in transformers. The files name the original class, so they load without lopt_plugin."""
         return self._lopt_original().save_pretrained(*args, **kwargs)
 
     def train_new_from_iterator(self, *args: Any, **kwargs: Any) -> Any:
@@ -170,7 +169,7 @@ class LoptMixin(DecodeCalls):
 
 
 def accelerated_class(original: Any) -> Any:
-    """The subclass of the tokenizer class `original` and of LoptMixin; one for each, while it is in use."""
+    """The subclass of the tokenizer class `original` and of LoptMixin; one per class as long as it is in use."""
     # Asked of the class itself, because a cache would keep classes alive that engines make for each tokenizer. No lock,
     # for which the child of a fork might wait: of two threads, each may make a class, and both serve.
     for subclass in original.__subclasses__():
@@ -178,7 +177,7 @@ def accelerated_class(original: Any) -> Any:
             return subclass
     namespace = {"__module__": __name__, "__doc__": original.__doc__, "_lopt_original_class": original}
     for name in ("__call__", "encode"):
-        # A class with a method of its own may have other arguments than ours.
+        # A class with its own method may take different arguments from ours.
         if first_override(original, (name,)) is not None:
             namespace[name] = getattr(original, name)
     if first_override(original, DECODE) is not None:

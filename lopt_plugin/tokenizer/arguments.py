@@ -1,4 +1,4 @@
-"""What a call of the transformers interface asks for: its arguments as an EncodeRequest, its texts as rows."""
+"""Parses a call of the transformers interface: its arguments become an EncodeRequest, its texts become rows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..routes.request import EncodeRequest, NeedsReference, Padding, Row, Side, 
 
 TRANSFORMERS_4 = hasattr(PreTrainedTokenizerFast, "_batch_encode_plus")
 
-# Beyond this the Rust side overflows and raises; the sum of two such lengths still fits.
+# Beyond this, the Rust side overflows and raises; the sum of two such lengths still fits.
 _LARGEST_LENGTH = 1 << 62
 
-# The reference pads rows to more than this; we do not.
+# The longest row that we pad to; the reference has no such limit.
 _LARGEST_PADDING = 1 << 28
 
 _STRATEGIES: dict[Any, Strategy | None] = {
@@ -27,7 +27,7 @@ _STRATEGIES: dict[Any, Strategy | None] = {
 }
 _ARRAY_TENSORS = (TensorType.NUMPY, TensorType.PYTORCH)
 
-# Arguments of `_encode_plus` that, if true, ask for something that only HF gives in transformers 4.
+# Arguments of `_encode_plus` that, if true, request something that only HF provides in transformers 4.
 _ASK_FOR_MORE = ("stride", "is_split_into_words", "return_overflowing_tokens")
 # transformers 4 raises TypeError for every argument it does not know.
 _MAY_BE_FALSE = "sanitize_control_tokens"
@@ -49,7 +49,7 @@ def request_of_call(
     return_attention_mask: bool | None = False,
     return_offsets_mapping: Any = False,
 ) -> tuple[EncodeRequest, bool]:
-    """The request of a call for one text without padding, and whether transformers warns of too many ids.
+    """The request of a call for one text without padding, and whether transformers warns about too many ids.
 
     Raises NeedsReference.
     """
@@ -80,13 +80,13 @@ def _request(
 
 
 def truncation_of_call(truncation: Any, max_length: Any, model_max_length: Any) -> tuple[Strategy, int | None, Any]:
-    """The strategy, the most ids (None: all) and the resolved max_length, from `__call__`'s arguments.
+    """The strategy, the maximum number of ids (None: all) and the resolved max_length, from `__call__`'s arguments.
 
     The rules of `PreTrainedTokenizerBase._get_padding_truncation_strategies`. Raises NeedsReference.
     """
     strategy: Strategy | None = "longest_first"
     if truncation is None:
-        # In old versions, max_length alone asked for truncation.
+        # In old versions, max_length alone requested truncation.
         strategy = None if max_length is None else "longest_first"
     elif truncation is False:
         return "longest_first", None, max_length
@@ -123,9 +123,9 @@ def _side(tokenizer: Any, limit: int | None) -> Side:
 def rows_and_request(
     tokenizer: Any, text: Any, text_pair: Any, args: tuple[Any, ...], kwargs: dict[str, Any], batches: bool | None
 ) -> tuple[list[Row], EncodeRequest, bool, bool]:
-    """The rows of `_encode_plus`, the request, whether a batch was given, and whether transformers warns of many ids.
+    """The rows of `_encode_plus`, the request, whether it is a batch, and whether transformers warns about many ids.
 
-    batches: whether a batch has to be given (None: both are taken). Raises NeedsReference.
+    batches: whether a batch is required (None: both are accepted). Raises NeedsReference.
     """
     if tokenizer._lopt_not_direct is not None:
         raise NeedsReference(tokenizer._lopt_not_direct)
@@ -170,7 +170,7 @@ def _request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -
         bool(kwargs.get("return_special_tokens_mask")),
         bool(kwargs.get("return_length")),
         tensors,
-        # Arrays only if all rows are going to be of one length; transformers has its own way with the others.
+        # Arrays only if all rows will have the same length; transformers handles other cases in its own way.
         arrays=tensors in _ARRAY_TENSORS and (padding is not None or (rows == 1 and not overflow)),
         in_words=bool(kwargs.get("is_split_into_words")),
     )
@@ -212,9 +212,9 @@ def _padding(tokenizer: Any, kwargs: dict[str, Any], max_length: Any) -> Padding
 
 
 def rows_of_encode_plus(text: Any, text_pair: Any, in_words: bool = False) -> tuple[list[Row], bool]:
-    """Rows of plain str or pairs of them, and whether they are a batch; with `in_words`, lists of str in place of str.
+    """Rows of plain str or pairs of them, and whether they are a batch; with `in_words`, lists of str instead of str.
 
-    Raises NeedsReference where HF must be asked.
+    Raises NeedsReference if HF must answer.
     """
     one, row, lists = (_words, _words, list) if in_words else (_text, _text_or_pair, (list, tuple))
     if isinstance(text[0] if in_words and type(text) is list and text else text, str):

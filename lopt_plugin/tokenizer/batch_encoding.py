@@ -1,4 +1,4 @@
-"""The BatchEncoding of a call. The reference's own encodings are made only when somebody asks for them."""
+"""The BatchEncoding of a call. The reference's own encodings are created only on request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..encoder.route_choice import Snapshot
 from ..routes.columns import runs_of_single_texts
 from ..routes.request import Columns, EncodeRequest, Row, Run
 
-# The call that a result came from: the encoder, the state of its backend then, the rows and the request.
+# The call that a result came from: the encoder, the state of its backend at that time, the rows and the request.
 Source = tuple[Encoder, Snapshot, Sequence[Row], EncodeRequest]
 
 
@@ -35,7 +35,7 @@ class Places(NamedTuple):
         return found
 
     def word_ids(self, row: int) -> list[int | None] | None:
-        """For each id, its word; None where texts were not given in words."""
+        """For each id, its word; None if the texts were not split into words."""
         assert self.word_counts is not None
         counts = self.word_counts[row if self.samples is None else self.samples[row]]
         if any(of_text is None for of_text in counts):
@@ -48,9 +48,10 @@ class Places(NamedTuple):
 
 
 class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
-    """Offsets, words and tokens cost a whole HF call; most callers want ids only.
+    """A BatchEncoding that computes offsets, words and tokens, which cost a whole HF call, only on request.
 
-    Pickles as a plain BatchEncoding, encodings included: the receiver needs neither lopt_plugin nor the tokenizer.
+    It pickles as a plain BatchEncoding, including encodings, so the receiver needs neither lopt_plugin nor the
+    tokenizer.
     """
 
     _source: Source | None
@@ -62,7 +63,7 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
     @classmethod
     def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
-        # Not through __init__, which takes longer than the native core takes for a short text.
+        # Bypasses __init__, which takes longer than the native core needs for a short text.
         self = cls.__new__(cls)
         self.__dict__ = {"data": data, "_n_sequences": sequences, "_source": source, "_made": None}
         return self
@@ -123,7 +124,7 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
 
 
 def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEncoding:
-    """The result of a call, with its columns in the order of transformers.
+    """The result of a call, with its columns in transformers' order.
 
     batched: whether a batch was given; otherwise each column is that of the only row.
     """
@@ -171,7 +172,7 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
 
 
 def plain_batch_encoding(ids: list[int], offsets: Any, source: Source, batched: bool) -> LazyBatchEncoding:
-    """The result of a plain request for one text; `offsets` only where they are wanted."""
+    """The result of a plain request for one text; with `offsets` if they are wanted."""
     request, number = source[3], len(ids)
     data: dict[str, Any] = {"input_ids": [ids] if batched else ids}
     if request.token_type_ids:

@@ -1,4 +1,4 @@
-"""The calls of an accelerated tokenizer: answered by the Encoder where it can, by transformers otherwise."""
+"""The calls of an accelerated tokenizer: answered by the Encoder if possible, otherwise by transformers."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _T = TypeVar("_T")
 
 
 class Calls(_Base):  # type: ignore[misc, valid-type]
-    """`__call__`, `encode` and `_encode_plus` of an accelerated tokenizer, and the calls of the engines for ids alone.
+    """`__call__`, `encode` and `_encode_plus` of an accelerated tokenizer, and the engines' calls that want only ids.
 
-    The first two answer the commonest calls. All others go the way they go in transformers, which ends at
-    `_encode_plus` with every argument in its normal form. So warnings and errors of arguments stay transformers' own.
+    The first two answer the most common calls. All others take the same path as in transformers, which ends at
+    `_encode_plus` with every argument in its normal form. So warnings and errors about arguments remain transformers'
+    own.
     """
 
     _lopt_is_ours = True
-    # Why `_encode_plus` must leave everything to transformers; None if it need not. `_lopt_direct` also asks that
-    # `__call__` and `encode` do nothing else before it.
+    # Why `_encode_plus` must leave everything to transformers; None if it need not. `_lopt_direct` also requires that
+    # `__call__` and `encode` do nothing else first.
     _lopt_not_direct: str | None = None
     _lopt_direct = False
 
@@ -65,7 +66,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         return self._lopt_bind() if encoder is None or encoder._backend is not self._tokenizer else encoder
 
     def _lopt_bind(self) -> Encoder:
-        """Makes the Encoder for the Rust tokenizer that this one has now, lazily."""
+        """Lazily makes the Encoder for the current Rust tokenizer."""
         settings, before = self._lopt_settings or Settings.read(), self._lopt_encoder
         encoder = Encoder(self._tokenizer, settings, lazy=True)
         if before is not None:
@@ -217,7 +218,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         return encoder._runner.timed_reference(lambda: encoder._runner.hf.call(call))
 
     def _lopt_answer_one(self, text: str, request: EncodeRequest, batched: bool, warns: bool) -> BatchEncoding:
-        """`_lopt_answer` for one text and a plain request, by a shorter way."""
+        """A shortcut for `_lopt_answer` with one text and a plain request."""
         encoder, offsets = self._lopt_current(), None
         if request.offsets:
             (ids, offsets), snapshot = encoder._runner.run(None, LIST_WITH_OFFSETS, text, request)
@@ -274,14 +275,14 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         return ids
 
     def _lopt_array(self, text: str) -> Ids | None:
-        """The ids of `self(text)`; None where that call has to be made."""
+        """The ids of `self(text)`; None if that call has to be made."""
         ids = self._lopt_asked(lambda encoder: encoder.encode_ids(text))
         if ids is not None and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 
     def _lopt_batch(self, texts: list[str]) -> TokenBatch | None:
-        """The same of `self(texts)`."""
+        """The same for `self(texts)`."""
         batch = self._lopt_asked(lambda encoder: encoder.encode_batch_ids(texts))
         if batch is not None and len(batch.ids) > self.model_max_length:
             for row in range(len(batch)):
@@ -309,7 +310,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         truncation: Any = None,
         max_length: int | None = None,
     ) -> PrefetchedIds | None:
-        """Starts `encode` of each text on other threads; None where the texts are better encoded one by one."""
+        """Starts `encode` of each text on other threads; None if it is better to encode the texts one by one."""
         encoder = self.lopt
         try:
             request, warns = request_of_call(self, add_special_tokens, truncation, max_length)

@@ -1,4 +1,4 @@
-"""The calls of an accelerated tokenizer from ids to text: answered natively where that is exact."""
+"""The decoding calls of an accelerated tokenizer, answered natively if that is exact."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast
 from .calls import Calls
 from .overrides import DECODE, first_override
 
-# For slow tokenizers; transformers' fast ones take it and ignore it. SGLang always passes it.
+# An argument for slow tokenizers, which transformers' fast ones accept and ignore. SGLang always passes it.
 _IGNORED = {"spaces_between_special_tokens"}
 # What the library reads as a list. SGLang's scheduler decodes arrays.
 _SEQUENCES = (tuple, array)
@@ -22,8 +22,8 @@ _SPARES_BPE = _CLEANS_UP_BPE in PreTrainedTokenizerFast._decode.__code__.co_name
 class DecodeCalls(Calls):
     """`decode`, `batch_decode`, `_decode` and `convert_ids_to_tokens` of an accelerated tokenizer.
 
-    The commonest calls are answered at once. All others go the way they go in transformers, which ends at `_decode`
-    with every argument in its normal form. So errors of arguments stay transformers' own.
+    The most common calls are answered at once. All others take the same path as in transformers, which ends at
+    `_decode` with every argument in its normal form. So errors about arguments remain transformers' own.
     """
 
     _lopt_is_ours = True

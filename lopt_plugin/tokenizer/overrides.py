@@ -1,4 +1,4 @@
-"""Which tokenizer classes do something of their own on the way from a call to the Rust library."""
+"""Finds tokenizer classes with their own code between a call and the Rust library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HARMLESS = frozenset(
 
 
 def first_override(cls: type, names: Sequence[str], ours: Sequence[type] = ()) -> str | None:
-    """Which of the methods a class between `cls` and transformers' own base defines, as a sentence; None if none does.
+    """A sentence that names a method defined between `cls` and transformers' base class; None if there is none.
 
     `ours` are the classes whose definitions do not count.
     """

@@ -1,1 +1,1 @@
-"""How the installed `tokenizers` treats each character: tables that are shipped, cached or derived; see `load`."""
+"""Tables of how the installed `tokenizers` treats each character: shipped, cached or derived; see `load`."""

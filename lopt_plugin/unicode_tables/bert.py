@@ -1,6 +1,6 @@
-"""Characters as a WordPiece pipeline sees them: where they end a word, and what BertNormalizer makes of them.
+"""Characters as a WordPiece pipeline sees them: where they end a word, and what BertNormalizer turns them into.
 
-White space and characters that are words by themselves divide a raw text into raw words. The ids of the text are those
+White space, and characters that are words by themselves, split a raw text into raw words. The ids of the text are those
 of its raw words in order, so only raw words need to be normalized.
 """
 

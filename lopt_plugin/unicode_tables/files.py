@@ -1,4 +1,4 @@
-"""The cache folder, and files that are written atomically."""
+"""The cache folder, and atomic writes of files."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def cache_folder() -> Path | None:
 def atomic_file(path: Path) -> Iterator[BinaryIO]:
     """A binary file that replaces `path` when the block ends and the data is on the disk.
 
-    Readers see the old file or the whole new one, also after a power failure. Until then its name is that of `path` and
-    something more. Creates the folder. After an exception `path` is unchanged. Raises OSError if the folder cannot be
-    written.
+    Readers see the old file or the whole new one, even after a power failure. Until then, the file has the name of
+    `path` plus a suffix. Creates the folder. After an exception `path` is unchanged. Raises OSError if the folder
+    cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")

@@ -1,4 +1,4 @@
-"""What a normalization form does, as tables: for programs that cannot ask the installed `tokenizers`."""
+"""Normalization forms as tables, for programs that cannot ask the installed `tokenizers`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .table import NFC_FOLLOWS
 
 @dataclass(frozen=True)
 class FormRows:
-    """A form decomposes characters, puts those with a combining class into order, and composes.
+    """A form decomposes characters, sorts those with a combining class, and composes.
 
     decompositions: (code point, the text that it becomes).
-    ranks: (code point, rank of its combining class, from 1 on), for all classes but 0.
+    ranks: (code point, rank of its combining class, from 1), for all classes except 0.
     compositions: (first, second, code point); none for NFD and NFKD.
     """
 

@@ -1,4 +1,4 @@
-"""Compares the character classes of tiktoken's regex engine with those of the reference's."""
+"""Compares the character classes of tiktoken's regex engine with the reference's."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _ASKED = (table.LETTER, table.MARK, table.UPPER_SIDE, table.LOWER_SIDE, table.NU
 
 @functools.cache
 def characters_that_differ() -> int:
-    """How many characters the installed tiktoken has in other classes than `character_classes`; 0.3 s, once.
+    """The number of characters that tiktoken puts into different classes from `character_classes`; 0.3 s, once.
 
-    An encoding whose pattern is one class keeps the characters of that class and drops all others. Its ids are bytes.
+    An encoding whose pattern is a single class keeps the characters of that class and drops all others. Its ids are
+    bytes.
     """
     import tiktoken
 

@@ -541,7 +541,7 @@ def test_seams_that_do_not_hold_are_not_used(monkeypatch: pytest.MonkeyPatch, ca
     assert growing.ids == expected(encoder, "one two three")
     assert growing.stable == 0
     assert encoder.count("one two three") == len(growing.ids)
-    assert "not taken apart" in caplog.text
+    assert "not split at seams" in caplog.text
     assert encoder.explain()["core"]["seams_checked"] is False
     assert encoder_of("tiny_qwen2").incremental().stable >= 0
     assert encoder_of("tiny_qwen2").explain()["core"]["seams_checked"] is True

@@ -185,7 +185,7 @@ class OwnEncoding(tiktoken.Encoding):
 
 UNSUPPORTED = {
     "is not on the allow-list": changed(pat_str=r"\w+|\W+"),
-    "the special token '<a' begins another one, '<a>'": changed(special_tokens={"<a": 300, "<a>": 301}),
+    "the special token '<a' is a prefix of another one, '<a>'": changed(special_tokens={"<a": 300, "<a>": 301}),
     "has more than 1,024 bytes": changed(special_tokens={"x" * 1025: 300}),
     "OwnEncoding is a subclass": OwnEncoding(
         "own", pat_str=PATTERNS["gpt2"], mergeable_ranks=ALL_BYTES, special_tokens={}
@@ -230,7 +230,7 @@ def test_another_release_of_tiktoken() -> None:
     del encoding._mergeable_ranks
     slow = lopt_plugin.from_tiktoken(encoding)
     assert slow.encode("a b") == encoding.encode("a b")
-    assert slow.explain()["reason"].startswith("this release of tiktoken is not known: ")
+    assert slow.explain()["reason"].startswith("this release of tiktoken is unknown: ")
 
 
 @pytest.mark.parametrize("route", ["hf", "hf_chunks"])
@@ -262,8 +262,8 @@ def test_verification(caplog: pytest.LogCaptureFixture) -> None:
     assert fast.explain()["calls"] == {"native": 4, "tiktoken": 0, "verified": 2}
     fast._runner.native = WrongRoute([1, 2, 3])  # type: ignore[assignment]
     assert [fast.encode("a") for _ in range(2)] == [[1, 2, 3], encoding.encode("a")]
-    assert "verification found other ids" in caplog.text
-    assert fast.explain()["reason"] == "verification found other ids than tiktoken's"
+    assert "verification found ids that differ" in caplog.text
+    assert fast.explain()["reason"] == "verification found ids that differ from tiktoken's"
     assert fast.encode("a") == encoding.encode("a")
 
 
@@ -284,7 +284,7 @@ def test_a_difference_in_the_self_check(monkeypatch: pytest.MonkeyPatch, caplog:
     monkeypatch.setattr(tiktoken_runner, "NativeRoute", lambda *_: WrongRoute([]))
     slow = lopt_plugin.from_tiktoken(encoding)
     assert slow.encode("a") == encoding.encode("a")
-    assert "the self-check found other ids than tiktoken's in hard text 1 " in slow.explain()["reason"]
+    assert "the self-check found ids that differ from tiktoken's in hard text 1 " in slow.explain()["reason"]
     assert "Please report this encoding" in caplog.text
 
 

@@ -98,7 +98,7 @@ def test_a_wrong_join_is_found_at_load(
     monkeypatch.setattr(hf_chunks, "encode", lambda *a: (divided(*a)[0][1:], divided(*a)[1]))
     encoder = Encoder(wordpiece, settings(route="hf_chunks"))
     assert encoder._runner.state.snapshot().hf_chunks is None
-    assert "self-check of chunks found other ids" in encoder.explain()["reason"]
+    assert "self-check of chunks found ids that differ" in encoder.explain()["reason"]
     assert encoder.encode_list(LONG) == wordpiece.encode(LONG).ids
 
 

@@ -1,14 +1,14 @@
 """SGLang: `--tokenizer-backend lopt`.
 
 SGLang calls `register` (entry-point group sglang.srt.plugins) in every process that it starts, except the workers of
-`--tokenizer-worker-num`; these load `app.py`. `ledger.py` lists every name of SGLang that is touched, and what happens
-where it is missing. SGLang itself loads a tokenizer, as for the backend `huggingface` and with all of its fixes; then
-the plugin accelerates it if it is a Hugging Face fast tokenizer.
+`--tokenizer-worker-num`, which load `app.py`. `ledger.py` lists every SGLang name that the plugin uses, and what
+happens if it is missing. SGLang itself loads the tokenizer, as for the backend `huggingface` and with all of its fixes;
+then the plugin accelerates it if it is a Hugging Face fast tokenizer.
 
-SGLang checks the name of the backend on its command line only, and only logs the errors of a plugin: the Hugging Face
-tokenizer would run, and nothing would show it. So a server or an Engine does not start with this backend unless the
-hooks work (`_refuse_to_start_without_hooks`, which does not need them). A program that makes an Engine can ask
-`tokenizer_backend` for the name, and gets it only if the backend works.
+SGLang validates the backend's name only on its command line, and merely logs a plugin's errors, so the Hugging Face
+tokenizer could run unnoticed. Therefore a server or an Engine with this backend does not start unless the hooks work
+(`_refuse_to_start_without_hooks`, which does not need them). A program that makes an Engine gets the name from
+`tokenizer_backend`, which raises if the backend does not work.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ APP = "lopt_plugin.engines.sglang.app:app"
 
 
 def register() -> None:
-    """Makes the backend known to this process. May be called any number of times; never raises."""
+    """Registers the backend in this process. Can be called any number of times; never raises."""
     hooks = {ledger.GET_TOKENIZER: _get_accelerated, ledger.GET_PROCESSOR: _get_processor_with_accelerated}
     steps = {
-        # The check comes first: it stays if the others fail, and reports it.
+        # The check comes first: it remains if the other steps fail, and reports that.
         "register_check": lambda: _hook({ledger.CHECK_SERVER_ARGS: _refuse_to_start_without_hooks}),
         "register_hooks": lambda: _hook(hooks),
         "add_choice": _add_choice,
@@ -52,8 +52,8 @@ def tokenizer_backend() -> str:
         "lopt", for `sglang.Engine(tokenizer_backend=...)`.
 
     Raises:
-        RuntimeError: The plugin is not active in this process. With the bare name, SGLang would run Hugging Face and
-            say nothing.
+        RuntimeError: The plugin is not active in this process. With the bare name, SGLang would silently use Hugging
+            Face.
 
     Example:
         import sglang
@@ -99,7 +99,7 @@ def _get_accelerated(get_tokenizer: Callable[..., Any], *args: Any, **kwargs: An
 
 def _get_processor_with_accelerated(get_processor: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     def accelerate_its_tokenizer(processor: Any) -> Any:
-        # The tokenizer stays the same object, because others may hold it. A text model's processor is its tokenizer.
+        # The tokenizer remains the same object, because others may hold it. A text model's processor is its tokenizer.
         accelerated(getattr(processor, "tokenizer", processor))
         return processor
 

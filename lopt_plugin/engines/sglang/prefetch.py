@@ -1,8 +1,8 @@
-"""Tokenize the prompts of a request that has several, before SGLang asks the tokenizer for each of them.
+"""Tokenize the prompts of a multi-prompt request before SGLang asks the tokenizer for each of them.
 
 (SGLang asks for all of them at once only with `--enable-tokenizer-batch-encode`.) Native threads tokenize the next
-prompts while SGLang makes and sends the requests of earlier ones. No prompt waits for a later one, and a prompt that
-SGLang asks for out of order is tokenized when it asks.
+prompts while SGLang builds and sends the requests of earlier ones. No prompt waits for a later one, and a prompt that
+SGLang asks for out of order is tokenized on request.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ logger = logging.getLogger("sglang.lopt_plugin")
 
 
 class PromptPrefetcher:
-    """Texts that are taken in their order, once each."""
+    """Texts that are taken in order, once each."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         own = tuple(texts)
@@ -39,7 +39,7 @@ class PromptPrefetcher:
         return None
 
     def drop(self) -> None:
-        """Starts and gives nothing more, and releases the texts."""
+        """Stops, and releases the texts."""
         self._prefetcher = TextPrefetcher(())
         self._rest = enumerate(())
 
@@ -68,7 +68,7 @@ async def _responses(responses: AsyncGenerator[Any, None], prefetcher: PromptPre
         except StopAsyncIteration:
             return
         finally:
-            # Also if a prompt was refused, or the client has gone.
+            # Even if a prompt was refused or the client disconnected.
             _of_this_request.reset(before)
             prefetcher.drop()
         yield first
@@ -85,7 +85,7 @@ def _texts_one_by_one(manager: Any, obj: Any) -> Sequence[str] | None:
         or any(type(text) is not str for text in texts)
         or getattr(obj, "input_ids", None) is not None
         or not hasattr(tokenizer, "_lopt_prefetch")
-        # A verified prompt takes Hugging Face's time: the first prompt would wait for those in the same batch.
+        # Verifying a prompt takes as long as Hugging Face does: the first prompt would wait for those in its batch.
         or settings_of(tokenizer).verify
     ):
         return None

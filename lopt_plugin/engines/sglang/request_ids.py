@@ -1,8 +1,9 @@
-"""The ids of a request on their way to SGLang's scheduler: SGLang makes `array("q", ids)`, element by element.
+"""The ids of a request on their way to SGLang's scheduler: SGLang builds `array("q", ids)` element by element.
 
-The hooks give SGLang such an array, which it copies as memory: from a list, whoever made it, in one native pass; from
-the texts that it asks the tokenizer for, without a list in between. They act only where SGLang itself asks for the ids
-of a request. The scheduler receives the same as before, and so does everyone else who calls the tokenizer.
+The hooks pass such an array to SGLang, which copies it as one block of memory. Any list is converted in one native
+pass; texts that SGLang asks the tokenizer for become an array without an intermediate list. The hooks act only when
+SGLang itself asks for the ids of a request. The scheduler, and all other callers of the tokenizer, receive the same as
+before.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def create_tokenized_with_array(
 
 async def tokenize_texts_to_arrays(tokenize: Callable[..., Any], manager: Any, *args: Any, **kwargs: Any) -> Any:
     """Hook around `_tokenize_texts`."""
-    # The processor of a multimodal model reads the ids, and expects a list.
+    # The processor of a multimodal model reads the ids and expects a list.
     before = _wants_arrays.set(getattr(manager, "mm_processor", None) is None)
     try:
         return await tokenize(manager, *args, **kwargs)

@@ -1,7 +1,6 @@
-"""What becomes of a tokenizer that SGLang has loaded: the same object, accelerated, under the name of its class.
+"""Accelerates a tokenizer that SGLang has loaded: it stays the same object, and its class keeps its name.
 
-SGLang passes the object on before and after that (processors hold it), recognizes tokenizers by the names of their
-classes, and pickles them.
+SGLang hands the object to others (processors hold it), recognizes tokenizers by their class names, and pickles them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ acceleration = Acceleration("SGLang", ledger.LEDGER, TESTED_VERSIONS)
 
 
 def accelerated(tokenizer: Any) -> Any:
-    """The same object, accelerated if it can be; logs which. Never raises."""
+    """The same object, accelerated if possible; logs the outcome. Never raises."""
     if tokenizer is None or hasattr(tokenizer, "lopt"):
         return tokenizer
     # SGLang's log does not name its processes.

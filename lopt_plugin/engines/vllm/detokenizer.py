@@ -1,4 +1,4 @@
-"""vLLM's streams of ids to text, decoded natively."""
+"""Decodes vLLM's streams natively."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Stream:
 
 
 def begins_with_prompt() -> bool:
-    """Whether vLLM gives the ids of the prompt to the stream as a whole; earlier releases add some of them in steps."""
+    """Whether vLLM passes all of the prompt's ids to the stream at once; earlier releases add some step by step."""
     code = ledger.DETOKENIZER.resolve_as_known().__code__
     return any("ids" in names for names in code.co_consts if type(names) is tuple)
 
@@ -33,7 +33,7 @@ def decode_natively(init: Callable[..., None]) -> Callable[..., None]:
 
     def init_natively(self: Any, tokenizer: Any, request: Any) -> None:
         init(self, tokenizer, request)
-        # Not `tokenizer.lopt`: vLLM decodes with the tokenizer's own backend, also where a copy answers the calls.
+        # Not `tokenizer.lopt`: vLLM decodes with the tokenizer's own backend, even if a copy answers the calls.
         encoder = getattr(tokenizer, "__dict__", {}).get("_lopt_encoder")
         if encoder is None or encoder._backend is not tokenizer._tokenizer or not encoder._decoding.current().streams:
             return

@@ -14,7 +14,7 @@ def generate(
     vLLM tokenizes one prompt after the other. Here all cores tokenize the batch.
 
     Args:
-        llm: A `vllm.LLM`. Its tokenizer is accelerated for this call if it is not yet.
+        llm: A `vllm.LLM`. Its tokenizer is accelerated for this call if it is not accelerated yet.
         prompts: The prompts, all strings.
         sampling_params: As in `LLM.generate`.
         gpu: Whether the GPU route tokenizes the batch, if the tokenizer has one and vLLM has left enough memory on the

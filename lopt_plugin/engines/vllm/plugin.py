@@ -1,16 +1,16 @@
 """vLLM: `--tokenizer-mode lopt`, and LOPT_ACCELERATE=1 for the tokenizer of any other mode.
 
 vLLM calls `register` (entry-point group vllm.general_plugins) in the API server, the engine core and every worker.
-`ledger.py` lists every name of vLLM that is touched, and what happens where it is missing.
+`ledger.py` lists every vLLM name that the plugin uses, and what happens if it is missing.
 
-The mode `lopt` is what vLLM's own `auto` chooses for the model, accelerated if that is a Hugging Face fast tokenizer.
-vLLM treats its `hf` mode and some architectures differently (Mistral files, wrong tokenizer classes on the hub, models
-with a prompt format of their own), and this changes from release to release. So vLLM itself decides:
+The mode `lopt` is whatever vLLM's own `auto` chooses for the model, accelerated if that is a Hugging Face fast
+tokenizer. vLLM has special cases for its `hf` mode and some architectures (Mistral files, wrong tokenizer classes on
+the hub, models with their own prompt format), and they change from release to release. So vLLM itself decides:
   - vLLM's get_tokenizer loads the tokenizer under `auto`;
   - ModelConfig sees `auto` while it looks for a mode that belongs to the architecture;
   - the renderer is the one that `auto` has for that tokenizer.
 
-An error in here is logged, and vLLM continues with the tokenizer that it would have had.
+An error here is logged, and vLLM continues with the tokenizer that it would otherwise have used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .tokenizer import LoptTokenizer, accelerated, acceleration, freeze_calls, l
 
 MODE = "lopt"
 ACCELERATE_VARIABLE = "LOPT_ACCELERATE"
-# An attribute of a ModelConfig whose mode `lopt` had to give way to one of vLLM's.
+# An attribute of a ModelConfig whose mode `lopt` had to yield to one of vLLM's.
 ACCELERATE_MARK = "_lopt_accelerate"
 RENDERER_VARIABLE = "LOPT_RENDERER"
 # The renderer mode of LoptRenderer. It is not for users.
@@ -39,7 +39,7 @@ RENDERER_MODE = "lopt_renderer"
 
 
 def register() -> None:
-    """Makes the mode known to this process. May be called any number of times; never raises."""
+    """Registers the mode in this process. Can be called any number of times; never raises."""
     steps = {
         "register_mode": _register_mode,
         "hook_model_config": lambda: _hook(ledger.MODEL_CONFIG, _let_auto_choose),
@@ -102,7 +102,7 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
             mode, given = _prepared(renderer_mode, config, tokenizer)
             renderer = _our_renderer(load, config, given) if mode in (MODE, "hf") else None
         except Exception:
-            logger.exception("lopt_plugin: could not accelerate; vLLM goes on with the tokenizer that it has loaded")
+            logger.exception("lopt_plugin: could not accelerate the tokenizer; vLLM continues with it as it is")
             return load(renderer_mode, config, tokenizer)
         if renderer is None:
             renderer = load(mode, config, given)
@@ -112,7 +112,7 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
             if getattr(renderer, "mm_processor", None) is not None and hasattr(renderer.tokenizer, "lopt"):
                 freeze_calls(renderer.tokenizer)
         except Exception:
-            logger.exception("lopt_plugin: could not accelerate beside a processor; vLLM goes on without lopt")
+            logger.exception("lopt_plugin: could not accelerate a model with a processor; vLLM continues without lopt")
             return load(mode, config, given._lopt_original())
         return renderer
 
@@ -120,7 +120,7 @@ def _give_accelerated_tokenizer(load_renderer: Callable[..., Any]) -> Callable[.
 
 
 def _decode_natively(tokenizer: Any) -> None:
-    """Has streams decoded natively, where the decoder is known. Its table is built now, not by a request."""
+    """Makes streams decode natively if the decoder is supported. Its table is built now, not during a request."""
     encoder = getattr(tokenizer, "__dict__", {}).get("_lopt_encoder")  # its own, not what a proxy answers
     if encoder is None or not encoder._decoding.current().streams:
         return
@@ -132,7 +132,7 @@ def _decode_natively(tokenizer: Any) -> None:
 
 
 def _prepared(renderer_mode: str, config: Any, tokenizer: Any) -> tuple[str, Any]:
-    """The mode of the renderer and its tokenizer, accelerated where that is asked for."""
+    """The mode of the renderer and its tokenizer, accelerated if that is asked for."""
     is_marked = getattr(getattr(config, "model_config", None), ACCELERATE_MARK, False)
     if renderer_mode == MODE or is_marked or _is_on(ACCELERATE_VARIABLE, ""):
         # vLLM keeps one tokenizer per model, and loads some models' without the class of their mode.
@@ -149,7 +149,7 @@ def _prepared(renderer_mode: str, config: Any, tokenizer: Any) -> tuple[str, Any
 
 
 def _our_renderer(load: Callable[..., Any], config: Any, tokenizer: Any) -> Any:
-    """LoptRenderer; None if it is off, or, with a warning, if this vLLM needs its own renderer."""
+    """LoptRenderer; None if it is switched off, or, with a warning, if this vLLM needs its own renderer."""
     if not hasattr(tokenizer, "lopt") or not _is_on(RENDERER_VARIABLE, "1"):
         return None
     try:
@@ -178,13 +178,13 @@ def _renderer_mode_under_auto(model_config: Any) -> str:
     try:
         mode, *_ = ledger.TOKENIZER_ARGS_FROM_CONFIG.resolve()(_UnderAuto(model_config))
     except Exception:
-        logger.exception("lopt_plugin: could not find the renderer that vLLM would choose; using the Hugging Face one")
+        logger.exception("lopt_plugin: could not find which renderer vLLM would choose; using the Hugging Face one")
         return MODE
     return MODE if mode == "hf" else str(mode)
 
 
 class _UnderAuto:
-    """A ModelConfig as it is, but with the tokenizer mode `auto`."""
+    """A view of a ModelConfig with the tokenizer mode `auto`."""
 
     tokenizer_mode = "auto"
 

@@ -1,8 +1,8 @@
-"""vLLM's renderer for an accelerated tokenizer: less work per prompt, and the prompts of a list as one batch.
+"""vLLM's renderer for an accelerated tokenizer: less work per prompt, and lists of prompts as one batch.
 
 vLLM's own renderer asks the tokenizer for one prompt at a time, with all columns of a BatchEncoding, copies the ids,
-and looks for the smallest and the largest. The order of checks, and with it every error, stays vLLM's: a prompt that
-could not be tokenized with the others is tokenized again when its turn comes.
+and searches for the smallest and the largest. The order of checks, and with it every error, remains vLLM's: a prompt
+that could not be tokenized with the others is tokenized again when its turn comes.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LoptRenderer(ledger.HF_RENDERER.resolve()):  # type: ignore[misc]
         self._tokenize_prompt_async = self._tokenize_prompt_prefetched_async
 
     def tokenizes_as_vllm(self) -> bool:
-        """Whether a prompt becomes the same here as by vLLM's method, which a later release may have changed."""
+        """Whether a prompt gives the same result here as with vLLM's method, which a later release may have changed."""
         params = self.default_cmpl_tok_params
         prompt = {"prompt": "It's 1 text.", "cache_salt": "salt"}
         return bool(self._tokenize_prompt(dict(prompt), params) == super()._tokenize_prompt(dict(prompt), params))
@@ -83,7 +83,7 @@ class LoptRenderer(ledger.HF_RENDERER.resolve()):  # type: ignore[misc]
         return ids
 
     def _ids_on_event_loop(self, text: str, params: Any) -> list[int] | None:
-        """Ids of a short text; None for one that is long or needs Hugging Face, and so a thread."""
+        """The ids of a short text; None if it needs a thread, because it is long or needs Hugging Face."""
         tokenizer = self.get_tokenizer()
         kwargs = params.get_encode_kwargs()
         if (
@@ -128,7 +128,7 @@ def _wants_offsets(params: Any) -> bool:
 
 
 def with_prefetcher(prompts: Sequence[Any]) -> tuple[Sequence[Any], TextPrefetcher | None]:
-    """The prompts, those that are texts as dicts with the key PREFETCHED; as they are, and None, for fewer than two."""
+    """The prompts, with texts as dicts that have the key PREFETCHED; unchanged, and None, for fewer than two."""
     texts = [(index, text) for index, prompt in enumerate(prompts) if (text := _text_of(prompt)) is not None]
     if len(texts) < 2:
         return prompts, None

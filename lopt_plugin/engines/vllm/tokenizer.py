@@ -1,8 +1,8 @@
 """The tokenizer of the mode `lopt`: loaded by vLLM, accelerated, and marked as safe for threads.
 
-vLLM tokenizes in several threads. It gives a tokenizer a pool of deep copies, because transformers sets truncation and
-padding in the Rust tokenizer before every call. An accelerated tokenizer touches that state under a lock only, and its
-methods that do not encode only read: one object serves all threads, without a pool.
+vLLM tokenizes in several threads, and makes a pool of deep copies of a tokenizer, because transformers sets truncation
+and padding in the Rust tokenizer before every call. An accelerated tokenizer changes that state only under a lock, and
+its other methods only read, so one object serves all threads without a pool.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..acceleration import Acceleration
 from ..subclass import Brand, rebrand
 from . import ledger
 
-# The releases that passed the engine tests. docs/engines/versions.md has the dates.
+# The releases that the engine tests were run with. docs/engines/versions.md has the dates.
 TESTED_VERSIONS = ("0.24.0", "0.32.0")
 
 # The methods that vLLM's TokenizerPool calls on one of its copies.
@@ -50,14 +50,14 @@ class LoptTokenizer:
 acceleration = Acceleration("vLLM", ledger.LEDGER, TESTED_VERSIONS)
 logger = acceleration.logger
 
-# Tokenizers that stay as vLLM made them, and the reason.
+# Tokenizers that remain as vLLM made them, and why.
 _left_alone: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 
 def accelerated(tokenizer: Any, *, shared: bool) -> Any:
-    """A tokenizer that vLLM has loaded, or None; accelerated if it can be. Never raises.
+    """A tokenizer that vLLM has loaded (or None), accelerated if possible. Never raises.
 
-    With `shared`, others hold the tokenizer, so that its Rust tokenizer is copied.
+    `shared`: others hold the tokenizer, so its Rust tokenizer is copied.
     """
     if tokenizer is None or hasattr(tokenizer, "lopt") or why_left_alone(tokenizer) is not None:
         return tokenizer
@@ -77,10 +77,10 @@ def why_left_alone(tokenizer: Any) -> str | None:
 
 
 def freeze_calls(tokenizer: Any) -> None:
-    """Separates the calls of the tokenizer from later changes of its vocabulary; in place.
+    """Protects the tokenizer's calls from later changes of its vocabulary, in place.
 
-    A processor of a multimodal model changes the tokenizer that it is given (`add_tokens`, `add_bos_token`) after vLLM
-    has made its pool. The copies in the pool answer the calls, and do not change. Here, one copy answers them.
+    The processor of a multimodal model changes its tokenizer (`add_tokens`, `add_bos_token`) after vLLM has made its
+    pool. The copies in the pool answer the calls and do not change. Here, a single copy answers them.
     """
     as_loaded = copy.deepcopy(tokenizer)
     rebrand(tokenizer, _answered_by_copy).__dict__["_lopt_as_loaded"] = as_loaded
@@ -98,7 +98,7 @@ def _thread_safe(accelerated: Any) -> Brand:
 def _answered_by_copy(thread_safe: Any) -> Brand:
     names = [name for name in (*POOLED_METHODS, *RENDERER_METHODS) if hasattr(thread_safe, name)]
     attributes: dict[str, Any] = {name: _method_of_copy(name) for name in names}
-    # These methods do nothing but call the copy's, which are ours.
+    # These methods only call the copy's, which are ours.
     attributes["_lopt_is_ours"] = True
     attributes["lopt"] = property(lambda self: self._lopt_as_loaded.lopt)
     return Brand(thread_safe.__name__, (), attributes)

@@ -23,8 +23,8 @@ from .rows import Chunk, DeviceRows, HostRows, Part, ids_around, separators
 from .streams import LANES, CudaStream, HostStream, Lane
 from .tables import HostTables
 
-# Ids are fetched with a batch's counters before their number is known: as a share of its bytes, a tenth more than the
-# largest share in earlier batches. Missing ids are fetched afterwards.
+# Ids are fetched together with a batch's counters, before their number is known: as a share of its bytes, a tenth more
+# than the largest share in earlier batches. Missing ids are fetched afterwards.
 _FIRST_SHARE = 0.4
 _SPARE = 1.1
 
@@ -34,7 +34,7 @@ class Sent:
     """A batch in flight.
 
     rows: the number of rows. expected: how many ids are fetched before their number is known.
-    scratch: the scratch memory of its kernels, unchanged until another batch is launched.
+    scratch: its kernels' scratch memory, unchanged until another batch is launched.
     """
 
     lane: int
@@ -113,7 +113,7 @@ class DeviceBatch:
                     self.settle(before[1], on_host=on_host)
                     self.take(before[1], before[0].numbers, rows)
             except BaseException:
-                with contextlib.suppress(Exception):  # of a device that is lost
+                with contextlib.suppress(Exception):  # the device may be lost
                     self.discard()
                 raise
         return rows.parts()
@@ -195,7 +195,7 @@ class DeviceBatch:
         self._in_flight.discard(sent.lane)
 
     def discard(self) -> None:
-        """Wait for batches in flight and drop them and the word cache, which may have words without their merges."""
+        """Wait for batches in flight, and drop them and the word cache, which may hold words without their merges."""
         self._in_flight.clear()
         self._stream.wait_for_all()
         with self._stream.current():
@@ -221,7 +221,7 @@ class DeviceBatch:
         }
 
     def _compute(self, batch: Batch, scratch: Scratch) -> None:
-        """Launch all kernels of a batch and do nothing else, because this is recorded."""
+        """Launch all kernels of a batch and do nothing else, because the launches are recorded."""
         device_batch.clear(batch)
         text_to_words.word_starts_of(
             batch.text_words, batch.bucket, self._pages, self._cells, self._pattern, scratch.word_starts,

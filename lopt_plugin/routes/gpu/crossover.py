@@ -22,7 +22,7 @@ logger = logging.getLogger("lopt_plugin")
 
 
 def crossover_key(device: Any, pattern: str, threads: int) -> str:
-    """What a crossover is stored under: the torch.device, the CPUs, versions, the split pattern, the native threads."""
+    """The key of a stored crossover: the torch.device, the CPUs, versions, the split pattern, the native threads."""
     import torch
     import triton
 

@@ -33,9 +33,9 @@ class Graphs:
     def run(self, key: Hashable, work: Callable[[], None]) -> None:
         """Run `work`, which launches on the current stream, or replay its recording.
 
-        All works of one key must be the same launches with the same arguments. The first is launched directly, the
-        second is recorded. If recording fails, which is logged once, all are launched directly from then on. If a
-        recording is refused (another one may be made on the device just then), this work is launched directly.
+        All calls with the same key must make the same launches with the same arguments. The first is launched directly,
+        the second is recorded. If recording fails, which is logged once, all are launched directly from then on. If
+        CUDA refuses a recording (another one may be in progress on the device), this work is launched directly.
         """
         if self.enabled and key in self._recorded and self._recorded[key] is None:
             try:

@@ -1,4 +1,4 @@
-"""Whether there is a device; asks without starting CUDA where the process may not want it."""
+"""Finds the device, without initializing CUDA if the process may not want that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class GpuUnavailableError(Exception):
-    """There is no GPU route for this tokenizer or on this machine; the message says why."""
+    """There is no GPU route for this tokenizer or machine; the message says why."""
 
 
 def interpreted() -> bool:
@@ -17,7 +17,7 @@ def interpreted() -> bool:
 
 
 def device_in_use() -> bool:
-    """Whether this process already uses CUDA. Imports and starts nothing: a fork would not survive that."""
+    """Whether this process already uses CUDA. Imports and initializes nothing, which would break a later fork."""
     torch = sys.modules.get("torch")
     return torch is not None and bool(torch.cuda.is_initialized() and torch.cuda.is_available())
 

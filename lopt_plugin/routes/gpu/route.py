@@ -1,4 +1,4 @@
-"""The GPU route: batches of texts by `triton_kernels`; the native route does the texts that these cannot do.
+"""The GPU route: encodes batches with `triton_kernels`; the native route encodes texts that the kernels cannot.
 
 It has not run on a GPU yet: it was tested in Triton's interpreter, and its kernels were compiled.
 """
@@ -33,7 +33,7 @@ logger = logging.getLogger("lopt_plugin")
 CHUNK_BYTES = 1 << 24
 LONGEST_BYTES = 1 << 26
 CACHE_SLOTS = 1 << 17
-# The interpreter takes as long for a small tile as for a large one.
+# In the interpreter, a small tile takes as long as a large one.
 _INTERPRETED_TILE_FACTOR = 16
 
 
@@ -154,7 +154,7 @@ class GpuRoute:
             with contextlib.nullcontext() if on_host else self._batch.entered():
                 result = in_order(parts, "cpu" if on_host or not self.usable else self.device)
         except Exception as error:
-            # The device has no memory for all rows at once, or was lost together with the parts.
+            # The device has too little memory for all rows at once, or was lost together with the parts.
             if on_host:
                 raise
             with self._lock:

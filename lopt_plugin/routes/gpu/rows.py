@@ -1,4 +1,4 @@
-"""Selects the texts of a batch for the device, in chunks that fit, and puts the rows of all parts in order."""
+"""Selects the texts of a batch for the device, in chunks that fit, and merges the rows of all parts in order."""
 
 from __future__ import annotations
 
@@ -92,19 +92,19 @@ def ids_around(native: NativeRoute, request: EncodeRequest) -> tuple[list[int], 
 
 
 def separators(prefix: list[int], suffix: list[int]) -> int:
-    """The least number of separators of one text, a byte each: one for each id around it, and one that ends it."""
+    """The smallest number of separators of a text, a byte each: one for each id around it, and one that ends it."""
     return len(prefix) + max(1, len(suffix))
 
 
 class Chunk(NamedTuple):
-    """The numbers of some texts, and their bytes in UTF-8 together."""
+    """The numbers of some texts, and their total bytes in UTF-8."""
 
     numbers: list[int]
     utf8_bytes: int
 
 
 class Chunker:
-    """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never divided.
+    """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never split.
 
     The others go to the host: texts above `longest_bytes`, and those that the normalizer changes.
     """
@@ -128,7 +128,7 @@ class Chunker:
             on_host[number] = self._is_changed(texts[number])
         host += np.flatnonzero(on_host).tolist()
         numbers = np.flatnonzero(~on_host)
-        # A separator takes a byte of text, and as much room in other buffers as this many bytes.
+        # A separator takes a byte of text, and as much space in other buffers as this many bytes.
         ends = np.cumsum(sizes[numbers] + SEPARATOR_SHARE * added)
         begin = 0
         while begin < len(numbers):

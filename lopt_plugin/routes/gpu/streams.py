@@ -1,10 +1,10 @@
-"""The stream of a device on which batches are copied and computed; the host waits once for each batch.
+"""The device stream on which batches are copied and computed; the host waits once per batch.
 
 Work is done in the order in which it is queued: copies from pinned memory, kernels, copies of the results into pinned
-memory. Meanwhile the host packs the next batch, so two may be in flight, in *lanes* 0 and 1 with separate memory. (That
-copies do not overlap with kernels as well should not matter: packing is estimated to take longer than both.) A caller
-that has read a lane's results on its own stream calls `taken`; what is queued for that lane next waits for it. Memory
-is allocated on the stream, and freed only after `wait_for_all`.
+memory. Meanwhile the host packs the next batch, so two may be in flight, in *lanes* 0 and 1 with separate memory.
+(Copies do not overlap with kernels, which should not matter: packing is estimated to take longer than both.) A caller
+that has read a lane's results on its own stream calls `taken`; later work for that lane waits for it. Memory is
+allocated on the stream, and freed only after `wait_for_all`.
 
 `HostStream` is for Triton's interpreter, without a device: each call returns when its work is done.
 """
@@ -46,17 +46,17 @@ class HostStream:
             target.copy_(source, non_blocking=True)
 
     def wait(self, lane: int) -> None:
-        """Has the host wait for what is queued for a lane."""
+        """Makes the host wait for the work queued for a lane."""
 
     def taken(self, lane: int) -> None:
-        """Says that the caller's current stream reads the results of a lane until here."""
+        """Marks the point up to which the caller's current stream reads a lane's results."""
 
     def wait_for_all(self) -> None:
-        """Has the host wait for both lanes, and for those who read their results."""
+        """Makes the host wait for both lanes and for the readers of their results."""
 
 
 class CudaStream(HostStream):
-    """A stream of a CUDA device, for one thread at a time. The caller's current stream stays current."""
+    """A stream of a CUDA device, for one thread at a time. The caller's current stream remains current."""
 
     def __init__(self, device: torch.device) -> None:
         self._stream = torch.cuda.Stream(device)

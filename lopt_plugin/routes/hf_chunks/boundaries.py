@@ -1,20 +1,20 @@
-r"""Places where a text may be divided into chunks.
+r"""Positions where a text may be split into chunks.
 
 A *certain boundary* is a boundary whatever surrounds it: the text left and right of it can be tokenized separately. An
-*overlap edge* is a place where an overlapping chunk may begin or end; its first pre-tokens are a guess, and its last
+*overlap edge* is a position where an overlapping chunk may begin or end; its first pre-tokens are a guess, and its last
 ones may be incomplete.
 
-At both, no added token may reach across or touch the place, not even through the white space beside it. Added tokens
-are found leftmost-longest, so they are then found in a chunk as in the whole text, and lstrip, rstrip and single_word
-see the same neighbours.
+At both, no added token may span or touch the position, not even through the white space next to it. Added tokens are
+found leftmost-longest, so a chunk finds the same ones as the whole text does, and lstrip, rstrip and single_word see
+the same neighbours.
 
-If the normalizer composes characters, the character after the place is one that ignores what comes before it: a
-starter, never the second of a composing pair, and the same holds for what it decomposes into.
+If the normalizer composes characters, the character after the position is one that ignores what precedes it: a starter,
+never the second of a composing pair, and the same holds for what it decomposes into.
 
 Certain boundaries of a split pattern: between a letter or ASCII digit and a space or a punctuation mark other than an
-apostrophe. No match of an allow-listed pattern contains such a pair, so all of them divide there, and a letter or digit
-at the end of a text is matched as it is before such a character. WordPiece's pre-tokenizers divide there too. The
-characters are listed: all of them have had their class since the first version of Unicode.
+apostrophe. No match of an allow-listed pattern contains such a pair, so all of them split there, and a letter or digit
+at the end of a text is matched as it is before such a character. WordPiece's pre-tokenizers split there too. The
+characters are listed explicitly: all of them have had their class since the first version of Unicode.
 
 Without a split pattern, the certain boundaries are the vocabulary cuts (see `pipeline.chunking`).
 """
@@ -53,7 +53,7 @@ class VocabularyCuts:
         return a in self._single and b in self._single and a + b not in self._joined
 
     def foreign_character(self, added_contents: Iterable[str]) -> str | None:
-        """A character that shares no token with another: it is in no entry, and its bytes are in no longer entry."""
+        """A character that shares no token with another: neither it nor, in longer entries, any of its bytes occurs."""
         text = self._joined + _SEPARATOR.join(added_contents)
         for code_point in _PRIVATE_USE:
             character = chr(code_point)
@@ -71,7 +71,7 @@ _BOUNDARY = re.compile(rf"(?<=[{LETTERS_AND_DIGITS}])[ \n\t,.;:!?(){CJK_PUNCTUAT
 _BOUNDARY_BEFORE_SPACE = re.compile(rf"(?<=[{LETTERS_AND_DIGITS}]) ")
 _STARTER = re.compile(rf"[\x20-\x7e\n\t\r\u0410-\u044f{CJK}{CJK_PUNCTUATION}]")
 _ANY = re.compile(r"(?s).")
-# Some texts have no suitable place; the search must stay much cheaper than tokenizing.
+# Some texts have no suitable position, and the search must remain much cheaper than tokenizing.
 _MAX_WHITE_SPACE = 200
 _MAX_TRIES = 32
 
@@ -98,7 +98,7 @@ class AddedTokens:
             self._lengths.setdefault(first, []).append(length)
 
     def may_touch(self, text: str, place: int) -> bool:
-        """Whether an added token may touch `place` or the white space beside it."""
+        """Whether an added token may touch `place` or the white space next to it."""
         if not self._contents:
             return False
         first, last = max(0, place - _MAX_WHITE_SPACE), min(len(text), place + _MAX_WHITE_SPACE)
@@ -119,7 +119,7 @@ class AddedTokens:
 
 
 class Boundaries:
-    """Finds the places where one tokenizer's texts may be divided. `cuts`: needed if the vocabulary decides."""
+    """Finds the positions where one tokenizer's texts may be split. `cuts`: needed if the vocabulary decides."""
 
     def __init__(self, chunkable: Chunkable, added_tokens: AddedTokens, cuts: VocabularyCuts | None) -> None:
         self._added_tokens = added_tokens

@@ -1,4 +1,4 @@
-"""Divides a text into chunks and joins their tokens into the ids of the text: LoPT's loop."""
+"""Splits a text into chunks and joins their tokens into the ids of the text: LoPT's loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_SEARCH = 1000
 
 @dataclass(frozen=True)
 class Lengths:
-    """Characters in a chunk and in an overlap, and how many ids must be equal after a seam (the paper's threshold)."""
+    """Characters per chunk and per overlap, and how many ids must match after a seam (the paper's threshold)."""
 
     chunk: int
     overlap: int
@@ -32,7 +32,7 @@ class Chunk(NamedTuple):
 class ChunkText(NamedTuple):
     """A chunk to tokenize, and its place in the whole text.
 
-    head, tail: how many of its first and last characters may hold a seam; 0 at a certain boundary.
+    head, tail: how many of its first and last characters may contain a seam; 0 at a certain boundary.
     first: whether it is the first chunk of its text.
     """
 
@@ -49,7 +49,7 @@ Tokenize = Callable[[Sequence[ChunkText]], list[ChunkTokens]]
 def divide(
     text: str, boundaries: Boundaries, lengths: Lengths, use_boundaries: bool, use_overlaps: bool
 ) -> list[Chunk]:
-    """Chunks that cover the text. A chunk gets longer if there is no suitable place near its end."""
+    """Chunks that cover the text. A chunk is extended if there is no suitable position near its end."""
     chunks: list[Chunk] = []
     start, target = 0, lengths.chunk
     while target < len(text):
@@ -72,8 +72,8 @@ def divide(
 def encode(text: str, chunks: list[Chunk], lengths: Lengths, tokenize: Tokenize) -> tuple[list[int], dict[str, int]]:
     """The ids of the text. If two neighbours have no seam, they become one chunk, which is tokenized again.
 
-    The paper tokenizes the whole text again with chunks of twice the length, which also loses the seams that matched.
-    Also gives the number of chunks at first, and of neighbours that were joined at boundaries, at seams, or merged.
+    (The paper tokenizes the whole text again with chunks of twice the length, which loses the seams that matched.) Also
+    returns the initial number of chunks, and how many neighbours were joined at boundaries, at seams, or merged.
     """
     first, merged = len(chunks), 0
     done: dict[Chunk, ChunkTokens] = {}
@@ -99,7 +99,7 @@ def _chunk_text(text: str, chunks: list[Chunk], number: int) -> ChunkText:
 
 
 def _seams(text: str, chunks: list[Chunk], done: dict[Chunk, ChunkTokens], lengths: Lengths) -> list[Seam | None]:
-    """The seam after each chunk but the last. A left chunk is only right from its own first seam on."""
+    """The seam after each chunk except the last. A left chunk is correct only from its own first seam on."""
     seams: list[Seam | None] = []
     right_from = 0
     for left, right in pairwise(chunks):

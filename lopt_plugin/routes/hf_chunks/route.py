@@ -35,9 +35,9 @@ _CHUNKS_PER_THREAD = 8
 class HfChunksRoute:
     """Ids of `hf`'s tokenizer; texts shorter than `settings.parallel_min_chars` go to `hf` itself.
 
-    The route has its own tokenizers, which share the model, the normalizer and the pre-tokenizer and have no
-    post-processor, truncation or padding. Nobody can change their state, so threads need no lock.
-    Raises Unsupported.
+    The route has its own tokenizers, which share the model, the normalizer and the pre-tokenizer, and have no
+    post-processor, truncation or padding. Nothing else can change their state, so threads need no lock. Raises
+    Unsupported.
     """
 
     name = "hf_chunks"
@@ -64,11 +64,11 @@ class HfChunksRoute:
         self.counts: Counter[str] = Counter()
 
     def takes(self, chars: int) -> bool:
-        """Whether a text of that length is divided."""
+        """Whether a text of that length is split into chunks."""
         return self.settings.threads > 1 and chars >= max(2, self.settings.parallel_min_chars)
 
     def encode_list(self, text: str, request: EncodeRequest) -> list[int]:
-        """See Route; divides a text of any length."""
+        """See Route; splits a text of any length."""
         ids = self.encode_divided(text, self.lengths(len(text)), request.split_special_tokens)
         return self.post_processing.finish(ids, request)
 
@@ -108,7 +108,7 @@ class HfChunksRoute:
         return int32_ids(self.encode_list(text, request))
 
     def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
-        """Divides long texts one after the other; HF encodes the others together, one text on each of its threads."""
+        """Splits long texts one after the other; HF encodes the others together, one text per thread."""
         short = [text for text in texts if not self.takes(len(text))]
         ids, offsets = self.hf.encode_batch(short, request)
         short_rows = (ids[a:b] for a, b in pairwise(offsets))
@@ -116,7 +116,7 @@ class HfChunksRoute:
         return np.concatenate([np.empty(0, np.int32), *rows]), np.cumsum([0, *map(len, rows)], dtype=np.int64)
 
     def lengths(self, chars: int) -> Lengths:
-        """Lengths for a text of that many characters: enough chunks that threads end together, none too short."""
+        """Lengths for a text of that many characters: enough chunks that threads finish together, none too short."""
         chunk = self.settings.chunk_chars
         if chunk == 0:
             chunk = chars // (self.settings.threads * _CHUNKS_PER_THREAD)
@@ -124,7 +124,7 @@ class HfChunksRoute:
         return Lengths(chunk, self.settings.overlap_chars)
 
     def chunks(self, chars: int) -> int:
-        """The number of chunks for a text of that length, if there is a suitable place for each."""
+        """The number of chunks for a text of that length, if there is a suitable position for each."""
         return max(1, -(-chars // self.lengths(chars).chunk)) if self.takes(chars) else 1
 
     def info(self) -> dict[str, Any]:

@@ -1,16 +1,16 @@
-r"""Seams: places where two overlapping chunks agree, and the conditions under which that proves the join exact.
+r"""Seams: positions where two overlapping chunks agree, and the conditions under which that proves the join exact.
 
 LoPT matches the tokens of two neighbours by their positions in the text. That is not enough: the split pattern may
-group a run of characters in two ways, with equal tokens for the whole length of the run. So a place p is a seam only if
+group a run of characters in two ways, with equal tokens along the whole run. So a position p is a seam only if
 
 - in both chunks a new pre-token begins at p, with a matched token;
 - p is not the right chunk's start, where a pre-token begins only because the chunk does;
 - the left chunk's pre-tokens up to p cannot depend on the text that it lacks: between p and its end there is a *stop*,
-  then a character that is not white space (or the stop is not white space itself), then one more character. A stop is
-  a character that ends every run a pattern looks along: neither letter nor mark.
+  then a character that is not white space (unless the stop itself is not), then one more character. A stop is a
+  character that ends every run a pattern follows: neither a letter nor a mark.
 
-Then the left chunk is right up to p, and the right one, which reads the true text from p on, is right from p on. What
-patterns look for after the end of a pre-token, and so after p: the end of a run of white space (`\s+(?!\S)`,
+Then the left chunk is correct up to p, and the right one, which reads the true text from p on, is correct from p on.
+What patterns look for after the end of a pre-token, and so after p: the end of a run of white space (`\s+(?!\S)`,
 `\s*[\r\n]+`); a contraction, which is an apostrophe and letters; the end of a run of letters and marks (o200k's
 patterns give back upper-case letters until they find lower-case ones); CLIP's `<|endoftext|>`, whose last character
 comes after a stop. Three characters of which one is not white space do not suffice for o200k's pattern, where a run of
@@ -95,7 +95,7 @@ def find_seam(
 
 
 def last_final_place(text: str, first: int, end: int) -> int:
-    """The last place where the start of a pre-token is final in a chunk that ends at `end`; below `first` if none."""
+    """The last position where the start of a pre-token is final in a chunk ending at `end`; below `first` if none."""
     if end == len(text):
         return end
     solid = False

@@ -86,8 +86,8 @@ def _changed(normalizer: normalizers.Normalizer) -> dict[int, str]:
 def _reordered(options: BertOptions, bits: np.ndarray, classes: CharacterClasses) -> list[int]:
     """Code points that leave something with a combining class when accents are stripped.
 
-    What is stripped does not matter, wherever it was. So a text's characters change places only within a run of these
-    and of removed ones: all others leave a starter or white space.
+    Stripped characters do not matter, wherever they were. So characters of a text change places only within a run of
+    these and of removed ones: all others leave a starter or white space.
     """
     candidates = [chr(c) for c in np.flatnonzero(classes.bits() & (table.NFC_FOLLOWS | table.DECOMPOSES))]
     decomposed = normalize_each("NFD", candidates)

@@ -30,10 +30,10 @@ CHARACTER_SETS = {
 def derive() -> CharacterClasses:
     r"""The class table of the installed `tokenizers`, in about seven seconds.
 
-    Each bit is asked of the part of the reference that uses it: the sets of split patterns of its regex engine,
-    HF_PUNCTUATION and HF_NUMERIC of its pre-tokenizers, WORD and STRIP_SPACE of its added tokens (another regex engine,
-    with another `\w` and `\s`), and the NFC bits of its normalizers. `oracle` and `normalization` explain why the
-    answers are certain. Surrogates have no bits: the reference refuses them.
+    Each bit comes from the part of the reference that uses it: the sets of split patterns from its regex engine,
+    HF_PUNCTUATION and HF_NUMERIC from its pre-tokenizers, WORD and STRIP_SPACE from its added tokens (a different regex
+    engine, with a different `\w` and `\s`), and the NFC bits from its normalizers. `oracle` and `normalization` explain
+    why the answers are certain. Surrogates have no bits, because the reference rejects them.
     """
     masks = {bit: oracle.in_character_set(pattern) for bit, pattern in CHARACTER_SETS.items()}
     masks[table.HF_PUNCTUATION] = oracle.removed_and_isolated(pre_tokenizers.Punctuation("isolated"))[1]

@@ -1,4 +1,4 @@
-"""Derives which characters share a grapheme cluster with a neighbour, as the installed `tokenizers` sees clusters."""
+"""Derives which characters share a grapheme cluster with a neighbour, according to the installed `tokenizers`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How normalization forms may treat a character beside others: bits of the class tables, and the composing pairs.
+"""How normalization forms may treat a character next to others: bits of the class tables, and the composing pairs.
 
-Everything comes from the normalizers of the installed `tokenizers`, whose Unicode version is not Python's.
+Everything comes from the normalizers of the installed `tokenizers`, whose Unicode version differs from Python's.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Decompositions:
 
 
 def follows(decompositions: Decompositions, canonical: Decompositions | None = None) -> Mask:
-    """Characters that NFD or NFKD may reorder with what comes before them; with `canonical`, NFC or NFKC also compose.
+    """Characters that NFD or NFKD may reorder with earlier ones, or, with `canonical`, that NFC or NFKC may compose.
 
-    All decompose, and reorder; NFC and NFKC compose. Of a character c only the first of its decomposition, d, meets
-    what comes before c. It reorders only if its combining class is not 0. It composes with an earlier character only as
-    the second part of a pair, and then is second or later in the canonical decomposition of what the pair makes: NFKC
-    composes the pairs of NFC.
+    All forms decompose and reorder; NFC and NFKC also compose. Of a character c, only the first character d of its
+    decomposition meets the text before c. It is reordered only if its combining class is not 0. It composes with an
+    earlier character only as the second part of a pair, and then it is second or later in the canonical decomposition
+    of the pair's product: NFKC composes the pairs of NFC.
     """
     wanted = with_combining_class(sorted({text[0] for text in decompositions.decomposed}))
     if canonical is not None:
@@ -41,7 +41,7 @@ def follows(decompositions: Decompositions, canonical: Decompositions | None = N
 
 
 def with_combining_class(decomposed: list[str]) -> set[str]:
-    """Those of the fully decomposed characters whose combining class is not 0.
+    """The fully decomposed characters whose combining class is not 0.
 
     Two neighbours are reordered exactly if neither class is 0 and the first is higher. The reference reorders HIGH LOW,
     so 0 < class(LOW) < class(HIGH). In HIGH c LOW, a c of class 0 keeps the three in place; with any other class, LOW

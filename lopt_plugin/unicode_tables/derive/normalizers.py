@@ -16,15 +16,15 @@ NFKC_CHANGES = 1 << 2
 NFKC_FOLLOWS = 1 << 3
 NFKD_CHANGES = 1 << 4
 NFKD_FOLLOWS = 1 << 5
-# Characters that a normalizer changes by themselves, for normalizers that treat each character alone.
+# Characters that a normalizer changes, for normalizers that treat each character alone.
 LOWERCASE_CHANGES = 1 << 6
 STRIP_ACCENTS_CHANGES = 1 << 7
 NMT_CHANGES = 1 << 8
-# What Strip removes from the ends.
+# Characters that Strip removes from the ends.
 WHITE_SPACE = 1 << 9
 
 CHANGES = {"Lowercase": LOWERCASE_CHANGES, "StripAccents": STRIP_ACCENTS_CHANGES, "Nmt": NMT_CHANGES}
-# Each of these keeps it, and treats the characters beside it alone.
+# Each of these keeps it, and treats the characters next to it independently.
 SEPARATOR = "|"
 
 

@@ -14,7 +14,7 @@ from ..table import CODE_POINTS
 Mask = npt.NDArray[np.bool_]
 CodePoints = npt.NDArray[np.uint32]
 
-# Every Unicode scalar value: the reference refuses surrogates.
+# Every Unicode scalar value. The reference rejects surrogates.
 SCALAR_VALUES: CodePoints = np.array([*range(0xD800), *range(0xE000, CODE_POINTS)], dtype=np.uint32)
 
 # Texts of this length stay in the CPU's caches; a single text takes three times as long.
@@ -26,7 +26,7 @@ def _batches() -> Iterator[CodePoints]:
 
 
 def combined(masks: dict[int, Mask]) -> npt.NDArray[np.uint16]:
-    """Bits of every code point, uint16 [0x110000], from a mask for each bit."""
+    """The bits of every code point, uint16 [0x110000], from a mask per bit."""
     bits = np.zeros(CODE_POINTS, dtype=np.uint16)
     for bit, mask in masks.items():
         bits[SCALAR_VALUES[mask]] |= bit
@@ -40,7 +40,7 @@ def to_text(code_points: CodePoints) -> str:
 def in_character_set(pattern: str) -> Mask:
     """Scalar values that a pattern for exactly one character matches.
 
-    Such a pattern treats each character alone, so texts of all scalar values in a row suffice: Split removes the
+    Such a pattern treats each character alone, so texts of all scalar values in sequence suffice: Split removes the
     characters of the set and keeps the others.
     """
     split = pre_tokenizers.Split(Regex(pattern), behavior="removed")
@@ -76,11 +76,11 @@ def removed_and_isolated(pre_tokenizer: pre_tokenizers.PreTokenizer) -> tuple[Ma
 def word_and_strip_space() -> tuple[Mask, Mask]:
     r"""The `\w` and the `\s` of added tokens: scalar values that single_word refuses, and that rstrip takes.
 
-    Encodes "<A>" + c for a token "<A>" with both flags. If c is a word character the token is refused, and there is a
-    single unknown id. If c is white space the token takes it, and is the only id. Otherwise there are two ids, the
-    token's and c's. One text holds many of these, each after "<M>", which is found everywhere and ends with ">", which
-    is neither a word character nor white space, and so separates them. There is no pre-tokenizer and no vocabulary: a
-    stretch between added tokens is one unknown id, and an empty one has none.
+    Encodes "<A>" + c for a token "<A>" with both flags. If c is a word character, the token is not matched, and there
+    is a single unknown id. If c is white space, the token takes it and is the only id. Otherwise there are two ids, the
+    token's and c's. One text contains many of these, separated by "<M>", which is matched everywhere and ends with ">",
+    neither a word character nor white space. There is no pre-tokenizer and no vocabulary: a stretch between added
+    tokens is one unknown id, and an empty one has none.
 
     lstrip and the left side of single_word use the same sets for the character before the token (tested).
     """
@@ -101,10 +101,10 @@ def word_and_strip_space() -> tuple[Mask, Mask]:
 
 
 def normalize_each(normalizer: str | normalizers.Normalizer, texts: list[str], separator: str = "\n") -> list[str]:
-    r"""What each text becomes, by a normalizer or the one of that name. Many are normalized as one text.
+    r"""The normalized form of each text, by a normalizer or the one of that name. Many are normalized as one text.
 
-    The separator between them must stay as it is, and keep its neighbours apart. It may be one of the texts, and in
-    no other. ("\n" neither decomposes nor composes, and is a starter, across which no form reorders anything.)
+    The separator between them must not change, and must keep its neighbours apart. It may be one of the texts, but
+    occur in no other. ("\n" neither decomposes nor composes, and is a starter, across which no form reorders anything.)
     """
     normalize = (getattr(normalizers, normalizer)() if isinstance(normalizer, str) else normalizer).normalize_str
     answers: list[str] = []

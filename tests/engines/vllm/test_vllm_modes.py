@@ -158,7 +158,7 @@ def test_kimi_audio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ours.apply_chat_template(MESSAGES, **arguments) == theirs.apply_chat_template(MESSAGES, **arguments)
     assert is_native(ours._tokenizer)
     calls = ours._tokenizer._lopt_encoder.explain()["tiktoken_calls"]
-    assert calls == {"encode: tiktoken refuses the text or another argument": 1}
+    assert calls == {"encode: tiktoken rejects the text or another argument": 1}
 
 
 @pytest.mark.every_parameter
