@@ -17,35 +17,35 @@ NormalizerStep: TypeAlias = (
 )
 
 class NeedsReference(ValueError):  # noqa: N818 - a reason, not an error
-    """The reference has to answer, for the reason that the message gives. Any other exception is a mistake."""
+    """The reference has to answer, for the reason in the message. Any other exception is a bug."""
 
 class LoneSurrogateError(NeedsReference): ...
 class OffsetsUnknownError(NeedsReference): ...
 
 class TextsAhead:
-    """Texts that worker threads encode meanwhile. What they have not begun when it is deleted is left out."""
+    """Texts that worker threads encode in the background. Texts not started when it is deleted are skipped."""
 
     def take(self, place: int) -> list[int]:
-        """What `encode` gives for the text at that place.
+        """The result of `encode` for the text at that index.
 
-        Waits for it if it is begun, and encodes what is not, up to there, on this thread. Raises IndexError, and what
-        `encode` raises for that text.
+        Waits for it if it was started, and encodes texts up to it that were not on this thread. Raises IndexError, and
+        whatever `encode` raises for that text.
         """
 
     def __len__(self) -> int:
-        """How many texts there are."""
+        """The number of texts."""
 
 class Intervals:
-    """How many ids each part of one text has as a text of its own."""
+    """Counts the ids of any part of one text, encoded by itself."""
 
     def count(self, start: int, end: int) -> int:
-        """Of characters [start, end); IndexError where they lie outside the text."""
+        """The ids of characters [start, end). Raises IndexError if they lie outside the text."""
 
     def bytes(self) -> int:
-        """Memory besides the text."""
+        """The memory used, without the text."""
 
 class TokenTable:
-    """What each id adds to a text."""
+    """The text that each id contributes."""
 
 def token_table(
     *,
@@ -126,10 +126,10 @@ class CompiledTokenizer:
     """A tokenizer from a compiled file, through the C interface (include/lopt.h)."""
 
     version: str
-    """Of the files that can be opened."""
+    """The version of the files that can be opened."""
 
     def __init__(self, path: str) -> None:
-        """Raises ValueError where the file cannot be read, is damaged, or is of another version."""
+        """Raises ValueError if the file cannot be read, is damaged, or was written by another version."""
 
     def encode(self, text: bytes, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
         """The ids of a text in UTF-8. Raises NeedsReference, and ValueError for bytes that are not UTF-8."""
@@ -139,7 +139,7 @@ class CompiledTokenizer:
         """What the file was compiled from."""
 
 def ids_within(ids: list[int], largest: int) -> bool:
-    """Whether all elements are plain ints from 0 to `largest`; true of an empty list."""
+    """Whether all elements are plain ints from 0 to `largest`; True for an empty list."""
 
 def copy_ids(ids: list[int], out: Any) -> bool:
     """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
@@ -155,39 +155,38 @@ def _covers_layouts(version_hex: int) -> bool:
     """Whether a CPython with that `sys.hexversion` is among those whose layouts the core was checked for; for tests."""
 
 def _trust_layouts(wanted: bool) -> bool:
-    """Has the core use CPython's private layouts, if it may, or the public API alone; for tests.
+    """Makes the core use CPython's private layouts, if it may, or only the public API; for tests.
 
     Returns whether they were trusted before.
     """
 
 def idle_cores(load: str, cores: int) -> int | None:
-    """Of so many cores, those on which nothing runs, by a line of /proc/loadavg; None if that does not say it.
+    """How many of that many cores are idle, according to a line of /proc/loadavg; None if the line does not say.
 
-    A long text gets no more threads than these and the caller's, or half of those it may have, where its chunks are not
-    given.
+    If no chunk length is given, a long text uses no more threads than these and the caller's, or half of its maximum.
     """
 
 class GrowingWord:
-    """One long word of letters: appending to it costs what is appended, whatever is there. Not for several threads."""
+    """One long word of letters: appending costs only as much as the new letters. Not for several threads."""
 
     def append(self, text: str) -> bool:
-        """False where it is no such word any more; the object is of no use then."""
+        """False if it is no longer such a word; the object must not be used after that."""
 
     def count(self) -> int:
-        """How many ids it has."""
+        """The number of ids."""
 
     def ids(self) -> list[int]:
-        """Its ids, in time that grows with them only."""
+        """Its ids, in time proportional to their number."""
 
 class SettledIds:
-    """Ids of a text that grows, four bytes each; of `settled_ids` of a core."""
+    """The final ids of a growing text, four bytes each; made by a core's `settled_ids`."""
 
     def __len__(self) -> int: ...
     def list_from(self, before: list[int], start: int) -> list[int]:
-        """A new list: `before`, and then the ids from number `start` on."""
+        """A new list: `before`, followed by the ids from number `start` on."""
 
 class _AnyCore:
-    """What the cores have in common; at run time they have no base."""
+    """What the cores have in common. At run time they have no base class."""
 
     def encode(
         self,
@@ -197,7 +196,7 @@ class _AnyCore:
         split_special_tokens: bool = False,
         first_id: int = -1,
     ) -> list[int]:
-        """Ids of one text, without those of the post-processor.
+        """The ids of one text, without those of the post-processor.
 
         chunk_bytes: length of the chunks, in bytes of UTF-8; 0: `default_chunk_bytes` of the text's length.
         first_id: an id to begin the list with, or a negative number.
@@ -217,30 +216,30 @@ class _AnyCore:
         least_characters: int = 0,
         secret: int | None = None,
     ) -> None:
-        """Turns the prefix cache on: texts are held with their ids for those that begin alike. To be called first.
+        """Turns the prefix cache on, which keeps texts with their ids for texts that begin alike. Must be called first.
 
-        limit_bytes: most memory for that; the text that was used least recently goes first.
+        limit_bytes: maximum memory; the least recently used text is evicted first.
         block_characters: texts are found by blocks of that length, and divided at seams about that far apart.
         hash_bits: fewer make blocks collide, for tests.
-        least_characters: texts that are shorter, or shorter than two blocks, are neither held nor looked up.
-        secret: what the hashes depend on, 64 bits; None: random.
+        least_characters: texts that are shorter, or shorter than two blocks, are neither kept nor looked up.
+        secret: 64 bits that the hashes depend on; None: random.
         """
 
     def trust_seams(self) -> None:
-        """Says that texts keep their ids when they are divided at seams. Before that, only whole texts are known."""
+        """Declares that texts keep their ids when divided at seams. Before that, only whole texts are recognized."""
 
     def prefix_counters(self) -> dict[str, int]:
-        """Counts of the prefix cache; empty where it is off.
+        """The prefix cache's counters; empty if it is off.
 
-        lookups, hits: texts that were long enough, and those of which a part or all was known; bytes_saved: UTF-8 that
-        was not tokenized again; evictions: of texts; texts, bytes, limit_bytes: now.
+        lookups, hits: texts that were long enough, and those with a known prefix; bytes_saved: UTF-8 that was not
+        tokenized again; evictions: number of evicted texts; texts, bytes, limit_bytes: current values.
         """
 
     def id_count(self) -> int:
-        """Ids are below this number."""
+        """All ids are below this number."""
 
     def new_prefix_counts(self) -> dict[str, int]:
-        """How much lookups, hits, bytes_saved and evictions have grown since this was last asked; empty if none has."""
+        """The growth of lookups, hits, bytes_saved and evictions since the last call; empty if there is none."""
 
     def encode_batch(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
@@ -250,21 +249,21 @@ class _AnyCore:
     def encode_batch_lists(
         self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
     ) -> list[list[int]]:
-        """`encode` of each text; the rows are shared out among the threads."""
+        """`encode` of each text, distributed over the threads."""
 
     def encode_ahead(self, texts: list[str], workers: int, split_special_tokens: bool = False) -> TextsAhead:
-        """`encode` of each text, begun on that many worker threads while the caller goes on."""
+        """`encode` of each text, started on that many worker threads while the caller continues."""
 
     def list_of(self, ids: npt.NDArray[np.int32]) -> list[int]:
-        """A list of the integers that `encode` makes its lists of; int32 [n], contiguous, on the host.
+        """A list made of the same integer objects as `encode`'s lists, from int32 [n], contiguous, on the host.
 
-        Raises ValueError for what is no id of this core.
+        Raises ValueError for a number that is not an id of this core.
         """
 
     def packed_sizes(self, texts: list[str], threads: int = 1) -> npt.NDArray[np.int64]:
-        """Of each text, its bytes in UTF-8, and 1 if the normalizer may change it, 0 if it does not: [texts, 2].
+        """For each text, its bytes in UTF-8, and 1 if the normalizer may change it, else 0: [texts, 2].
 
-        A lone surrogate counts three bytes; `pack` refuses it.
+        A lone surrogate counts as three bytes; `pack` rejects it.
         """
     def pack(
         self,
@@ -276,15 +275,16 @@ class _AnyCore:
         threads: int = 1,
         part_characters: int = 65536,
     ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """UTF-8 of the texts into `out`, rows taken apart by bytes 0xFF; how many, where these are, and their ids.
+        """Writes the texts' UTF-8 to `out`, with bytes 0xFF as separators.
 
-        Such a byte stands in the place of an added token, found as in a text that the normalizer leaves as it is; of
-        each id of `prefix` and `suffix` around a text; and, with id -2, behind a text without a suffix. Bytes written;
-        positions, ids: int32 [separators]; numbers of those separators that rows end with: int32 [texts].
+        A separator replaces each added token (matched as in a text that the normalizer does not change), stands for
+        each id of `prefix` and `suffix` around a text, and, with id -2, follows a text without a suffix. Returns the
+        number of bytes written; the positions and the ids of the separators, int32 [separators] each; and the indices
+        of those separators that end rows, int32 [texts].
 
-        out: uint8, contiguous, on the host; four bytes a character, and as many as there are such ids around each text,
-        at least one, are always enough. part_characters: longer texts are cut for the threads.
-        Raises LoneSurrogateError and, where there is no room, ValueError; `out` is then of undefined contents.
+        out: uint8, contiguous, on the host. Four bytes per character, plus one per id around each text (at least one),
+        are always enough. part_characters: longer texts are split for the threads.
+        Raises LoneSurrogateError and, if there is no room, ValueError; the content of `out` is then undefined.
         """
 
     @overload
@@ -341,21 +341,22 @@ class _AnyCore:
         Raises what `encode_with_offsets` raises.
         """
 
-    # Seams: places at which a text may be taken apart, whatever stands before and behind (seam.hpp).
+    # Seams: positions at which a text may be split, whatever surrounds them (seam.hpp).
     def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
-        """The first seam p, begin <= p < end, p > 0; None where there is none.
+        """The first seam p, begin <= p < end, p > 0; None if there is none.
 
-        The ids of any text with `text[p - 1:end]` in it are those of what stands before p, by itself, and those of what
-        follows, as `encode_part(..., inside=True)` gives them; so also of `text[:end]` with anything behind it.
+        The ids of any text that contains `text[p - 1:end]` are those of the part before p, encoded by itself, followed
+        by those of the rest, encoded by `encode_part(..., inside=True)`. The same holds for `text[:end]` followed by
+        any other text.
         """
 
     def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
-        """The same for the last seam p, begin < p < end. Looks backwards, no further than to there."""
+        """The same for the last seam p, begin < p < end. Searches backwards, no further than that seam."""
 
     def last_group(self, text: str) -> int | None:
-        """The last place that divides the row of digits at the beginning of a text of its own, or one behind a seam.
+        """The last position that divides the run of digits at the beginning of a text by itself, or after a seam.
 
-        Only what stands before the row says so: behind another beginning it is no such place.
+        This depends on what precedes the run: after a different beginning, it is not such a position.
         """
 
     def encode_part(
@@ -368,13 +369,13 @@ class _AnyCore:
         threads: int = 1,
         chunk_bytes: int = 0,
     ) -> list[int]:
-        """`encode` of characters [begin, end) as a text of its own; `inside`: as what follows a seam.
+        """`encode` of characters [begin, end) by themselves; `inside`: as the text after a seam.
 
-        Positions are in characters; IndexError where they lie outside the text.
+        Positions are in characters. Raises IndexError if they lie outside the text.
         """
 
     def settled_ids(self, first: SettledIds | None = None, count: int = 0) -> SettledIds:
-        """A copy of the first ids of `first`, at most `count`; without it, none yet. Errors: see `settle_part`."""
+        """A copy of the first ids of `first`, at most `count`; without `first`, empty. Errors: see `settle_part`."""
 
     def settle_part(
         self,
@@ -386,24 +387,24 @@ class _AnyCore:
         split_special_tokens: bool = False,
         threads: int = 1,
     ) -> None:
-        """Appends what `encode_part` gives. ValueError where `settled` is of another core."""
+        """Appends the result of `encode_part`. Raises ValueError if `settled` belongs to another core."""
 
     def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]:
         """The first `most` ids of `encode`, or all; the rest of the text is only searched for lone surrogates."""
 
     def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int:
-        """How many ids `encode` gives."""
+        """The number of ids that `encode` returns."""
 
     def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]:
-        """`count` of each text; texts, and parts of long ones, are shared out among the threads."""
+        """`count` of each text; texts, and parts of long ones, are distributed over the threads."""
 
     def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None:
-        """`count`, or None if that is more than `limit`. The text behind that many ids is not read."""
+        """`count`, or None if that exceeds `limit`. The text after that many ids is not read."""
 
     def cut(self, text: str, most: int, split_special_tokens: bool = False, long_word: int = 512) -> int:
-        """The length, in characters, of the longest prefix that has at most `most` ids as a text of its own.
+        """The length, in characters, of the longest prefix that, encoded by itself, has at most `most` ids.
 
-        long_word: a part between seams of at least so many characters is not encoded once for each prefix.
+        long_word: a part between seams with at least this many characters is not encoded once per prefix.
         """
 
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
@@ -419,12 +420,13 @@ class Core(_AnyCore):
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
     refinements: (matcher, behavior, invert, after_byte_level).
     normalizer: steps in order, each a tuple:
-        ("form", "NFC", function, align), or another form's name; the function normalizes, and is asked about short
-            texts only; align, which may be left out: for a text, the characters of it that each character of its
-            normalized form came from; without it, offsets of texts that may change raise OffsetsUnknownError;
-        ("characters", [(code point, what it becomes), ...]), all characters that the step changes;
+        ("form", "NFC", function, align), or another form's name; the function normalizes, and is called for short texts
+            only; the optional align returns, for each character of a text's normalized form, the characters it came
+            from; without it, offsets of texts that may change raise OffsetsUnknownError;
+        ("characters", [(code point, replacement), ...]), all characters that the step changes;
         ("replace", text, by);
-        ("replace_runs", characters, least, each, by): runs of so many of these characters, or, each, every single one;
+        ("replace_runs", characters, least, each, by): runs of at least that many of these characters, or, with each,
+            every single one;
         ("strip", white space, left, right);
         ("prepend", text);
         ("precompiled", character map, characters that are in one grapheme cluster with one before them, with one after
@@ -434,14 +436,14 @@ class Core(_AnyCore):
     added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
         normalized.
     dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
-    end_of_word_suffix: what the model puts behind the last character of a word; "" where it does not.
-    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are spelled as
-        they are, with U+2581 for the blank; None for a byte-level model.
-    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's blanks and U+2581 are one character,
-        from the normalizer on or only behind the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
-        Contents of normalized tokens then arrive with blanks for U+2581, where the normalizer makes them one.
+    end_of_word_suffix: the suffix that the model adds to the last character of a word; "" for none.
+    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are plain text
+        with U+2581 for the space; None for a byte-level model.
+    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's spaces and U+2581 are one character,
+        from the normalizer on or only after the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
+        Contents of normalized tokens then have spaces for U+2581, if the normalizer makes them one.
 
-    Raises ValueError, with the reason, for what it cannot do exactly.
+    Raises ValueError, with the reason, for anything it cannot do exactly.
     """
 
     def __init__(
@@ -508,7 +510,7 @@ class WordPieceCore(_AnyCore):
 
     vocabulary: entry to id, all below 2**20 - 1.
     unknown_id: of a word that cannot be matched, or has more than `max_characters` characters when normalized.
-    continuing_prefix: of the entries that match behind a word's first piece.
+    continuing_prefix: the prefix of entries that match after a word's first piece.
     characters: `WordCharacters.as_bytes()` of the text that is cut into words: the raw text, which is then normalized
         word by word, or, with `text_characters`, the normalized text.
     text_characters: those of the normalizer, for added tokens that are looked for in all the normalized text; or None.

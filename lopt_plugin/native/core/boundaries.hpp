@@ -27,7 +27,7 @@ class Boundaries {
         return segmenter_.divides(junction);
     }
 
-    // Is the text, by itself or after a seam, one word whatever its length, so that its prefixes are to be had from a
+    // Is the text, by itself or after a seam, one word whatever its length, so that its prefixes can be found with a
     // GrowingWord over `Method::word_model`? Which kinds of runs (uniform_runs.hpp), of those given, it may be; 0: it is not.
     // It may begin with a space if `begins`.
     unsigned word_kinds(const Characters& text, bool begins, unsigned kinds) const {

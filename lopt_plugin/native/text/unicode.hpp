@@ -43,7 +43,7 @@ class ClassTable {
         if (pages_size != page_count) throw std::invalid_argument("class table: 8704 pages expected");
         for (size_t page = 0; page < page_count; page++) {
             const size_t row = size_t{pages[page]} * 128;
-            if (row + 128 > cells_size) throw std::invalid_argument("class table: a page points behind the cells");
+            if (row + 128 > cells_size) throw std::invalid_argument("class table: a page points past the cells");
             rows_[page] = static_cast<uint32_t>(row);
         }
         for (uint32_t code_point = 0; code_point < low_.size(); code_point++) low_[code_point] = of(code_point);
