@@ -132,7 +132,10 @@ class Encoder:
         request = (
             COMMONEST if add_special_tokens is True and split is False else self._request(add_special_tokens, split)
         )
-        return self._runner.run("encode_list", LIST, text if type(text) is str else a_text(text), request)[0]
+        if type(text) is not str:
+            text = a_text(text)
+        answer = self._runner.run_short(text, request) or self._runner.run("encode_list", LIST, text, request)
+        return answer[0]
 
     def encode_batch_ids(
         self,
