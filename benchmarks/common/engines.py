@@ -136,3 +136,4 @@ _OWN = {
     **{"gigatoken_array": "GigatokenArray", "github_bpe": "GitHubBpe"},
 }
 ENGINES.update({name: f"{__name__}:{kind}" for name, kind in _OWN.items()})
+ENGINES.update({kind.lower(): f"benchmarks.common.more_peers:{kind}" for kind in ("Snaptokens", "Tokie", "Quicktok")})

@@ -159,7 +159,7 @@ class Report:
         figures: by engine, then by place; place: a format string for one.
         """
         for key, own in figures.get(ours, {}).items():
-            others = {engine: by[key] for engine, by in figures.items() if engine != ours and key in by}
+            others = {engine: by[key] for engine, by in figures.items() if not engine.startswith("lopt") and key in by}
             if others:
                 best = (min if smaller_is_better else max)(others, key=others.__getitem__)
                 times = own / others[best] if smaller_is_better else others[best] / own

@@ -1,0 +1,70 @@
+"""Peers that only the benchmarks measure: snaptokens, tokie and quicktok."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lopt_plugin.cli.benchmarking.engine import Engine, UnavailableError
+from lopt_plugin.cli.benchmarking.peers import Fastokens, byte_level_ranks
+
+
+class Snaptokens(Fastokens):
+    """snaptokens.Tokenizer.encode(text).ids."""
+
+    modules = ("snaptokens",)
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        import snaptokens
+
+        self.tokenizer = snaptokens.Tokenizer.from_json_str(tokenizer_json)
+
+
+class Tokie(Engine):
+    """tokie.Tokenizer.encode(text).ids."""
+
+    modules = ("tokie",)
+    is_peer = True
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        import tokie
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "tokenizer.json")
+            path.write_text(tokenizer_json, encoding="utf-8")
+            self.tokenizer = tokie.Tokenizer.from_json(str(path))
+
+    def encode(self, text: str) -> Any:
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def ids(self, result: Any) -> Any:
+        return result.ids
+
+
+class Quicktok(Engine):
+    """quicktok.get_encoding(...).encode_ordinary(text), for the vocabularies that the package brings."""
+
+    modules = ("quicktok",)
+    is_peer = True
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        import quicktok
+
+        parsed = json.loads(tokenizer_json)
+        ranks = byte_level_ranks(parsed["model"], {token["content"] for token in parsed["added_tokens"]})
+        for name in ("qwen3", "llama3", "o200k_base", "cl100k_base"):
+            self.encoding = quicktok.get_encoding(name)
+            if self._has(ranks):
+                return
+        raise UnavailableError("quicktok has only the vocabularies of OpenAI, Llama 3 and Qwen 3")
+
+    def _has(self, ranks: dict[bytes, int]) -> bool:
+        try:
+            return all(self.encoding.encode_single_token(entry) == rank for entry, rank in ranks.items())
+        except (KeyError, ValueError):
+            return False
+
+    def encode(self, text: str) -> Any:
+        return self.encoding.encode_ordinary(text)
