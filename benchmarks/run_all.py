@@ -33,8 +33,8 @@ ALL = {
     "speed": f"speed/speed.py --tokenizers qwen3,llama3,gpt_oss,deepseek_v3 --engines lopt,lopt_store,{PEERS}"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 2",
     "speed_long": f"speed/speed.py --engines lopt,{PEERS},lopt_array,lopt_store_array,gigatoken_array --repeat 1",
-    "speed_others": "speed/speed.py --tokenizers qwen3,gpt_oss --corpora leval_en,zh --engines lopt,snaptokens,tokie,quicktok"
-    " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
+    "speed_others": "speed/speed.py --tokenizers qwen3,gpt_oss --corpora leval_en,zh"
+    " --engines lopt,snaptokens,tokie,quicktok --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 2",
     "speed_wordpiece": "speed/speed.py --tokenizers bert_base_uncased --engines hf,lopt --repeat 1",
     "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 3",

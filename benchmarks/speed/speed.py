@@ -25,8 +25,8 @@ CORPORA = ("leval_en", "math", "chat", "code", "zh", "multi")
 ENGINE_NAMES = ("hf", "lopt", "lopt_array", "tiktoken", "fastokens", "gigatoken", "gigatoken_batch", "gigatoken_array")
 CACHE_HOSTILE_PROMPTS = 3
 SPEEDS = ("first", "cold", "warm", "known", "hostile")
-# For each kind of result, the engine whose ratios to its peers are shown. It has no prefix cache; the same text a second
-# time is for the one that has, as users have it by default.
+# For each kind of result, the engine whose ratios to its peers are shown, without the prefix cache; and the one for the
+# same text a second time, with that cache, as users have it by default.
 OURS = {"list": "lopt", "array": "lopt_array"}
 OURS_AGAIN = {"list": "lopt_store", "array": "lopt_store_array"}
 ABOUT = """\
@@ -42,8 +42,9 @@ class Group:
     """A tokenizer and a corpus: the engines that are compared with one another, and the digests of the reference ids.
 
     The samples of a result are speeds in MB/s, 10^6 bytes of UTF-8 a second: `first`, the first prompt of the process;
-    `cold`, the median of the others, each seen once; `warm`, of all when seen a second time; `known`, of new prompts after
-    that, whose words were seen; `hostile`, of the cache-hostile prompts; and `load`, `import` in seconds, `rss` in MB.
+    `cold`, the median of the others, each seen once; `warm`, of all when seen a second time; `known`, of new prompts
+    after that, whose words were seen; `hostile`, of the cache-hostile prompts; and `load`, `import` in seconds, `rss`
+    in MB.
     """
 
     def __init__(self, bench: Bench, tokenizer: str, corpus: str) -> None:
