@@ -52,6 +52,7 @@ ALL = {
     "load": "speed/load.py --repeat 3",
     "render": "engines/render.py",
     "conversations": "engines/conversations.py",
+    "vllm_streams": "engines/vllm_streams.py",
 }
 # A benchmark is left out where one of its tokenizers is not available.
 TOKENIZERS = {
@@ -64,7 +65,7 @@ TOKENIZERS = {
     "agent_session": {"qwen3"},
 }
 # Or where the module of its engine is not installed.
-ENGINES = {"render": "vllm", "conversations": "vllm"}
+ENGINES = dict.fromkeys(("render", "conversations", "vllm_streams"), "vllm")
 
 
 def main() -> int:
