@@ -22,6 +22,12 @@ using Ids = std::vector<uint32_t>;
 template <class Core>
 using Segments = decltype(Core::Workspace::segments);
 
+// Whether this input is one of the few that are encoded by several threads: waking these up takes longer than a short text.
+inline bool wants_threads(uint8_t choices) { return choices % 61 == 42; }
+
+// Lengths of parts that the input chooses, but not hundreds of parts: these would take most of the time.
+inline size_t part_length(size_t chosen, size_t text_length) { return std::max(chosen, text_length / 20 + 1); }
+
 // Nothing where the reference has to answer.
 template <class Core>
 std::optional<Ids> ids_of(const Core& core, const Characters& text, const EncodeOptions& options, typename Core::Workspace& space) {
@@ -78,9 +84,9 @@ inline void append_naive(const Core<BytePairMethod>& core, const NaiveModel& mod
         std::string joined;
         bool known = true;
         for (const uint32_t id : ids) {
-            const auto bytes = model.bytes(id);
+            const auto& bytes = model.bytes(id);
             known &= bytes.has_value();
-            joined += bytes.value_or("");
+            if (bytes) joined += *bytes;
         }
         if (known && core.method().encoder().keeps_all()) CHECK(joined == word || !core.method().model().matcher().knows_all_bytes());
         out.insert(out.end(), ids.begin(), ids.end());

@@ -13,16 +13,14 @@ struct File {
     std::unique_ptr<CompiledTokenizer> opened;
 };
 
-constexpr size_t AFTER_CHECKSUM = FILE_SIGNATURE.size() + 2 * sizeof(uint32_t);
+constexpr size_t AFTER_CHECKSUM = CompiledFile::AFTER_CHECKSUM;
 
 const std::vector<File>& files() {
     static const std::vector<File>& all = *[] {
         auto* made = new std::vector<File>;
         for (const auto& entry : std::filesystem::directory_iterator(data_folder() / "compiled")) {
-            std::ifstream in(entry.path(), std::ios::binary);
-            const std::string content(std::istreambuf_iterator<char>(in), {});
-            const std::string version(FileReader(std::string_view(content).substr(AFTER_CHECKSUM)).text());
-            made->push_back({entry.path().filename(), content, version, std::make_unique<CompiledTokenizer>(content, version)});
+            const CompiledFile file(entry.path());
+            made->push_back({entry.path().filename(), file.content, file.version, std::make_unique<CompiledTokenizer>(file.content, file.version)});
         }
         std::sort(made->begin(), made->end(), [](const File& a, const File& b) { return a.name < b.name; });
         return made;

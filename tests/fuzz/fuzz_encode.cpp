@@ -7,14 +7,15 @@ namespace {
 template <class Core>
 void check(const Tokenizer& tokenizer, const Pair<Core>& cores, Input& in) {
     const uint8_t how = in.byte();
-    const bool split_special = how & 1, with_threads = how < 16, with_naive = how & 2, repeat = how & 4;
-    const size_t chunk = 1 + in.number() % 700, threads = 2 + in.below(3);
+    const bool split_special = how & 1, with_threads = wants_threads(how), repeat = how & 4;
+    const size_t chosen = 1 + in.number() % 700, threads = 2 + in.below(3);
     const PythonText owner(in.text());
     const Characters text = owner.characters();
+    const size_t chunk = part_length(chosen, text.length);
     typename Core::Borrowed space(*cores.plain);
     const auto ids = ids_of(*cores.plain, text, {1, 0, split_special}, *space);
     if constexpr (std::is_same_v<Core, BytePairCore>)
-        if (ids && with_naive && text.length <= 600) CHECK(naive_ids(*cores.plain, *tokenizer.naive, space->segments) == *ids);
+        if (ids && (text.length <= 64 || (how & 2 && text.length <= 600))) CHECK(naive_ids(*cores.plain, *tokenizer.naive, space->segments) == *ids);
     CHECK(ids_of(*cores.plain, text, {1, chunk, split_special}) == ids);
     if (with_threads) CHECK(ids_of(*cores.plain, text, {threads, chunk, split_special}) == ids);
     const EncodeOptions recalling{with_threads ? threads : 1, how & 8 ? chunk : 0, split_special, false, true};

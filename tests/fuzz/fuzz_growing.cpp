@@ -36,9 +36,10 @@ template <class Core>
 void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
     const uint8_t how = in.byte();
     const bool split_special = how & 1;
-    const size_t limit = in.number(), a = in.number(), b = in.number(), step = 1 + in.below(200);
+    const size_t limit = in.number(), a = in.number(), b = in.number(), chosen = 1 + in.below(200);
     const PythonText owner(in.text());
     const Characters text = owner.characters();
+    const size_t step = part_length(chosen, text.length);
     const Core& core = *cores.plain;
     const auto ids = ids_of(core, text, {1, 0, split_special});
     if (!ids) return;

@@ -31,7 +31,8 @@ std::optional<std::vector<Offset>> naive_offsets(const Tokenizer& tokenizer, con
             continue;
         }
         for (const uint8_t* p = segment.begin; p < segment.end; at++) {
-            const auto bytes = at < ids.size() ? tokenizer.naive->bytes(ids[at]) : std::nullopt;
+            if (at == ids.size()) return std::nullopt;
+            const auto& bytes = tokenizer.naive->bytes(ids[at]);
             if (!bytes || bytes->size() > static_cast<size_t>(segment.end - p) || std::memcmp(bytes->data(), p, bytes->size())) return std::nullopt;
             const uint8_t* const end = p + bytes->size();
             offsets.push_back({characters(p) - is_continuation(*p), characters(end)});
@@ -44,11 +45,12 @@ std::optional<std::vector<Offset>> naive_offsets(const Tokenizer& tokenizer, con
 template <class Core>
 void check(const Tokenizer& tokenizer, const Pair<Core>& cores, Input& in) {
     const uint8_t how = in.byte();
-    const bool split_special = how & 1, with_threads = how < 16;
-    const size_t chunk = 1 + in.number() % 700, limit = in.number();
+    const bool split_special = how & 1, with_threads = wants_threads(how);
+    const size_t chosen = 1 + in.number() % 700, limit = in.number();
     Trim trim{bool(how & 2), bool(how & 4), 0};
     const PythonText owner(in.text());
     const Characters text = owner.characters();
+    const size_t chunk = part_length(chosen, text.length);
     const Core& core = *cores.plain;
     typename Core::Borrowed space(core);
     const auto without = ids_of(core, text, {1, 0, split_special});

@@ -68,7 +68,7 @@ template <class Core>
 void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
     const uint8_t how = in.byte();
     const bool split_special = how & 1;
-    const size_t threads = how < 32 ? 3 : 1, part = 1 + in.number() % 300, rows_wanted = in.below(6);
+    const size_t threads = wants_threads(how) ? 3 : 1, part = 1 + in.number() % 300, rows_wanted = in.below(6);
     const PackedRows::Around around{std::vector<int32_t>((how >> 1) & 3, 7), std::vector<int32_t>((how >> 3) & 3, 9)};
     std::vector<size_t> cuts;
     for (size_t i = 0; i < rows_wanted; i++) cuts.push_back(in.number());

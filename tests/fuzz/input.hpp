@@ -64,9 +64,11 @@ class Input {
     bool empty() const { return begin_ == end_; }
 
     // All that is left, as UTF-8. A byte that is not stands for the character of that number, and one from 0xF8 on repeats
-    // what stands before it: long words and runs in a short input.
+    // what stands before it: long words and runs in a short input. Not more than a few characters for each byte, so that short
+    // inputs, of which many are tried, are short texts.
     std::vector<uint32_t> text(size_t most = MOST) {
         std::vector<uint32_t> out;
+        most = std::min(most, static_cast<size_t>(end_ - begin_) * 4);
         const uint8_t* p = begin_;
         while (p < end_ && out.size() < most) {
             const int length = character_bytes(*p);

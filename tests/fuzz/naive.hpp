@@ -95,10 +95,14 @@ class NaiveModel {
         for (const auto& [left, right] : merges) {
             const auto a = id(left), b = id(right), product = id(std::string(left) + std::string(right));
             if (a == NONE || b == NONE || product == NONE) complete_ = false;
-            else merges_[{a, b}] = {rank, product};
+            else merges_[pair(a, b)] = {rank, product};
             rank++;
         }
-        for (unsigned byte = 0; byte < 256; byte++) stand_ins_[byte] = stand_in(byte);
+        for (unsigned byte = 0; byte < 256; byte++) {
+            stand_ins_[byte] = stand_in(byte);
+            byte_ids_[byte] = id(stand_ins_[byte]);
+            last_byte_ids_[byte] = id(stand_ins_[byte] + options_.suffix);
+        }
     }
 
     // Every merge is made of entries.
@@ -106,7 +110,7 @@ class NaiveModel {
     bool splits_before_spaces() const { return options_.splits_before_spaces; }
     bool over_characters() const { return options_.unknown.has_value(); }
     uint32_t id(std::string_view name) const {
-        const auto found = ids_.find(std::string(name));
+        const auto found = ids_.find(name);
         return found == ids_.end() ? NONE : found->second;
     }
 
@@ -118,7 +122,29 @@ class NaiveModel {
         return merged(options_.unknown ? of_characters(word) : of_bytes(word));
     }
     // The bytes that an id stands for; nothing for the unknown token and for what no pre-token holds.
-    std::optional<std::string> bytes(uint32_t id) const {
+    const std::optional<std::string>& bytes(uint32_t id) const {
+        const auto [place, is_new] = bytes_.try_emplace(id);
+        if (is_new) place->second = bytes_of(id);
+        return place->second;
+    }
+    // The stand-ins of the bytes.
+    std::string spelled(std::string_view word) const {
+        std::string name;
+        for (const char byte : word) name += stand_ins_[static_cast<uint8_t>(byte)];
+        return name;
+    }
+
+  private:
+    struct Merge {
+        uint32_t rank, product;
+    };
+    struct HashName {
+        using is_transparent = void;
+        size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
+    };
+
+    static uint64_t pair(uint32_t left, uint32_t right) { return uint64_t{left} << 32 | right; }
+    std::optional<std::string> bytes_of(uint32_t id) const {
         const auto found = names_.find(id);
         if (found == names_.end()) return std::nullopt;
         std::string name = found->second, out;
@@ -134,18 +160,6 @@ class NaiveModel {
         }
         return out;
     }
-    // The stand-ins of the bytes.
-    std::string spelled(std::string_view word) const {
-        std::string name;
-        for (const char byte : word) name += stand_ins_[static_cast<uint8_t>(byte)];
-        return name;
-    }
-
-  private:
-    struct Merge {
-        uint32_t rank, product;
-    };
-
     static std::string stand_in(unsigned byte) {
         const auto printable = [](unsigned b) { return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174; };
         uint32_t c = byte;
@@ -160,9 +174,8 @@ class NaiveModel {
     std::vector<uint32_t> of_bytes(std::string_view word) const {
         std::vector<uint32_t> ids;
         for (size_t i = 0; i < word.size(); i++) {
-            std::string name = stand_ins_[static_cast<uint8_t>(word[i])];
-            if (i + 1 == word.size()) name += options_.suffix;
-            if (const uint32_t found = id(name); found != NONE) ids.push_back(found);
+            const auto& of = i + 1 == word.size() ? last_byte_ids_ : byte_ids_;
+            if (const uint32_t found = of[static_cast<uint8_t>(word[i])]; found != NONE) ids.push_back(found);
         }
         return ids;
     }
@@ -195,6 +208,24 @@ class NaiveModel {
     }
     // Lowest rank first, leftmost first.
     std::vector<uint32_t> merged(std::vector<uint32_t> ids) const {
+        constexpr size_t SHORT = 40;
+        if (ids.size() > SHORT) return merged_in_order(ids);
+        while (true) {
+            const Merge* best = nullptr;
+            size_t at = 0;
+            for (size_t i = 0; i + 1 < ids.size(); i++) {
+                const auto found = merges_.find(pair(ids[i], ids[i + 1]));
+                if (found == merges_.end() || (best && best->rank <= found->second.rank)) continue;
+                best = &found->second;
+                at = i;
+            }
+            if (!best) return ids;
+            ids[at] = best->product;
+            ids.erase(ids.begin() + static_cast<ptrdiff_t>(at) + 1);
+        }
+    }
+    // The same in less than the square of the time.
+    std::vector<uint32_t> merged_in_order(const std::vector<uint32_t>& ids) const {
         struct Symbol {
             uint32_t id;
             size_t before, after;
@@ -204,7 +235,7 @@ class NaiveModel {
         std::set<std::pair<uint32_t, size_t>> waiting;  // rank and place of the left one
         const auto visit = [&](size_t at, bool add) {
             if (at >= symbols.size() || symbols[at].after >= symbols.size()) return;
-            const auto found = merges_.find({symbols[at].id, symbols[symbols[at].after].id});
+            const auto found = merges_.find(pair(symbols[at].id, symbols[symbols[at].after].id));
             if (found == merges_.end()) return;
             if (add) waiting.insert({found->second.rank, at});
             else waiting.erase({found->second.rank, at});
@@ -213,23 +244,25 @@ class NaiveModel {
         while (!waiting.empty()) {
             const size_t at = waiting.begin()->second, gone = symbols[at].after;
             for (const size_t place : {symbols[at].before, at, gone}) visit(place, false);
-            symbols[at].id = merges_.at({symbols[at].id, symbols[gone].id}).product;
+            symbols[at].id = merges_.at(pair(symbols[at].id, symbols[gone].id)).product;
             symbols[at].after = symbols[gone].after;
             if (symbols[at].after < symbols.size()) symbols[symbols[at].after].before = at;
             symbols[gone].id = NONE;
             visit(symbols[at].before, true);
             visit(at, true);
         }
-        ids.clear();
-        for (size_t i = 0; i < symbols.size(); i = symbols[i].after) ids.push_back(symbols[i].id);
-        return ids;
+        std::vector<uint32_t> left;
+        for (size_t i = 0; i < symbols.size(); i = symbols[i].after) left.push_back(symbols[i].id);
+        return left;
     }
 
     Options options_;
-    std::unordered_map<std::string, uint32_t> ids_;
+    std::unordered_map<std::string, uint32_t, HashName, std::equal_to<>> ids_;
     std::unordered_map<uint32_t, std::string> names_;
-    std::map<std::pair<uint32_t, uint32_t>, Merge> merges_;
+    mutable std::unordered_map<uint32_t, std::optional<std::string>> bytes_;  // of ids that were asked for
+    std::unordered_map<uint64_t, Merge> merges_;
     std::array<std::string, 256> stand_ins_;
+    std::array<uint32_t, 256> byte_ids_, last_byte_ids_;  // of the stand-ins; the second ones end a word
     bool complete_ = true;
 };
 

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/needs_reference.hpp"
+#include "compiled/file_header.hpp"
+#include "compiled/read_core.hpp"
 #include "core/byte_pair_description.hpp"
 #include "core/word_piece_method.hpp"
 #include "naive.hpp"
@@ -179,7 +181,7 @@ struct Pair {
 
 struct Tokenizer {
     std::string name;
-    std::variant<Pair<BytePairCore>, Pair<WordPieceCore>> cores;
+    std::variant<Pair<BytePairCore>, Pair<WordPieceCore>, Pair<UnigramCore>> cores;
     std::optional<NaiveModel> naive;                      // of BPE
     std::unordered_map<uint32_t, std::string> added;      // contents of added tokens, by id
     std::shared_ptr<const BytePairDescription> described;  // of BPE
@@ -313,12 +315,41 @@ inline Pair<WordPieceCore> read_word_piece(Reader& in) {
     return {make(), make()};
 }
 
+// A compiled file, and the version that wrote it.
+struct CompiledFile {
+    std::string content, version;
+
+    static constexpr size_t AFTER_CHECKSUM = FILE_SIGNATURE.size() + 2 * sizeof(uint32_t);
+
+    explicit CompiledFile(const std::filesystem::path& path) {
+        std::ifstream in(path, std::ios::binary);
+        content.assign(std::istreambuf_iterator<char>(in), {});
+        version = FileReader(std::string_view(content).substr(AFTER_CHECKSUM)).text();
+    }
+};
+
+// Unigram models come from their compiled files: each value of these is read in one place.
+inline Pair<UnigramCore> read_unigram(const std::filesystem::path& path) {
+    const CompiledFile file(path);
+    const auto make = [&] {
+        FileReader in = after_header(file.content, file.version);
+        static_cast<void>(in.text());  // what it was made from, and the ids around a text
+        for (int i = 0; i < 2; i++) static_cast<void>(in.array<uint32_t>());
+        return std::get<std::unique_ptr<UnigramCore>>(read_core(in));
+    };
+    return {make(), make()};
+}
+
 inline Tokenizer read_tokenizer(const std::filesystem::path& path) {
-    Reader in(path);
     Tokenizer tokenizer;
     tokenizer.name = path.filename();
-    if (in.text() == "byte_pair") tokenizer.cores = read_byte_pair(in, tokenizer);
-    else tokenizer.cores = read_word_piece(in);
+    if (tokenizer.name.starts_with("unigram_")) {
+        tokenizer.cores = read_unigram(path);
+    } else {
+        Reader in(path);
+        if (in.text() == "byte_pair") tokenizer.cores = read_byte_pair(in, tokenizer);
+        else tokenizer.cores = read_word_piece(in);
+    }
     std::visit(
         [&](auto& cores) {
             cores.remember();
@@ -334,7 +365,8 @@ inline std::vector<Tokenizer>& tokenizers() {
         auto* made = new std::vector<Tokenizer>;
         std::vector<std::filesystem::path> paths;
         for (const auto& entry : std::filesystem::directory_iterator(data_folder() / "tokenizers")) paths.push_back(entry.path());
-        std::sort(paths.begin(), paths.end());
+        for (const char* name : {"unigram_bytes", "unigram_t5"}) paths.push_back(data_folder() / "compiled" / name);
+        std::sort(paths.begin(), paths.end(), [](const auto& a, const auto& b) { return a.filename() < b.filename(); });
         const char* wanted = std::getenv("LOPT_FUZZ_TOKENIZERS");
         for (const auto& path : paths)
             if (!wanted || ("," + std::string(wanted) + ",").find("," + path.filename().string() + ",") != std::string::npos)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <utility>
 
@@ -35,7 +36,10 @@ class IdBuffer {
         if (capacity_ - size_ < count) grow(count);
         return data_ + size_;
     }
-    void set_end(const uint32_t* end) { size_ = static_cast<size_t>(end - data_); }
+    void set_end(const uint32_t* end) {
+        assert(data_ <= end && end <= data_ + capacity_);
+        size_ = static_cast<size_t>(end - data_);
+    }
     void push(uint32_t id) {
         *reserve(1) = id;
         size_++;

@@ -1,6 +1,7 @@
 // A fixed-size array for tables that are probed at random positions.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -34,8 +35,14 @@ class Table {
         for (size_t i = 0; i < count; i++) new (data_.get() + i) T();
     }
 
-    T& operator[](size_t i) { return data_.get()[i]; }
-    const T& operator[](size_t i) const { return data_.get()[i]; }
+    T& operator[](size_t i) {
+        assert(i < size_);
+        return data_.get()[i];
+    }
+    const T& operator[](size_t i) const {
+        assert(i < size_);
+        return data_.get()[i];
+    }
     const T* data() const { return data_.get(); }
     size_t size() const { return size_; }
     size_t bytes() const { return size_ * sizeof(T); }
