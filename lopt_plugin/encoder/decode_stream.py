@@ -6,6 +6,7 @@ import contextlib
 import functools
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tokenizers import Tokenizer
@@ -52,6 +53,8 @@ def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: b
     if found.decoder is None or not found.streams or not all(_is_id(number) for number in plain):
         reason = "the streams of this version of tokenizers are unknown" if found.decoder else found.reason
         decoding.count_reference(f"decode_stream: {reason}")
+        if not _takes_several_ids():
+            return _StreamOfOlderReference(decoding.backend, plain, skip_special_tokens)
         return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
     otherwise = functools.partial(_step_otherwise, decoding)
     stream: DecodeStream = import_core().DecodeStream(found.decoder, plain, skip_special_tokens, otherwise)
@@ -110,20 +113,59 @@ def _step_otherwise(decoding: Decoding, stream: Any, ids: Any, invalid: bool) ->
         part: str | None = stream.step(added)
         return part
     decoding.count_reference(f"decode_stream: {found.reason if found.decoder is None else 'an invalid prefix'}")
-    before, prefix, prefix_ids = stream.state()
-    if before and not prefix:
-        text = backend.decode(before, skip_special_tokens=skip)
-        if not text.endswith(_REPLACEMENT_CHARACTER):
-            prefix, prefix_ids = text, len(before)
-    window = before + added
-    stream.go_on(None, window, prefix, prefix_ids)
-    text = backend.decode(window, skip_special_tokens=skip)
-    if len(text.encode()) <= len(prefix.encode()) or text.endswith(_REPLACEMENT_CHARACTER):
-        return None
-    if not text.startswith(prefix):
-        # The reference's own words: callers look for them.
-        wrong = f"Token ID: {added[-1]}, Expected prefix: '{prefix}', Actual string: '{text}'"
-        raise Exception(f"Invalid prefix encountered while decoding stream. {wrong}")
-    left = window[prefix_ids:]
-    stream.go_on(None, left, backend.decode(left, skip_special_tokens=skip), len(left))
-    return str(text[len(prefix) :])
+    window = _Window(*stream.state())
+    try:
+        return window.step(backend, added, skip)
+    finally:
+        stream.go_on(None, window.ids, window.prefix, window.prefix_ids)
+
+
+class _StreamOfOlderReference:
+    """For tokenizers before 0.22, whose stream begins with no ids and takes one at a step: what 0.22 gives."""
+
+    def __init__(self, backend: Tokenizer, ids: Sequence[int], skip_special_tokens: bool) -> None:
+        self._backend, self._skip = backend, skip_special_tokens
+        self._window = _Window(list(map(operator.index, ids)), "", 0)
+
+    def step(self, id: int | list[int]) -> str | None:
+        added = id if isinstance(id, list) else [id]
+        for number in added:  # raises as the reference does where it is not an id
+            ReferenceStream(skip_special_tokens=self._skip).step(self._backend, number)
+        return self._window.step(self._backend, list(map(operator.index, added)), self._skip)
+
+
+@functools.cache
+def _takes_several_ids() -> bool:
+    try:
+        ReferenceStream(ids=[0], skip_special_tokens=False)
+    except TypeError:
+        return False
+    return True
+
+
+@dataclass
+class _Window:
+    """The ids that may still matter, the text of the first `prefix_ids` of them, and the step from there."""
+
+    ids: list[int]
+    prefix: str
+    prefix_ids: int
+
+    def step(self, backend: Tokenizer, added: list[int], skip_special_tokens: bool) -> str | None:
+        decode = functools.partial(backend.decode, skip_special_tokens=skip_special_tokens)
+        if self.ids and not self.prefix:
+            text = decode(self.ids)
+            if not text.endswith(_REPLACEMENT_CHARACTER):
+                self.prefix, self.prefix_ids = text, len(self.ids)
+        self.ids = self.ids + added
+        text = decode(self.ids)
+        if len(text.encode()) <= len(self.prefix.encode()) or text.endswith(_REPLACEMENT_CHARACTER):
+            return None
+        if not text.startswith(self.prefix):
+            # The reference's own words: callers look for them.
+            wrong = f"Token ID: {self.ids[-1]}, Expected prefix: '{self.prefix}', Actual string: '{text}'"
+            raise Exception(f"Invalid prefix encountered while decoding stream. {wrong}")
+        part = text[len(self.prefix) :]
+        self.ids = self.ids[self.prefix_ids :]
+        self.prefix, self.prefix_ids = decode(self.ids), len(self.ids)
+        return str(part)

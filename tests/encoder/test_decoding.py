@@ -15,7 +15,7 @@ import hard_vocabulary
 import numpy as np
 import pytest
 import tier
-from tokenizers import AddedToken, Tokenizer, decoders
+from tokenizers import AddedToken, Tokenizer, decoders, models
 from tokenizers.decoders import DecodeStream
 
 from lopt_plugin.encoder.encoder import Encoder
@@ -131,6 +131,25 @@ def test_bytes_at_the_edges_of_characters(name: str, spelling: str | None) -> No
     assert (decoding_of(encoder)["route"], decoding_of(encoder)["streams"]) == ("native", "native")
 
 
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("kind", ["ByteLevel", "WordPiece", "Llama", "ByteFallback"])
+def test_streams_with_older_releases_of_the_reference(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their stream takes one id at a time; ours gives what the newer one does."""
+    monkeypatch.setattr("lopt_plugin.encoder.decode_stream._takes_several_ids", lambda: False)
+    backend = hard_vocabulary.with_decoder(hard_vocabulary.SUPPORTED[kind])
+    encoder = Encoder(backend, Settings(1, decode=False))
+    rows = hard_vocabulary.rows_of(list(ids_of(backend)), 200, seed=5)
+    check_streams(encoder, rows)
+    for row in rows:
+        stream, expected = encoder.decode_stream(row[:2]), DecodeStream(ids=row[:2])
+        for ids in (row[2:5], [], row[5:]):
+            found, wanted = (parts(step, [ids]) for step in (stream.step, lambda i, e=expected: e.step(backend, i)))
+            assert found == wanted
+    for bad in (None, "a", [None], -1, [5, 1 << 32], 1.5):
+        found, wanted = (parts(step, [bad]) for step in (stream.step, lambda i: expected.step(backend, i)))
+        assert [type(found[0]), str(found[0]).split(":")[0]] == [type(wanted[0]), str(wanted[0]).split(":")[0]]
+
+
 def test_a_stream_is_linear_in_ids_that_show_nothing() -> None:
     """The reference decodes them all again at every step."""
     backend = hard_vocabulary.with_decoder(decoders.ByteLevel())
@@ -218,6 +237,30 @@ def test_changes_are_noticed() -> None:
     assert decoding_of(encoder)["route"] == "native"
 
 
+def test_a_decoder_is_replaced_before_the_first_step() -> None:
+    """The text of the ids before is left out, whoever decodes."""
+    backend = hard_vocabulary.with_decoder(None)
+    before = [backend.token_to_id(token) for token in ("word", "a")]
+    for decoder in (decoders.Metaspace(), decoders.BPEDecoder("a")):
+        backend.decoder = None
+        stream, expected = Encoder(backend, ONE_THREAD).decode_stream(before), DecodeStream(ids=before)
+        backend.decoder = decoder
+        for number in (9, 10, 9):
+            assert parts(stream.step, [number]) == parts(lambda i, e=expected: e.step(backend, i), [number])
+
+
+def test_a_token_of_the_model_is_spelled_like_a_special_one() -> None:
+    backend = hard_vocabulary.with_decoder(None)
+    backend.add_special_tokens(["<late>"])
+    vocabulary = backend.get_vocab(False)
+    gap = next(number for number in range(100) if number not in vocabulary.values())
+    backend.model = models.WordLevel({**vocabulary, "<late>": gap}, unk_token="a")
+    encoder = Encoder(backend, ONE_THREAD)
+    check_rows(encoder, [[gap], [5, gap, 6], [backend.token_to_id("<late>")]])
+    assert backend.decode([gap], skip_special_tokens=True) == ""
+    assert decoding_of(encoder)["route"] == "native"
+
+
 def test_other_tokenizers_that_change() -> None:
     """Cost a comparison, not a new table."""
     encoder = Encoder(hard_vocabulary.with_decoder(None), ONE_THREAD)
@@ -238,6 +281,9 @@ def test_copies_share_the_table() -> None:
     copied._backend.decoder = decoders.Metaspace()
     check_rows(copied, [[300, 400], [500]])
     check_rows(encoder, [[300, 400], [500]])
+    other = copy.deepcopy(backend)
+    other.add_tokens([AddedToken("<new>")])
+    check_rows(encoder._copy_for(other), [[300, other.token_to_id("<new>")]])
     assert len(pickle.dumps(encoder)) == len(pickle.dumps(Encoder(backend, ONE_THREAD)))
 
 
