@@ -56,7 +56,7 @@ PAGES, CELLS, CHANGED, ENDS, IMAGES = load.word_characters(DEFAULT).as_bytes()
         ({"added_tokens": [("", 1, False, False, False, False, False)]}, "empty"),
         ({"added_tokens": [("x", 1 << 20, False, False, False, False, False)]}, "above"),
         ({"characters": (b"\0\0", CELLS, CHANGED, ENDS, IMAGES)}, "pages expected"),
-        ({"characters": (PAGES, b"", CHANGED, ENDS, IMAGES)}, "behind the cells"),
+        ({"characters": (PAGES, b"", CHANGED, ENDS, IMAGES)}, "past the cells"),
         ({"characters": (PAGES, CELLS, CHANGED[:-4], ENDS, IMAGES)}, "one end"),
         ({"characters": (PAGES, CELLS, CHANGED, ENDS, IMAGES[:-1])}, "outside"),
         ({"characters": (PAGES, CELLS, b"\xff" * len(CHANGED), ENDS, IMAGES)}, "outside"),
