@@ -220,11 +220,11 @@ def test_what_is_not_accelerated_stays_as_sglang_made_it(
     assert any(said in record.getMessage() and record.levelno >= logging.WARNING for record in log.records)
 
 
-def test_what_is_not_as_known_is_said_in_one_line(
+def test_what_the_ledger_does_not_know_is_said_in_one_line(
     model: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(model, "lopt")
-    assert "not as" not in log.text
+    assert "differs from the versions" not in log.text
     entries = (
         ledger.GET_TOKENIZER._replace(parameters=("name", "...")),
         ledger.GET_TOKENIZER._replace(name="os:no_such"),
@@ -232,7 +232,7 @@ def test_what_is_not_as_known_is_said_in_one_line(
     monkeypatch.setattr(sglang_tokenizer.acceleration, "_ledger", entries)
     load(model, "lopt")
     load(model, "lopt")
-    (line,) = [record.getMessage() for record in log.records if "not as" in record.getMessage()]
+    (line,) = [record.getMessage() for record in log.records if "differs from the versions" in record.getMessage()]
     assert "get_tokenizer has the parameters ('tokenizer_name',), not ('name',)" in line
     assert "no_such" in line
 

@@ -459,7 +459,7 @@ def test_register_never_raises(monkeypatch: pytest.MonkeyPatch, log: pytest.LogC
     assert "ZeroDivisionError" in log.text
 
 
-def test_what_is_not_as_known_is_said_in_one_line(
+def test_what_the_ledger_does_not_know_is_said_in_one_line(
     registry: Any, config: Any, theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import vllm.renderers.hf
