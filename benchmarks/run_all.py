@@ -4,7 +4,8 @@
     python benchmarks/run_all.py --write            RESULTS.md from the figures in --folder alone
     python benchmarks/run_all.py --readme           prints the table of docs/performance.md, from these too
 
-Under half an hour on two cores. Figures are kept in --folder, so that --only measures some again and keeps the others.
+Under half an hour on two cores. Figures are kept in --folder, so that --only measures some again and keeps the others:
+in figures/ beside RESULTS.md, which is committed with it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from benchmarks.common.data import REPOSITORY, tokenizer_files
 from benchmarks.common.script import known
 
 HERE = Path(__file__).resolve().parent
+QUICK_FOLDER = REPOSITORY / "build" / "benchmarks"
 
 
 PEERS = "fastokens,gigatoken"
@@ -32,7 +34,8 @@ PEERS = "fastokens,gigatoken"
 ALL = {
     "speed": f"speed/speed.py --tokenizers qwen3,llama3,gpt_oss,deepseek_v3 --engines lopt,lopt_store,{PEERS}"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 2",
-    "speed_long": f"speed/speed.py --engines lopt,{PEERS},lopt_array,lopt_store_array,gigatoken_array --repeat 1",
+    "speed_long": f"speed/speed.py --engines lopt,lopt_store,{PEERS},lopt_array,lopt_store_array,gigatoken_array"
+    " --repeat 1",
     "speed_others": "speed/speed.py --tokenizers qwen3,gpt_oss --corpora leval_en,zh"
     " --engines lopt,snaptokens,tokie,quicktok --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 2",
@@ -71,7 +74,7 @@ ENGINES = dict.fromkeys(("render", "conversations", "vllm_streams"), "vllm")
 def main() -> int:
     """Runs them; returns the exit status."""
     given = _arguments()
-    folder = given.folder.resolve()
+    folder = (given.folder or (QUICK_FOLDER if given.quick else HERE / "figures")).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     load, start = os.getloadavg()[0], time.perf_counter()
     chosen = [] if given.write or given.readme else _chosen(given.only, given.quick)
@@ -79,7 +82,8 @@ def main() -> int:
     minutes = (time.perf_counter() - start) / 60
     found = results_page.read([path for name in ALL if (path := folder / f"{name}.json").exists()])
     if given.readme:
-        rows = [row for content in found if content["benchmark"] == "speed" for row in content["results"]]
+        long = [one for one in found if one["benchmark"] == "speed" and one["settings"]["prompt_chars"] == 200_000]
+        rows = [row for content in long for row in content["results"]]
         print(results_page.readme_table(rows).markdown())
     elif found:
         out = (folder if given.quick else HERE) if given.out is None else given.out
@@ -123,7 +127,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="each in its --quick form; RESULTS.md goes to --folder")
     parser.add_argument("--write", action="store_true", help="measure nothing, write RESULTS.md")
     parser.add_argument("--readme", action="store_true", help="measure nothing, print the table of docs/performance.md")
-    parser.add_argument("--folder", type=Path, default=REPOSITORY / "build" / "benchmarks", help="for the figures")
+    parser.add_argument("--folder", type=Path, help="for the figures (default: figures/, or build/benchmarks if quick)")
     parser.add_argument("--out", type=Path, help="for RESULTS.md and plots/ (default: this folder)")
     return parser.parse_args()
 

@@ -202,7 +202,8 @@ def _plain(value: Any) -> Any:
 def write_json(path: str | None, benchmark: str, settings: dict[str, Any], results: Any, report: Report) -> None:
     """Writes the results with the machine and the versions of the libraries; nothing if `path` is None."""
     if path is not None:
-        content = {"benchmark": benchmark, "settings": settings, "machine": machine(), "results": results}
+        asked = {name: value for name, value in settings.items() if name != "json"}  # without a path of this machine
+        content = {"benchmark": benchmark, "settings": asked, "machine": machine(), "results": results}
         content |= {"command": _command(), "report": report}
         text = json.dumps(content, indent=1, ensure_ascii=False, default=_plain)
         Path(path).write_text(text + "\n", encoding="utf-8")
