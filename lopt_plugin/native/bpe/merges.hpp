@@ -43,7 +43,7 @@ class MergeTable {
         }
     }
 
-    // An id that no token has.
+    // An id that no token has. Two of them would look like an empty slot, and no question is asked about two.
     static constexpr uint32_t NO_ID = MAX_ID + 1;
     // Where a merge is looked for. `slot` is that of no merge if it is certain already that there is none.
     struct Question {
