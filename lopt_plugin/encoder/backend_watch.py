@@ -16,7 +16,7 @@ A method that was looked up before the classes were wrapped is not counted, so t
 then. Not noticed: a manual call of `__setstate__` on a model that a tokenizer already has; copies call it on new ones.
 Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
 
-Wrapped, in tokenizers 0.21 to 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
+Wrapped, in tokenizers 0.22 and 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
 `__delitem__` and `__setstate__` of the classes of its parts. If they cannot be wrapped, Hugging Face does the work, and
 that is the reason.
 """
