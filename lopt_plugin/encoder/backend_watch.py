@@ -16,9 +16,9 @@ A method that was looked up before the classes were wrapped is not counted, so t
 then. Not noticed: a manual call of `__setstate__` on a model that a tokenizer already has; copies call it on new ones.
 Truncation, padding and `encode_special_tokens` are state of a call, not of the tokenizer, and are not watched.
 
-Wrapped, in tokenizers 0.22 and 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters, `__setitem__`,
-`__delitem__` and `__setstate__` of the classes of its parts. If they cannot be wrapped, Hugging Face does the work, and
-that is the reason.
+Wrapped, in tokenizers 0.22 and 0.23: attributes of `Tokenizer` (CHANGES_TOKENIZER below) and all setters,
+`__setitem__`, `__delitem__` and `__setstate__` of the classes of its parts. If they cannot be wrapped, Hugging Face
+does the work, and that is the reason.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ class Changes:
     _next = itertools.count(1).__next__
 
     def __init__(self) -> None:
-        # Native decoders, which answer without looking at `last`, and are stopped instead.
-        self.decoders: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Native objects that answer without looking at `last`, and are stopped instead.
+        self.answering: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def count(self) -> int:
         self.last = number = self._next()
-        for decoder in list(self.decoders):
-            decoder.stop()
+        for native in list(self.answering):
+            native.stop()
         return number
 
 

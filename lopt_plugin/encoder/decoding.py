@@ -192,7 +192,7 @@ class Decoding:
         decoder = found.decoder
         self.decode = self.decode_rows = self.tokens = _no_answer
         if decoder is not None:
-            changes.decoders.add(decoder)
+            changes.answering.add(decoder)
             if not self._runner.verifies:
                 self.decode, self.decode_rows, self.tokens = decoder.decode, decoder.decode_rows, decoder.tokens
 

@@ -47,6 +47,7 @@ class Encoder:
 
     def __init__(self, backend: Tokenizer, settings: Settings | None = None, *, lazy: bool = False) -> None:
         self._runner = Runner(backend, Settings.read() if settings is None else settings)
+        self._state = self._runner.state
         self._backend = backend
         self._decoding = Decoding(self._runner)
         self._segments = Segments(self._runner)
@@ -54,13 +55,13 @@ class Encoder:
         # It stands here, not in the tokenizer, whose pickle (and the hash of it, by datasets) must not depend on calls.
         self._pending_call_state: PendingCallState | None = None
         if not lazy:
-            self._runner.state.snapshot()
+            self._state.snapshot()
 
     def _copy_for(self, backend: Tokenizer) -> Encoder:
         """An encoder for a copy of the backend; it shares whatever was built for this one and is still valid."""
         copied = Encoder(backend, self._runner.settings, lazy=True)
         copied._runner.observer = self._runner.observer
-        self._runner.state.pass_on(copied._runner.state)
+        self._state.pass_on(copied._state)
         self._decoding.pass_on(copied._decoding)
         copied._runner.gpu = self._runner.gpu.copy_for(backend)
         return copied
@@ -129,13 +130,12 @@ class Encoder:
         []
         """
         split = self._split_special_tokens if split_special_tokens is None else split_special_tokens
-        request = (
-            COMMONEST if add_special_tokens is True and split is False else self._request(add_special_tokens, split)
-        )
-        if type(text) is not str:
-            text = a_text(text)
-        answer = self._runner.run_short(text, request) or self._runner.run("encode_list", LIST, text, request)
-        return answer[0]
+        if split is False:
+            ids = self._state.short(text, add_special_tokens)
+            if ids is not None:
+                return ids
+        request = self._request(add_special_tokens, split)
+        return self._runner.run("encode_list", LIST, text if type(text) is str else a_text(text), request)[0]
 
     def encode_batch_ids(
         self,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer
 
@@ -20,6 +21,7 @@ from ..routes.hard_texts import hard_texts
 from ..routes.hf import HfRoute
 from ..routes.hf_chunks.route import HfChunksRoute
 from ..routes.native import NativeRoute
+from ..routes.request import EncodeRequest
 from ..settings import Settings
 from .backend_watch import (
     ADDED_TOKENS_VERSION,
@@ -33,6 +35,9 @@ from .backend_watch import (
     with_options,
 )
 from .self_check import SelfCheck, chunks_check, self_check
+
+if TYPE_CHECKING:
+    from ..native._core import ShortEncoder
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -49,6 +54,7 @@ class Snapshot:
     `hf_chunks` is set if HF does the work and long texts are split into chunks.
 
     `fingerprint` is None if the snapshot remains valid whatever happens to the backend. `model` is the backend's.
+    `short` is the native route's, of this snapshot alone.
     """
 
     native: NativeRoute | None
@@ -59,6 +65,7 @@ class Snapshot:
     checked: SelfCheck | None = None
     hf_chunks: HfChunksRoute | None = None
     model: Any = None
+    short: ShortEncoder | None = None
 
     def route_for(self, chars: int) -> NativeRoute | HfChunksRoute | None:
         """The route for a text of that length; None if HF encodes it as it is."""
@@ -133,7 +140,8 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
         reason = _difference(attempt, checked.mismatch, instead)
         return Snapshot(None, reason, description=description, checked=checked)
     reason, model = "the whole pipeline is supported", watch.backend.model
-    return Snapshot(native, reason, fingerprint, added_tokens, description, checked, model=model)
+    short = native.short_encoder()
+    return Snapshot(native, reason, fingerprint, added_tokens, description, checked, model=model, short=short)
 
 
 def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: Settings) -> Snapshot:
@@ -206,6 +214,10 @@ def watch_of(backend: Any) -> BackendWatch | str:
         return str(error)
 
 
+def _no_answer(text: str, add_special_tokens: bool) -> None:
+    return None
+
+
 class BackendState:
     """The snapshot of the backend of `hf`. Once the reference has taken over, that is permanent. Thread-safe."""
 
@@ -218,26 +230,53 @@ class BackendState:
         # The number of the last change anywhere when the snapshot was found to be true; how many calls may rely on it.
         self._true_at = 0
         self._calls_left = 0
+        self._takes_short = True
+        self._earlier_short_calls = 0
+        # The ids of a short text; None if `snapshot` must be consulted.
+        self.short: Callable[[str, bool], list[int] | None] = _no_answer
 
     def snapshot(self) -> Snapshot:
         """The snapshot of the backend's current state, rebuilt after a change."""
-        unchanged = self.unchanged()
-        if unchanged is not None:
-            return unchanged
         snapshot, last = self._snapshot, changes.last
+        if snapshot is not None and self._true_at == last and self._calls_left > 0:
+            self._calls_left -= 1
+            if snapshot.short is None or not self._takes_short or snapshot.short.is_allowed():
+                return snapshot
         if snapshot is None or self._stale(snapshot):
             snapshot = self._renew()
         # What changes from here on has a later number.
         self._true_at, self._calls_left = last, CALLS_UNTIL_COMPARED
+        if snapshot.short is not None and self._takes_short:
+            snapshot.short.allow(CALLS_UNTIL_COMPARED)
+            self.short = snapshot.short.encode
+            if changes.last != last:
+                snapshot.short.stop()
         return snapshot
 
-    def unchanged(self) -> Snapshot | None:
-        """`snapshot` without a check; None if one is needed."""
+    def short_and_snapshot(self, text: str, request: EncodeRequest) -> tuple[list[int], Snapshot] | None:
+        """`short` for a request that is plain, and the snapshot that it is for."""
         snapshot = self._snapshot
-        if self._true_at != changes.last or self._calls_left <= 0:
+        if snapshot is None or snapshot.native is None or snapshot.short is None:
             return None
-        self._calls_left -= 1
-        return snapshot
+        if request.max_length is not None or request.split_special_tokens:
+            return None
+        if request.token_type_ids and not snapshot.native.post_processing.type_ids_are_zero:
+            return None
+        ids = snapshot.short.encode(text, request.add_special_tokens)
+        return None if ids is None else (ids, snapshot)
+
+    def take_short(self, wanted: bool) -> None:
+        """Whether `short` may answer, where calls are neither observed nor verified."""
+        self._takes_short = wanted
+        if not wanted:
+            self._stop_short()
+
+    @property
+    def short_calls(self) -> int:
+        """How many calls `short` has answered."""
+        snapshot = self._snapshot
+        now = 0 if snapshot is None or snapshot.short is None else snapshot.short.calls
+        return self._earlier_short_calls + now
 
     def stayed(self) -> bool:
         """Whether the backend is what it was when `snapshot` was last called."""
@@ -257,7 +296,9 @@ class BackendState:
             if not same or copied._watch.added_tokens() != snapshot.added_tokens:
                 return
             snapshot = replace(snapshot, fingerprint=fingerprint, model=copied._watch.backend.model)
-        copied._snapshot = snapshot
+        # What one state has stopped, the other must not allow.
+        short = None if snapshot.native is None else snapshot.native.short_encoder()
+        copied._use(replace(snapshot, short=short))
 
     def failed(self, route: Route, error: Exception) -> None:
         """Hands the tokenizer over to the reference after an error that no text explains."""
@@ -270,7 +311,7 @@ class BackendState:
         with self._hf.lock:
             self._forced_to_hf = reason
             known = {} if self._snapshot is None else vars(self._snapshot)
-            self._snapshot = Snapshot(None, reason, description=known.get("description"), checked=known.get("checked"))
+            self._use(Snapshot(None, reason, description=known.get("description"), checked=known.get("checked")))
 
     def _stale(self, snapshot: Snapshot) -> bool:
         return snapshot.fingerprint is not None and self.fingerprint() != snapshot.fingerprint
@@ -292,14 +333,27 @@ class BackendState:
                     return snapshot
                 same = self._same_added_tokens(snapshot)
                 if same is not None:
-                    self._snapshot = same
+                    self._use(same)
                     return same
             if self._forced_to_hf is not None:
                 renewed = Snapshot(None, self._forced_to_hf)
             else:
                 renewed = choose_route(self._watch, self._hf, self._settings, snapshot)
-            self._snapshot = renewed
+            self._use(renewed)
             return renewed
+
+    def _use(self, snapshot: Snapshot) -> None:
+        self._earlier_short_calls = self.short_calls
+        self._stop_short()
+        if snapshot.short is not None:
+            self._earlier_short_calls -= snapshot.short.calls
+            changes.answering.add(snapshot.short)
+        self._snapshot = snapshot
+
+    def _stop_short(self) -> None:
+        self.short = _no_answer
+        if self._snapshot is not None and self._snapshot.short is not None:
+            self._snapshot.short.stop()
 
     def _same_added_tokens(self, snapshot: Snapshot) -> Snapshot | None:
         """The snapshot under its new fingerprint if nothing but unchanged tokens was added; else None."""

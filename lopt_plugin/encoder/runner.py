@@ -33,9 +33,10 @@ class Runner:
         self.gpu = GpuUse(backend, settings)
         self.state = BackendState(self.hf, settings)
         self.verification = Verification(self.hf, self.state, settings.verify)
-        self.observer: Observer | None = None
+        self._observer: Observer | None = None
         self.verifies = settings.verify > 0
-        self.native_calls = 0
+        self.state.take_short(not self.verifies)
+        self._native_calls = 0
         self.chunked_calls = 0
         self.gpu_calls = 0
         self.reference_calls: Counter[str] = Counter()
@@ -59,7 +60,7 @@ class Runner:
             NeedsReference: If the reference has to answer and `call` is None.
             MemoryError: If there is no memory for the answer. Later calls are unaffected.
         """
-        snapshot, observer = self.state.snapshot(), self.observer
+        snapshot, observer = self.state.snapshot(), self._observer
         start = 0.0 if observer is None else perf_counter()
         route: Route = self.hf
         try:
@@ -87,19 +88,20 @@ class Runner:
         self.count_reference_call(f"{call}: {reason}")
         return self.timed_reference(lambda: operation.encode(self.hf, given, request)), snapshot
 
-    def run_short(self, text: str, request: EncodeRequest) -> tuple[list[int], Snapshot] | None:
-        """`run` of LIST for a short text that is not truncated; None if the shortcut does not apply."""
-        snapshot = self.state.unchanged()
-        if snapshot is None or snapshot.native is None or self.observer is not None or self.verifies:
-            return None
-        try:
-            ids = snapshot.native.encode_short(text, request)
-        except Exception:  # `run` gets the same error and handles it
-            return None
-        if ids is None:
-            return None
-        self.native_calls += 1
-        return ids, snapshot
+    @property
+    def observer(self) -> Observer | None:
+        """What is notified of every call."""
+        return self._observer
+
+    @observer.setter
+    def observer(self, observer: Observer | None) -> None:
+        self._observer = observer
+        self.state.take_short(observer is None and not self.verifies)
+
+    @property
+    def native_calls(self) -> int:
+        """How many texts the native route has answered."""
+        return self._native_calls + self.state.short_calls
 
     def count(self, route: Route, texts: int, seconds: float) -> None:
         """Counts a call that `route` has answered, for `explain`, and notifies the observer."""
@@ -108,7 +110,7 @@ class Runner:
             if isinstance(route, NativeRoute):
                 self.observer.remembered(route.core.new_prefix_counts())
         if route.name == "native":
-            self.native_calls += texts
+            self._native_calls += texts
         elif route.name == "gpu":
             self.gpu_calls += 1
         else:

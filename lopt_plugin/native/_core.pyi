@@ -44,6 +44,25 @@ class Intervals:
     def bytes(self) -> int:
         """The memory used, without the text."""
 
+class ShortEncoder:
+    """Encodes short texts as long as `allow` and `stop` let it; otherwise the answer is None."""
+
+    def allow(self, calls: int) -> None:
+        """The next calls, so many, are answered."""
+
+    def stop(self) -> None:
+        """No call is answered until `allow`."""
+
+    def is_allowed(self) -> bool:
+        """Whether the next call is answered."""
+
+    def encode(self, text: Any, add_special_tokens: Any) -> list[int] | None:
+        """The ids of a text; None also where the text is not a short str, or cannot be encoded."""
+
+    @property
+    def calls(self) -> int:
+        """How many calls were answered."""
+
 class TokenTable:
     """The text that each id contributes."""
 

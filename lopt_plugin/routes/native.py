@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from . import Ids, RowOffsets
 from .native_core import build_core
 from .post_processing import PostProcessing
 from .request import PLAIN, EncodeRequest, NeedsReference
+
+if TYPE_CHECKING:
+    from ..native._core import ShortEncoder
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -26,6 +29,8 @@ _FIRST_OF_CHARS = 4
 
 # Below this length, encoding a text takes hardly longer than looking up its prefix in the cache.
 _HELD_FROM_CHARS = 8192
+# A batch takes several threads from this fraction of `parallel_min_chars` on.
+_BATCH_SHARE = 8
 # The longest texts that take the shortcut; the prefix cache is not asked for these.
 SHORT_CHARS = 4096
 
@@ -54,7 +59,6 @@ class NativeRoute:
         self._first_id = prefix[0] if len(prefix) == 1 and prefix[0] < self.core.id_count() else -1
         self._adds = self.post_processing.added > 0
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else math.inf
-        self._short_chars = min(SHORT_CHARS, settings.parallel_min_chars - 1)
         # The core tells offsets, but takes blanks off byte-level tokens only, whose names show them.
         takes_blanks_off = isinstance(pipeline.model, BytePairModel) and pipeline.offset_trim is not None
         self.gives_offsets = pipeline.offset_trim == "none" or takes_blanks_off
@@ -88,17 +92,13 @@ class NativeRoute:
             return ids
         return self.post_processing.finish(ids, request) if adds or len(ids) > room else ids
 
-    def encode_short(self, text: str, request: EncodeRequest) -> list[int] | None:
-        """`encode_list` of a text too short for threads and not truncated; None if the shortcut does not apply."""
-        if len(text) > self._short_chars or (request.token_type_ids and not self.post_processing.type_ids_are_zero):
-            return None
-        adds = request.add_special_tokens and self._adds
-        if adds and self._first_id < 0:
-            return None
-        ids: list[int] = self._encode(text, 1, 0, request.split_special_tokens, self._first_id if adds else -1)
-        if adds:
-            ids += self.post_processing.suffix
-        return ids
+    def short_encoder(self) -> ShortEncoder:
+        """Encodes texts that are too short for threads, without truncation and without splitting special tokens."""
+        around = self.post_processing.prefix, self.post_processing.suffix
+        known = all(number < self.core.id_count() for ids in around for number in ids)
+        most = max(0, min(SHORT_CHARS, self.settings.parallel_min_chars - 1))
+        short: ShortEncoder = self.core.short_encoder(most, around if known else None)
+        return short
 
     def encode_stretch(self, text: str, begins_text: bool) -> list[int]:
         """Ids of the text between, before or after special tokens; special tokens inside it are ordinary text."""
@@ -180,7 +180,7 @@ class NativeRoute:
     def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
         split, alone_from = request.split_special_tokens, self._alone_from(texts)
         together = [text for text in texts if len(text) < alone_from]
-        ids, row_offsets = self.core.encode_batch(together, self.threads_for(sum(map(len, together))), split)
+        ids, row_offsets = self.core.encode_batch(together, self._threads_for_batch(sum(map(len, together))), split)
         if len(together) < len(texts):
             bare = PLAIN[False][split]
             rows = iter([ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(together))])
@@ -189,18 +189,21 @@ class NativeRoute:
             row_offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
         return self.post_processing.finish_batch(ids, row_offsets) if request.add_special_tokens else (ids, row_offsets)
 
-    def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
+    def encode_lists(self, texts: list[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text, without special tokens.
 
         Many texts are distributed over the threads; a long one is split into chunks.
         """
-        if sum(map(len, texts)) < self._parallel_min_chars:
-            encode = self._encode
-            return [encode(text, 1, 0, split_special_tokens, -1) for text in texts]
-        alone_from = self._alone_from(texts)
+        chars = sum(map(len, texts))
+        if chars < self._parallel_min_chars:
+            lists: list[list[int]] = self.core.encode_batch_lists(
+                texts, self._threads_for_batch(chars), split_special_tokens
+            )
+            return lists
+        alone_from, bare = self._alone_from(texts), PLAIN[False]
         together = [text for text in texts if len(text) < alone_from]
-        rows, bare = self.core.encode_batch_lists(together, self.settings.threads, split_special_tokens), PLAIN[False]
-        rows = iter(rows)
+        threads = self._threads_for_batch(sum(map(len, together)))
+        rows = iter(self.core.encode_batch_lists(together, threads, split_special_tokens))
         return [
             next(rows) if len(text) < alone_from else self.encode_list(text, bare[split_special_tokens])
             for text in texts
@@ -274,6 +277,10 @@ class NativeRoute:
     def threads_for(self, chars: int) -> int:
         """The number of threads for a text of that length."""
         return self._threads_and_chunk(chars)[0]
+
+    def _threads_for_batch(self, chars: int) -> int:
+        # Texts need not be divided, nor their ids joined, so several threads pay off earlier.
+        return self.threads_for(_BATCH_SHARE * chars)
 
     def _threads_and_chunk(self, chars: int) -> tuple[int, int]:
         return (1, 0) if chars < self._parallel_min_chars else (self.settings.threads, self.settings.chunk_chars)

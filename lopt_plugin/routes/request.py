@@ -73,7 +73,7 @@ class EncodeRequest(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether all wanted columns except offsets follow from each row's number of ids."""
-        return self[8:] == _PLAIN_REST and self.strategy != "only_second"
+        return self is COMMONEST or (self[8:] == _PLAIN_REST and self.strategy != "only_second")
 
     def truncation_settings(self) -> dict[str, Any] | None:
         """The truncation as the Rust tokenizer holds it; None where nothing is truncated."""

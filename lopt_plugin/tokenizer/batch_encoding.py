@@ -65,7 +65,7 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
         # Bypasses __init__, which takes longer than the native core needs for a short text.
         self = cls.__new__(cls)
-        self.__dict__ = {"data": data, "_n_sequences": sequences, "_source": source, "_made": None}
+        self.data, self._n_sequences, self._source, self._made = data, sequences, source, None
         return self
 
     @property

@@ -12,8 +12,7 @@ from ..encoder.operations import COLUMNS, LIST, LIST_WITH_OFFSETS
 from ..encoder.prefetch import PrefetchedIds, prefetch
 from ..encoder.token_batch import TokenBatch
 from ..routes import Ids
-from ..routes.native import SHORT_CHARS
-from ..routes.request import PLAIN, EncodeRequest, NeedsReference, Row
+from ..routes.request import EncodeRequest, NeedsReference, Row
 from ..settings import Settings
 from .arguments import TRANSFORMERS_4, request_of_call, rows_and_request
 from .batch_encoding import batch_encoding, plain_batch_encoding
@@ -180,7 +179,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             and return_tensors is None
             and not kwargs
         ):
-            if truncation is None and max_length is None and len(text) <= SHORT_CHARS:
+            if truncation is None and max_length is None:
                 ids = self._lopt_short_ids(text, add_special_tokens)
                 if ids is not None:
                     return ids
@@ -223,9 +222,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         if request.offsets:
             (ids, offsets), snapshot = encoder._runner.run(None, LIST_WITH_OFFSETS, text, request)
         else:
-            short = len(text) <= SHORT_CHARS and request.max_length is None
-            answer = encoder._runner.run_short(text, request) if short else None
-            ids, snapshot = answer or encoder._runner.run(None, LIST, text, request)
+            found = encoder._state.short_and_snapshot(text, request)
+            ids, snapshot = found or encoder._runner.run(None, LIST, text, request)
         pending = encoder._pending_call_state
         if request.max_length is not None or pending is None or pending.request is not None:
             encoder._note_call_state(request)
@@ -266,11 +264,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         pending = encoder._pending_call_state
         if pending is None or pending.request is not None:
             return None
-        answer = encoder._runner.run_short(text, PLAIN[add_special_tokens][bool(self.split_special_tokens)])
-        if answer is None:
-            return None
-        ids, _ = answer
-        if len(ids) > self.model_max_length:
+        ids = None if self.split_special_tokens else encoder._state.short(text, add_special_tokens)
+        if ids is not None and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
 

@@ -37,6 +37,21 @@ TEXT = "Hello world, isn't it 12345? <|end|> é中文 \n\n  the end 👍🏽"
 TEXTS = [TEXT, "", " ", "word " * 300, "\n" * 40, "e\u0301 <|start|>"]
 
 
+class FakeShortEncoder:
+    """Answers nothing, so that every call reaches `FakeCore.encode`."""
+
+    calls = 0
+
+    def allow(self, calls: int) -> None: ...
+    def stop(self) -> None: ...
+
+    def is_allowed(self) -> bool:
+        return True
+
+    def encode(self, text: str, add_special_tokens: bool) -> None:
+        return None
+
+
 class FakeCore:
     """The native core's interface over the oracle, to be broken on purpose."""
 
@@ -51,6 +66,9 @@ class FakeCore:
             raise NeedsReference("the text holds a lone surrogate")
         self.calls.append((threads, chunk_chars))
         return [first_id] * (first_id >= 0) + self.oracle.encode_list(text, PLAIN[False][split_special_tokens])
+
+    def short_encoder(self, most_characters: int, around: Any) -> FakeShortEncoder:
+        return FakeShortEncoder()
 
     def id_count(self) -> int:
         return 1 << 20
@@ -71,6 +89,9 @@ class FakeCore:
         rows = [self.encode(text, threads, 0, split_special_tokens) for text in texts]
         ids = np.array([i for row in rows for i in row], dtype=np.int32)
         return ids, np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+    def encode_batch_lists(self, texts: list[str], threads: int, split_special_tokens: bool) -> list[list[int]]:
+        return [self.encode(text, threads, 0, split_special_tokens) for text in texts]
 
     def remember_prefixes(self, limit_bytes: int, **options: int) -> None:
         pass

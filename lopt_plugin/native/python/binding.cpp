@@ -203,6 +203,7 @@ NB_MODULE(_core, module) {
     define_decoding(module);
     define_compiled(module);
     define_prefetched_texts(module);
+    ShortEncoder::define(module);
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));

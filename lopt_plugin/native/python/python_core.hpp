@@ -3,13 +3,16 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/packed_rows.hpp"
 #include "python/id_list.hpp"
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
 #include "python/python_arguments.hpp"
+#include "python/short_encoder.hpp"
 
 namespace lopt {
 
@@ -42,6 +45,16 @@ class PythonCore {
         if (!begun) append(space->ids.data(), space->ids.size());
         return nb::steal(list.finish());
     }
+    // See ShortEncoder.
+    ShortEncoder* short_encoder(size_t most_characters, std::optional<IdsAround> around) const {
+        if (around)
+            for (const auto& ids : {around->first, around->second})
+                for (const uint32_t id : ids) checked_first_id(id);
+        const auto encode = [](const void* core, nb::handle text, const IdsAround& more) {
+            return static_cast<const PythonCore*>(core)->encode_short(text, more);
+        };
+        return new ShortEncoder(this, encode, most_characters, std::move(around));
+    }
     nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         typename Core::Borrowed space(*core_);
         run_and_hold(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
@@ -52,30 +65,44 @@ class PythonCore {
         }));
     }
     nb::tuple encode_batch(nb::list texts, size_t threads, bool split_special) const {
-        const std::vector<IdBuffer> ids = encode_rows(texts, threads, split_special);
-        IdBuffer all;
-        auto offsets = allocated<int64_t>(ids.size() + 1);
+        std::vector<EncodedRows> parts;
+        const size_t rows = encode_rows(texts, threads, split_special, [&parts](EncodedRows& part) { parts.push_back(std::move(part)); });
+        auto offsets = allocated<int64_t>(rows + 1);
+        size_t before = 0, row = 0;
         offsets[0] = 0;
-        for (size_t i = 0; i < ids.size(); i++) {
-            all.append(ids[i].data(), ids[i].size());
-            offsets[i + 1] = static_cast<int64_t>(all.size());
+        for (const EncodedRows& part : parts) {
+            for (const size_t end : part.ends) offsets[++row] = static_cast<int64_t>(before + end);
+            before += part.ids.size();
         }
-        return nb::make_tuple(array_of(all.data(), all.size()), array_over<int64_t, 1>(std::move(offsets), {ids.size() + 1}));
+        auto ids = written_array(before, [&parts](int32_t* out) {
+            for (const EncodedRows& part : parts) {
+                if (part.ids.size()) std::memcpy(out, part.ids.data(), part.ids.size() * sizeof(int32_t));
+                out += part.ids.size();
+            }
+        });
+        return nb::make_tuple(std::move(ids), array_over<int64_t, 1>(std::move(offsets), {rows + 1}));
     }
     nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
         nb::list rows;
-        for (const IdBuffer& ids : encode_rows(texts, threads, split_special)) {
-            IdList list(largest_id_);
-            list.append(ids.data(), ids.size());
-            rows.append(nb::steal(list.finish()));
-        }
+        // Lists are created while other threads are still encoding.
+        encode_rows(texts, threads, split_special, [&](const EncodedRows& part) {
+            const InterpreterLocked locked;
+            size_t begin = 0;
+            for (const size_t end : part.ends) {
+                IdList list(largest_id_);
+                list.append(part.ids.data() + begin, end - begin);
+                rows.append(nb::steal(list.finish()));
+                begin = end;
+            }
+        });
         return rows;
     }
     PrefetchedTexts* encode_ahead(nb::list texts, size_t workers, bool split_special) const {
         nb::tuple alive(texts);
         std::vector<Row> rows = rows_of(alive, "encode_ahead: a text is not a str");
         return new PrefetchedTexts(core_->pool(), workers, largest_id_, std::move(alive), [this, split_special, rows = std::move(rows)](size_t i, IdBuffer& ids) {
-            encode_row(rows[i], split_special, ids);
+            typename Core::Borrowed space(*core_);
+            encode_row(rows[i], split_special, *space, ids);
         });
     }
     // The integers of ids that came from elsewhere.
@@ -223,6 +250,8 @@ class PythonCore {
     static void define(Class& type) {
         type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("first_id") = -1)
+            .def("short_encoder", &PythonCore::short_encoder, nb::arg("most_characters"), nb::arg("around").none(),
+                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false)
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
@@ -273,6 +302,16 @@ class PythonCore {
     }
 
   private:
+    nb::object encode_short(nb::handle text, const IdsAround& around) const {
+        typename Core::Borrowed space(*core_);
+        run(text, [&](const Characters& characters) { core_->encode(characters, {}, *space); });
+        IdList list(largest_id_);
+        list.reserve(around.first.size() + space->ids.size() + around.second.size());
+        list.append(around.first.data(), around.first.size());
+        list.append(space->ids.data(), space->ids.size());
+        list.append(around.second.data(), around.second.size());
+        return nb::steal(list.finish());
+    }
     uint32_t checked_first_id(int64_t first_id) const {
         if (first_id >= static_cast<int64_t>(id_count())) throw nb::value_error("first_id: not an id of this core");
         return first_id < 0 ? IdList::NO_ID : static_cast<uint32_t>(first_id);
@@ -332,30 +371,68 @@ class PythonCore {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink, owner); });
         if (owner) release_removed();
     }
-    std::vector<IdBuffer> encode_rows(nb::list texts, size_t threads, bool split_special) const {
+    // Rows that one thread encodes together: their ids, and where those of each end.
+    struct EncodedRows {
+        IdBuffer ids;
+        std::vector<size_t> ends;
+    };
+    // Calls take(part) for all rows in order, on this thread, maybe without the interpreter lock. Returns how many rows there are.
+    template <class Take>
+    size_t encode_rows(nb::list texts, size_t threads, bool split_special, Take&& take) const {
         const nb::tuple alive(texts);
         const std::vector<Row> rows = rows_of(alive, "encode_batch: a text is not a str");
-        std::vector<IdBuffer> ids(rows.size());
-        const InterpreterUnlocked unlocked;
-        // Rows that need the normalizer, and therefore Python, wait for the calling thread.
-        std::vector<uint8_t> deferred(rows.size(), 0);
-        core_->pool().run(rows.size(), threads, [&](size_t i) {
+        size_t characters = 0;
+        for (const Row& row : rows) characters += row.characters.length;
+        std::optional<InterpreterUnlocked> unlocked;
+        if (characters >= GIL_FREE_FROM) unlocked.emplace();
+        const std::vector<size_t> firsts = parts_of(rows, characters, threads);
+        std::vector<EncodedRows> parts(firsts.size() - 1);
+        const auto encode = [&](size_t i) { encode_part({rows.data() + firsts[i], firsts[i + 1] - firsts[i]}, split_special, parts[i]); };
+        // Parts that need the normalizer, and therefore Python, wait for the calling thread.
+        std::vector<uint8_t> deferred(parts.size(), 0);
+        const auto work = [&](size_t i) {
             try {
-                encode_row(rows[i], split_special, ids[i]);
+                encode(i);
             } catch (const NotPythonThread&) {
                 deferred[i] = 1;
             }
+        };
+        core_->pool().run(parts.size(), threads, work, [&](size_t i) {
+            if (deferred[i]) encode(i);
+            take(parts[i]);
+            parts[i] = {};
         });
-        for (size_t i = 0; i < rows.size(); i++)
-            if (deferred[i]) encode_row(rows[i], split_special, ids[i]);
-        return ids;
+        return rows.size();
+    }
+    // Where parts of the rows begin, and the end: as few as keep the threads busy.
+    static std::vector<size_t> parts_of(const std::vector<Row>& rows, size_t all_characters, size_t threads) {
+        constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
+        const size_t enough = std::clamp(all_characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
+        std::vector<size_t> firsts{0};
+        size_t characters = 0;
+        for (size_t i = 0; i < rows.size(); i++) {
+            characters += rows[i].characters.length;
+            if (characters < enough && i + 1 < rows.size()) continue;
+            firsts.push_back(i + 1);
+            characters = 0;
+        }
+        return firsts;
     }
     // On any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
-    void encode_row(const Row& row, bool split_special, IdBuffer& ids) const {
+    void encode_part(std::span<const Row> rows, bool split_special, EncodedRows& part) const {
         typename Core::Borrowed space(*core_);
-        core_->encode(row.characters, {1, 0, split_special, false, true}, *space, {}, row.owner);
-        if (space->known.ids) ids.append(space->known.held->text.ids.data(), space->known.ids);
-        ids.append(space->ids.data(), space->ids.size());
+        part.ids.clear();
+        part.ends.clear();
+        for (const Row& row : rows) {
+            encode_row(row, split_special, *space, part.ids);
+            part.ends.push_back(part.ids.size());
+        }
+    }
+    // Appends the ids of a row.
+    void encode_row(const Row& row, bool split_special, typename Core::Workspace& space, IdBuffer& ids) const {
+        core_->encode(row.characters, {1, 0, split_special, false, true}, space, {}, row.owner);
+        if (space.known.ids) ids.append(space.known.held->text.ids.data(), space.known.ids);
+        ids.append(space.ids.data(), space.ids.size());
     }
     std::unique_ptr<Core> core_;
     HeldTexts::Counters reported_{};
