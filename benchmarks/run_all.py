@@ -44,6 +44,7 @@ ALL = {
     "lopt_table": "papers/lopt_table.py --prompts 3",
     "lopt_figures": "papers/lopt_figures.py",
     "blockbpe": "papers/blockbpe.py",
+    "counting": "speed/counting.py",
     "gputok": "papers/gputok.py",
     "peek2": "papers/peek2.py",
     "github_bpe": "papers/github_bpe.py",

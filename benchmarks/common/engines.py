@@ -50,6 +50,21 @@ class LoptGpu(_with(LoptArray, route="gpu", gpu_min_bytes=0)):  # type: ignore[m
         return self.encode_batch([text]).ids
 
 
+class LoptCount(Lopt):
+    """Encoder.count and count_batch: numbers of ids."""
+
+    kind = "count"
+
+    def encode(self, text: str) -> Any:
+        return self.encoder.count(text, add_special_tokens=False)
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.encoder.count_batch(texts, add_special_tokens=False)
+
+    def batch_ids(self, result: Any) -> Any:
+        return sum(result)
+
+
 class LoptSession(Lopt):
     """Encoder.incremental for prompts that each extend the one before: all ids each time, in a new list.
 
@@ -131,9 +146,10 @@ class GitHubBpe(Engine):
 
 _OWN = {
     **{"lopt_array": "LoptArray", "lopt_hf_chunks": "LoptHfChunks", "lopt_gpu": "LoptGpu"},
-    **{"lopt_store": "LoptStore", "lopt_store_array": "LoptStoreArray"},
+    **{"lopt_store": "LoptStore", "lopt_store_array": "LoptStoreArray", "lopt_count": "LoptCount"},
     **{"lopt_session": "LoptSession", "lopt_session_new": "LoptSessionNew", "lopt_session_count": "LoptSessionCount"},
     **{"gigatoken_array": "GigatokenArray", "github_bpe": "GitHubBpe"},
 }
+MORE_PEERS = ("Snaptokens", "Tokie", "Quicktok", "Toktok")
 ENGINES.update({name: f"{__name__}:{kind}" for name, kind in _OWN.items()})
-ENGINES.update({kind.lower(): f"benchmarks.common.more_peers:{kind}" for kind in ("Snaptokens", "Tokie", "Quicktok")})
+ENGINES.update({kind.lower(): f"benchmarks.common.more_peers:{kind}" for kind in MORE_PEERS})

@@ -1,4 +1,4 @@
-"""Peers that only the benchmarks measure: snaptokens, tokie and quicktok."""
+"""Peers that only the benchmarks measure: snaptokens, tokie, quicktok and toktok."""
 
 from __future__ import annotations
 
@@ -68,3 +68,36 @@ class Quicktok(Engine):
 
     def encode(self, text: str) -> Any:
         return self.encoding.encode_ordinary(text)
+
+
+class Toktok(Engine):
+    """toktok.batch_count(texts, encoding), which never builds ids, for the vocabularies that the package brings.
+
+    Without special tokens, which make it 30 times as slow: texts should have none.
+    """
+
+    modules = ("toktok",)
+    is_peer = True
+    kind = "count"
+
+    def __init__(self, tokenizer_json: str, threads: int) -> None:
+        import toktok
+
+        self.count, self.threads = toktok.batch_count, threads
+        # Its vocabularies cannot be read, so their sizes decide, and counts are compared with the reference's.
+        parsed = json.loads(tokenizer_json)
+        ranks = byte_level_ranks(parsed["model"], {token["content"] for token in parsed["added_tokens"]})
+        encoding = {199_998: "o200k_base", 100_256: "cl100k_base"}.get(len(ranks))
+        if encoding is None:
+            raise UnavailableError("toktok has only the vocabularies of OpenAI and Qwen 3.5")
+        self.encoding = encoding
+        self.count(["a"], self.encoding)
+
+    def encode(self, text: str) -> Any:
+        return self.encode_batch([text])[0]
+
+    def encode_batch(self, texts: list[str]) -> Any:
+        return self.count(texts, self.encoding, threads=self.threads)
+
+    def batch_ids(self, result: Any) -> Any:
+        return sum(result)
