@@ -1,4 +1,4 @@
-// A stretch of normalized text to ids by BPE: pre-tokens from the scanner, cut or refined, encoded a window at a time.
+// Encodes a stretch of normalized text by BPE: the scanner's pre-tokens, cut or refined, are encoded one window at a time.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ namespace lopt {
 
 class BytePairEncoder {
   public:
-    // The working space of one scan; not shared by threads.
+    // Scratch space for one scan; not shared between threads.
     struct Workspace : PieceSpace {
-        // Frees each buffer that has more bytes than that; returns how many bytes the others have.
+        // Frees each buffer larger than `bytes`; returns the size of the remaining buffers in bytes.
         size_t keep_at_most(size_t bytes) {
             return lopt::keep_at_most(bytes, window.parts) + lopt::keep_at_most(bytes, pieces) + words.keep_at_most(bytes);
         }
@@ -66,35 +66,35 @@ class BytePairEncoder {
         digits_in_group_ = lopt::digits_in_group(scanner);
     }
 
-    // Appends the ids of all pre-tokens that start in [from, stop), `from` being the start of one; returns the end of
-    // the last. Reads the text up to its end.
+    // Appends the ids of all pre-tokens that start in [from, stop); returns the end of the last one. `from` must be the
+    // start of a pre-token. May read the text up to its end.
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
     }
-    // Is a run of this character of ASCII encoded as if nothing stood beside it, and what stands beside it likewise?
+    // Is a run of this ASCII character encoded independently of its neighbours, and are they encoded independently of it?
     bool stands_alone(uint8_t character) const {
         return cut_scanner_ && character < 0x80 && character != ' ' && model_.cuts().stands_alone(character);
     }
-    // End of the scanner's pre-token that starts at p.
+    // The end of the scanner's pre-token that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return (this->*next_)(p, end); }
 
-    // The first place after p, or the end, that divides the text from p on whatever stands before p.
+    // The first position after p that is a cut whatever precedes p; `end` if there is none.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
 
-    // Is the place between these neighbours a boundary, whatever stands around them?
+    // Is the position between these two characters always a boundary, whatever the context?
     bool divides(uint32_t left, uint32_t right) const {
         if (cut_scanner_) return cut_scanner_->between(left, right);
         if (digits_in_group_ == 1 && (classes_.of(left) & classes_.of(right) & class_bit::number)) return true;
         return divides_words_ && always_divides(classes_, left, right);
     }
-    // In runs of which kinds (uniform_runs.hpp) the character may be.
+    // The kinds of uniform run (uniform_runs.hpp) that this character can belong to.
     unsigned run_kinds(uint32_t c) const { return runs_.kinds(classes_.of(c)); }
-    // How many digits of a run are in a pre-token, counted from the first one on; 0: that is not known, or all of them.
+    // The number of digits per pre-token, counted from the start of a run of digits; 0 if unknown or unlimited.
     size_t digits_in_group() const { return digits_in_group_; }
 
-    // Does every character of a stretch lie in a pre-token?
+    // Does every character of a stretch belong to a pre-token?
     bool keeps_all() const { return !parts_ && !removes(); }
-    // Or every character but white space, of which no pre-token holds any?
+    // Does every character except white space belong to a pre-token, and no white space?
     bool keeps_all_but_white_space() const { return parts_ && !removes(); }
     size_t bytes() const { return cut_scanner_ ? sizeof *cut_scanner_ : 0; }
 
@@ -107,8 +107,8 @@ class BytePairEncoder {
         }
     }
 
-    // Calls visit(end) for each pre-token of a stretch, refined but not cut, and for what is left out between them, once its
-    // ids are appended to `out`, until that is false.
+    // Visits every pre-token of a stretch, refined but not cut, and every gap between them. Calls visit(end) once the ids
+    // are in `out`, and stops when it returns false.
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         std::vector<Span> spans;
@@ -130,8 +130,9 @@ class BytePairEncoder {
             if (!visit(at = span.end)) return;
         }
     }
-    // Of a pre-token that begins with these classes: a prefix of it is a pre-token as well, or two where one of these class
-    // bits is in it, but not in its last character: they meet after the last character that has one.
+    // For a pre-token whose first two characters have these classes: every prefix is one pre-token, unless it contains a
+    // character with one of the returned class bits and its last character has none. Such a prefix is two pre-tokens, which
+    // meet after the last character with one of the bits.
     uint16_t closing_classes(uint16_t first, uint16_t second) const {
         using namespace class_bit;
         if (first & second & space) return separates_lines_ ? newline : 0;
@@ -181,7 +182,7 @@ class BytePairEncoder {
         space.run.start(p);
         while (p < stop) {
             filler_.make_room(text, window, out);
-            // A window that begins with characters of such a script would find little.
+            // A window that begins with such a script would yield few bounds.
             if (stop - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
                 filler_.flush_run(text, space, out);
                 uint64_t of_script;
@@ -224,7 +225,7 @@ class BytePairEncoder {
         return p;
     }
 
-    // Where text is left out, or every word is ended, the words are copied together.
+    // If text is dropped, or if every word gets an end-of-word byte, the words are copied into one buffer.
     template <class Scanner>
     const uint8_t* scan_words(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
@@ -237,7 +238,7 @@ class BytePairEncoder {
         };
         const auto add = [&](const uint8_t* from, size_t length) {
             const uint8_t* word = words.copy(window, from, length, text.readable_end);
-            // No cut is made before the sign for the word's end.
+            // The end-of-word byte is never separated from the word by a cut.
             if (WindowFiller::may_be_cut(word, length)) filler_.add_pieces({word, word, words.readable_end()}, word, word + length, window, out);
             window.add(word + length + end_words);
         };

@@ -1,14 +1,15 @@
-// Runs of characters of three bytes (Chinese, Japanese, Hangul, Thai, ...) to ids, without keys, probes or merges.
+// Encodes runs of three-byte characters (Chinese, Japanese, Hangul, Thai, ...) without keys, probes or merges.
 //
-// Cuts leave pieces of one or two characters, mostly. A piece is easy if every character is one token, if no entry
-// that begins or ends inside a character can reach across a place inside the piece, and if no three characters of it
-// stand side by side in an entry. Then every token that BPE can ever make of it is a part of a character, a character,
-// or two characters; and two characters can only be made of two whole ones. Let such a merge have a higher rank than
-// all that made its two characters (what is made otherwise is not called easy). Then the merges that BPE does are those
-// that are left when, lowest rank first and leftmost first, each merge forbids the ones that share a character with it.
-// For let a merge be next in this order, and nothing have forbidden it. It could only fail because a merge beside it,
-// of a higher rank or further right, came first. At that moment its own two characters are whole: until a character is
-// whole, BPE finds a merge of lower rank inside it. So the merge itself was possible, and came before.
+// Cuts mostly leave pieces of one or two characters. A piece is easy if all of these hold: every character is one token; no
+// entry that begins or ends inside a character can span a position inside the piece; and no entry contains three
+// consecutive characters of the piece. Then every token that BPE can make of the piece is a part of a character, a
+// character, or two characters, and two characters are only ever made by merging two whole ones. Such a merge must also
+// have a higher rank than every merge inside its two characters; otherwise the piece is not called easy. The merges that
+// BPE applies can then be found by a greedy choice: take the merges by rank, the leftmost first among equals, and let each
+// merge that is taken rule out the merges that share a character with it. Proof: consider the next merge in this order that
+// is not ruled out. BPE could skip it only by first applying a neighbouring merge of a higher rank or further to the right.
+// At that moment its own two characters are whole, because BPE always finds a lower-ranked merge inside a character that is
+// not whole yet. So the merge itself was possible, and BPE would have applied it first.
 #pragma once
 
 #include <algorithm>
@@ -25,22 +26,22 @@
 
 namespace lopt {
 
-// Consecutive characters of a text, of one pre-token or of several. Bit i of a mask stands for character i, or for the
-// place between it and the next.
+// Consecutive characters of a text, from one or more pre-tokens. Bit i of a mask stands for character i, or for the
+// position between characters i and i + 1.
 struct CharacterRun {
     static constexpr uint32_t MOST = 64;   // characters
-    static constexpr uint32_t LENGTH = 3;  // of a character in bytes
+    static constexpr uint32_t LENGTH = 3;  // bytes of a character
 
     const uint8_t* begin;
     uint32_t count = 0;
-    uint64_t joined;    // perhaps no cut: the pieces are what is joined
-    uint64_t open;      // of these, where perhaps an entry reaches across that holds one of the two in part
+    uint64_t joined;    // positions that may not be cuts; a piece is a maximal sequence of joined characters
+    uint64_t open;      // of the joined positions, those that an entry containing only part of a neighbour may span
     uint64_t several;   // characters that are not one token
-    uint64_t words;     // characters of pieces that are whole pre-tokens, where that makes a difference
-    // What `CharacterRuns::find` finds:
-    uint64_t chosen;    // characters that are one token with the next one
+    uint64_t words;     // characters of pieces that are whole pre-tokens, where this matters
+    // Set by `CharacterRuns::find`:
+    uint64_t chosen;    // characters that form one token with the next one
     uint64_t hard;      // characters of pieces that are not easy
-    uint32_t ids[MOST];  // of each character, or where its ids stand, if several
+    uint32_t ids[MOST];  // id of each character, or the index of its ids if it has several
     uint32_t code_points[MOST];
 
     void start(const uint8_t* at) {
@@ -49,7 +50,7 @@ struct CharacterRun {
         joined = open = several = words = 0;
     }
     const uint8_t* end() const { return begin + count * LENGTH; }
-    // Takes back the characters from `from` on that belong to a piece that goes on after the run.
+    // Removes the last piece, which continues after the run, but no characters before `from`.
     void drop_last_piece(uint32_t from) {
         const uint64_t cuts = ~joined & places(count) & ~characters(from);
         count = cuts ? MOST - static_cast<uint32_t>(__builtin_clzll(cuts)) : from;
@@ -57,22 +58,22 @@ struct CharacterRun {
         open &= places(count);
         several &= characters(count);
     }
-    // Are the characters from `from` on one piece?
+    // Do the characters from `from` on form one piece?
     bool is_one_piece(uint32_t from) const { return !(~joined & places(count) & ~characters(from)); }
     void set_word(uint32_t from) { words |= characters(count) & ~characters(from); }
 
-    // The characters that must be treated by themselves: of pieces that are not easy, or of several ids.
+    // Characters that need separate treatment: those in hard pieces, and those with several ids.
     uint64_t special() const { return hard | several; }
-    // How many characters the piece that begins with character i has: one more than places that are no cuts.
+    // Number of characters in the piece that begins with character i.
     uint32_t piece(uint32_t i) const { return lowest(~(joined >> i)) + 1; }
-    // The first character from `from` on that the mask holds; `count` if there is none.
+    // The first character of the mask at or after `from`; `count` if there is none.
     uint32_t next(uint64_t mask, uint32_t from) const {
         const uint64_t left = mask & ~characters(from);
         return left ? lowest(left) : count;
     }
 
     static uint64_t bit(unsigned i) { return uint64_t{1} << i; }
-    // The first n characters; the places between them.
+    // The first n characters, and the positions between them.
     static uint64_t characters(unsigned n) { return n < MOST ? bit(n) - 1 : ~uint64_t{0}; }
     static uint64_t places(unsigned n) { return characters(n) >> 1; }
     static unsigned lowest(uint64_t mask) { return static_cast<unsigned>(__builtin_ctzll(mask)); }
@@ -80,10 +81,10 @@ struct CharacterRun {
 
 class CharacterRuns {
   public:
-    static constexpr uint32_t IDS_EACH = 3;  // a character's ids are no more than its bytes
+    static constexpr uint32_t IDS_EACH = 3;  // a character has at most one id per byte
 
-    // `token_of(text)`: the id of the entry that BPE makes of the text, NONE if it makes several.
-    // `rises(id)`: whether the ranks rise from merge to merge where the token is made.
+    // `token_of(text)`: the id if BPE encodes the text as one entry, otherwise NONE.
+    // `rises(id)`: do the merge ranks rise throughout the derivation of this token?
     template <class TokenOf, class Rises>
     CharacterRuns(const std::vector<Entry>& entries, const MergeTable& merges, const Cuts& cuts, TokenOf token_of, Rises rises)
         : merges_(merges), cuts_(cuts), characters_(CODE_POINTS, 0), triples_(TRIPLE_BITS / 64, 0) {
@@ -114,8 +115,8 @@ class CharacterRuns {
         }
     }
 
-    // Adds the characters from the run's end on, up to `end`, the end of their pre-token, as far as they are of three
-    // bytes and there is room.
+    // Appends the three-byte characters that follow the run, up to the first other character, to `end` (the end of their
+    // pre-token), or until the run is full.
     void read(CharacterRun& run, const uint8_t* end) const {
         const uint8_t* p = run.end();
         uint32_t n = run.count;
@@ -142,7 +143,7 @@ class CharacterRuns {
         run.several = several;
     }
 
-    // Finds the tokens of a run, after which there is a cut.
+    // Finds the tokens of a run. The end of the run must be a cut.
     void find(CharacterRun& run) const {
         run.chosen = 0;
         run.hard = run.words;
@@ -178,7 +179,7 @@ class CharacterRuns {
         }
     }
 
-    // Writes the ids of characters [first, last), none of them special; returns their end.
+    // Writes the ids of characters [first, last), none of which may be special; returns the end of the output.
     static uint32_t* write(const CharacterRun& run, uint32_t first, uint32_t last, uint32_t* out) {
         const uint64_t taken = run.chosen << 1;
         for (uint32_t i = first; i < last; i++) {
@@ -187,7 +188,7 @@ class CharacterRuns {
         }
         return out;
     }
-    // Writes the ids of a character that has several.
+    // Writes the ids of a character that has several of them.
     uint32_t* write_several(const CharacterRun& run, uint32_t i, uint32_t* out) const {
         const uint32_t* const ids = several_.data() + run.ids[i];
         for (uint32_t k = 0; k < IDS_EACH; k++) out[k] = ids[k];
@@ -198,10 +199,10 @@ class CharacterRuns {
 
   private:
     static constexpr uint32_t CODE_POINTS = 0x10000;
-    // Of a character: its id, or where its ids stand, and flags.
+    // A character's entry: its id, or the index of its ids, and flags.
     static constexpr unsigned SEVERAL_SHIFT = 31;
     static constexpr uint32_t SEVERAL = 1u << SEVERAL_SHIFT;
-    static constexpr uint32_t OPEN_RIGHT = 1u << 30, OPEN_LEFT = 1u << 29;  // an entry may hold a part of what stands there
+    static constexpr uint32_t OPEN_RIGHT = 1u << 30, OPEN_LEFT = 1u << 29;  // an entry may contain part of the neighbour on that side
     static constexpr uint32_t ID = OPEN_LEFT - 1;
     static_assert(ID >= CODE_POINTS * (IDS_EACH + 1));
 
@@ -210,7 +211,7 @@ class CharacterRuns {
     struct Pair {
         uint32_t key, id;
     };
-    static constexpr uint32_t NO_PAIR = 0;  // no character of three bytes is zero
+    static constexpr uint32_t NO_PAIR = 0;  // U+0000 is not a three-byte character
 
     static bool are_characters(const uint8_t* p, size_t count) {
         for (const uint8_t* q = p; q < p + 3 * count; q += 3)
@@ -249,7 +250,7 @@ class CharacterRuns {
         const uint32_t left = run.code_points[i], right = run.code_points[i + 1];
         return cuts_.is_open(left, right, last_of_three_bytes(left), first_of_three_bytes(right));
     }
-    // Character i and all those that are joined with it.
+    // Marks the whole piece that contains character i.
     static void set_hard(CharacterRun& run, unsigned i) {
         unsigned first = i, last = i;
         while (first > 0 && (run.joined >> (first - 1) & 1)) first--;
@@ -257,7 +258,7 @@ class CharacterRuns {
         run.hard |= CharacterRun::characters(last + 1) & ~CharacterRun::characters(first);
     }
 
-    // The merges of a piece with `count` places, of which character `first` is the first.
+    // Chooses the merges of the piece that starts with character `first` and has `count` positions between characters.
     void choose(CharacterRun& run, unsigned first, unsigned count) const {
         uint32_t ranks[CharacterRun::MOST], ids[CharacterRun::MOST];
         for (unsigned k = 0; k < count; k++) {

@@ -1,12 +1,12 @@
-// May two tokens stand side by side? Decided from how each was made, without merging anything.
+// May two tokens be neighbours in an encoding? Decided from how each token was made, without merging anything.
 //
-// Theorem (notes and proof in docs of GitHub's `bpe`, generalised here to any merge table under lowest rank, leftmost
-// first): BPE(w) is the one sequence of tokens in which each encodes to itself and each two neighbours are
-// compatible, BPE(t u) = [t, u]. A final boundary is never crossed, so the run of merges restricted to two neighbours
-// is their own run. Conversely, take the first merge that crosses a boundary: until then the restricted run of that
-// pair is a prefix of its own run, so the pair alone would have crossed too. Neither the order of ids nor unique
-// merges are needed, only that the ranks within each token's own derivation rise; tokens where they fall are flagged
-// IRREGULAR and their words are merged by rank.
+// Theorem (notes and proof in docs of GitHub's `bpe`; generalised here to any merge table with lowest rank, leftmost
+// first): BPE(w) is the only sequence of tokens for w in which each token encodes to itself and any two neighbours t, u are
+// compatible, that is, BPE(t u) = [t, u]. Proof: no merge ever crosses a final boundary, so the merges restricted to two
+// neighbours are the run of that pair alone. Conversely, consider the first merge that crosses a boundary. Until then, the
+// merges restricted to that pair are a prefix of the pair's own run, so the pair alone would have crossed it too. Ids may
+// be in any order and merges need not be unique. Ranks must only rise within each token's own derivation. A token whose
+// ranks fall is flagged IRREGULAR, and words that contain it are merged by rank.
 #pragma once
 
 #include <vector>
@@ -33,14 +33,14 @@ class Compatibility {
     }
     void set_shorter(uint32_t id, uint32_t shorter) { tokens_[id].shorter = shorter << 12 | (tokens_[id].shorter & 0xFFF); }
 
-    // The longest proper prefix of a token that is a token too, NO_SHORTER if there is none.
+    // The longest proper prefix of a token that is also a token; NO_SHORTER if there is none.
     uint32_t shorter(uint32_t id) const { return tokens_[id].shorter >> 12; }
     uint32_t length(uint32_t id) const { return tokens_[id].shorter & 0xFFF; }
     bool irregular(uint32_t id) const { return tokens_[id].time == NEVER; }
 
-    // The merges of both edges are undone, latest first. At each state the pair across the boundary must not have
-    // come first: it wins against a merge inside the left token if its rank is strictly lower, inside the right token
-    // if lower or equal (leftmost first). Both tokens are regular.
+    // Undoes the merges at both edges, latest first. In no state may the pair across the boundary come first. It beats a
+    // merge inside the left token if its rank is strictly lower, and a merge inside the right token if its rank is lower or
+    // equal (leftmost first). Both tokens must be regular.
     bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const {
         for (uint32_t limit = NONE;;) {
             if (merges.rank(a, b) < limit) return false;
@@ -60,7 +60,7 @@ class Compatibility {
     size_t bytes() const { return tokens_.bytes(); }
 
   private:
-    // All that the search asks of a token.
+    // Everything the search needs to know about a token.
     struct alignas(16) Token {
         uint32_t time = 0;                    // rank + 1 of the last merge that makes it, 0 for a byte, NEVER if irregular
         uint32_t left = 0, right = 0;         // the two tokens of that merge

@@ -1,9 +1,9 @@
-// Exact cuts inside pre-tokens, read off the vocabulary: where no entry can reach across, BPE cannot either.
+// Exact cuts inside pre-tokens, derived from the vocabulary: where no entry can span a position, BPE cannot either.
 //
-// Every token, and every intermediate product of a merge, is a vocabulary entry. If no entry holds the characters a
-// and b side by side, and none that begins or ends inside a character could span the place between them (judged by
-// the character that it holds whole, if any, and by the byte of the other), both sides are encoded independently.
-// Chinese clauses fall into pieces of one to three characters, which repeat, where clauses do not.
+// Every token, and every intermediate product of a merge, is a vocabulary entry. A position between characters a and b is a
+// cut if no entry contains a and b side by side, and if no entry that begins or ends inside a character could span it. For
+// such an entry, the test uses the character it contains whole, if any, and one byte of the other. BPE encodes the two
+// sides of a cut independently. Chinese clauses rarely repeat, but their pieces of one to three characters do.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@
 
 namespace lopt {
 
-// A place inside an entry where a character begins. A neighbour of which the entry holds a part only is no code point
-// but NONE, and is described by its byte at the place.
+// A position inside an entry where a character begins. A neighbour that the entry contains only in part has NONE as its
+// code point; only its byte at the position is known.
 struct InnerPlace {
     uint32_t left, right;
     uint8_t last_byte, first_byte;
     bool is_whole() const { return left != NONE && right != NONE; }
 };
 
-// Calls visit(InnerPlace) for each of them.
+// Calls visit(InnerPlace) for each such position.
 template <class Visit>
 void visit_inner_places(std::string_view entry, Visit visit) {
-    // Of n bytes that should be one character.
+    // The code point of n bytes; NONE if they are not exactly one character.
     const auto code_point = [](const uint8_t* p, size_t n) {
         int length;
         if (is_continuation(p[0]) || n != static_cast<size_t>(character_bytes(p[0]))) return NONE;
@@ -46,7 +46,7 @@ void visit_inner_places(std::string_view entry, Visit visit) {
 
 class Cuts {
   public:
-    // `none`: no place is a cut (where bytes are dropped, tokens may span what the text holds apart).
+    // `none`: there are no cuts. (If bytes are dropped, a token may span characters that are not adjacent in the text.)
     Cuts(const std::vector<Entry>& entries, bool none)
         : pairs_(PAIR_BITS / 64, none ? ~uint64_t{0} : 0), open_(OPEN_BITS / 64, 0), left_open_(OPEN_BITS / 64, 0), right_open_(OPEN_BITS / 64, 0) {
         has_neighbours_.fill(none);
@@ -61,21 +61,21 @@ class Cuts {
             });
     }
 
-    // Is the place between these neighbours a cut? Characters as code points, and the two bytes that meet.
-    // The pairs are hashed to bits: a collision refuses a cut, which is always right.
+    // Is the position between these characters a cut? Takes their code points and the two bytes that meet there. Pairs are
+    // hashed to bits: a collision only hides a cut, which is always safe.
     bool between(uint32_t left, uint32_t right, uint8_t last_byte, uint8_t first_byte) const {
         return !(get(pairs_, pair_bit(left, right)) | is_open(left, right, last_byte, first_byte));
     }
-    // May an entry reach across the place that holds one of the neighbours in part?
+    // Could an entry that contains only part of one of these characters span the position between them?
     bool is_open(uint32_t left, uint32_t right, uint8_t last_byte, uint8_t first_byte) const {
         return get(left_open_, open_bit(left, first_byte)) | get(right_open_, open_bit(right, last_byte)) |
                get(open_, size_t{last_byte} << 8 | first_byte);
     }
-    // Does no entry hold this character of ASCII beside another one?
+    // Does no entry contain this ASCII character next to another character?
     bool stands_alone(uint8_t character) const { return !has_neighbours_[character]; }
-    // Those places inside entries beside which one character is not whole.
+    // The positions inside entries that have an incomplete character on either side.
     const std::vector<InnerPlace>& open_places() const { return open_places_; }
-    // `between` for two characters of ASCII where no entry ends inside a character, by the pair alone and exactly.
+    // `between` for two ASCII characters if no entry ends inside a character: decided by the pair alone, exactly.
     bool between_ascii(uint8_t left, uint8_t right) const { return !(ascii_[left][right >> 6] >> (right & 63) & 1); }
     // The same for any two characters.
     bool between_characters(uint32_t left, uint32_t right) const { return !get(pairs_, pair_bit(left, right)); }
@@ -95,7 +95,7 @@ class Cuts {
     static size_t pair_bit(uint32_t left, uint32_t right) {
         return ((static_cast<uint64_t>(left) << 21 | right) * HASH_A) >> (64 - 19);
     }
-    // Of a whole character, and the one byte known of its neighbour.
+    // Hashes a whole character and the one known byte of its neighbour.
     static size_t open_bit(uint32_t character, uint8_t byte) {
         return ((static_cast<uint64_t>(character) << 8 | byte) * HASH_A) >> (64 - 16);
     }

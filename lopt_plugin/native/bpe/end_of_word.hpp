@@ -1,9 +1,10 @@
-// Models that give the last character of a word a suffix (CLIP: "a" in a word, "a</w>" at its end), as byte-level BPE.
+// Byte-level BPE for models that add a suffix to the last character of a word (CLIP: "a" inside a word, "a</w>" at its
+// end).
 //
-// The suffix becomes a byte of its own, END_OF_WORD, that stands after every word, and each byte c is joined with it
-// by a merge of lower rank than all others: what makes "c</w>" of the last character. No other pair holds the byte, so
-// these merges come first, one in each word, and what follows is the reference's run. Entries with the suffix then are
-// entries that end in END_OF_WORD, and everything that is true of merges and their tables stays true.
+// The suffix becomes a byte of its own, END_OF_WORD, which follows every word. A merge of lower rank than all others joins
+// each byte c with it and makes "c</w>" of the last character. No other pair contains END_OF_WORD, so each word starts with
+// exactly one of these merges, and then merges as in the reference. Entries with the suffix become entries that end in
+// END_OF_WORD. All properties of merges and their tables still hold.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +17,14 @@
 
 namespace lopt {
 
-// Adds an item of that suffix alone, under a new id, which no text is given, and the merges with it. `suffix` is not
-// empty and outlives the items. Throws std::invalid_argument where a byte of UTF-8 has no entry with the suffix, and
-// where merges could make the suffix out of the text's own characters.
+// Adds an item for the suffix alone, under a new id that is never output, and the merges with it. `suffix` must not be
+// empty and must outlive the items. Throws std::invalid_argument if a UTF-8 byte has no entry with the suffix, or if merges
+// could build the suffix from the text's own characters.
 inline void end_words(std::string_view suffix, std::vector<VocabularyItem>& items, std::vector<MergeItem>& merges) {
     const auto ends = [suffix](std::string_view name) { return name.ends_with(suffix); };
     for (const auto& [left, right] : merges) {
         const bool whole = ends(right) && right.size() > suffix.size();
-        // The product's last characters are those of `right`, and reach into `left` where it is shorter than the suffix.
+        // The product ends with `right`, preceded by the end of `left` if `right` is shorter than the suffix.
         const bool reaches = right.size() < suffix.size() && suffix.ends_with(right) &&
                              left.ends_with(suffix.substr(0, suffix.size() - right.size()));
         if (ends(left) || reaches || (ends(right) && !whole)) throw std::invalid_argument("a merge takes text for the end-of-word suffix");

@@ -1,4 +1,4 @@
-// BPE of an unseen word without merging: longest match, a test of each new neighbour, the next shorter match.
+// BPE of a new word without merging: take the longest match, test it against its left neighbour, else try a shorter match.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace lopt {
 
 class Matcher {
   public:
-    // `usable` false (an entry is too long to be described): every word is merged by rank.
-    // `drops_bytes`: bytes that are no entries are taken out of a word first.
+    // `usable` is false if an entry is too long for Compatibility; every word is then merged by rank.
+    // `drops_bytes`: bytes without an entry are first removed from a word.
     Matcher(const MergeTable& merges, const Compatibility& compatibility, const Trie& trie, bool usable, bool drops_bytes, const UnknownCharacters& unknown)
         : merges_(merges), compatibility_(compatibility), trie_(trie), usable_(usable), drops_bytes_(drops_bytes), unknown_(unknown) {}
 
-    // The ids of a character of several bytes that is a piece by itself and no entry; null where it is anything else.
+    // The ids of a multi-byte character that is a piece of its own and not an entry; null for any other piece.
     uint32_t* unknown_character(const uint8_t* p, uint32_t length, uint32_t* out) const {
         return *p >= 0xC0 && unknown_.become_bytes() ? unknown_.bytes_of(p, length, out) : nullptr;
     }
@@ -28,7 +28,7 @@ class Matcher {
     bool usable() const { return usable_; }
     bool knows_all_bytes() const { return !drops_bytes_; }
 
-    // BPE of p[0, length), 0 < length. Returns the end of the output; `out` has room for one id per byte.
+    // BPE of p[0, length), where length > 0. Returns the end of the output; `out` needs room for one id per byte.
     uint32_t* encode(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!drops_bytes_) return with_unknown(out, encode_all(p, length, out));
         std::vector<uint8_t> kept;
@@ -36,13 +36,14 @@ class Matcher {
         return kept.empty() ? out : encode_all(kept.data(), static_cast<uint32_t>(kept.size()), out);
     }
 
-    // Ids that merges gave to whole characters, as the tokenizer gives them; returns their new end.
+    // Turns the ids that merges leave of unknown characters into the tokenizer's ids; returns the new end.
     uint32_t* with_unknown(uint32_t* begin, uint32_t* end) const { return unknown_.replace(begin, end); }
 
   private:
     uint32_t* encode_all(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!usable_) return out + merge_by_rank(merges_, p, length, out);
-        // Ends proven not to be boundaries of the encoding: each is given up once, which keeps the search linear.
+        // Positions that are proven not to be boundaries of the encoding. Each is rejected only once, so the search is
+        // linear.
         uint64_t dead_small[4] = {0, 0, 0, 0};
         std::vector<uint64_t> dead_large;
         uint64_t* dead = dead_small;
@@ -69,15 +70,15 @@ class Matcher {
                 size = compatibility_.length(shorter);
                 continue;
             }
-            if (count == 0) return out + merge_by_rank(merges_, p, length, out);  // cannot be: the theorem gives one answer
+            if (count == 0) return out + merge_by_rank(merges_, p, length, out);  // unreachable: by the theorem there is exactly one answer
             dead[position >> 6] |= uint64_t{1} << (position & 63);
             token = out[--count];
             size = compatibility_.length(token);
-            position -= size;  // the token's end is dead now, so its turn goes to a shorter one
+            position -= size;  // the end of this token is dead now, so a shorter one is tried
         }
     }
 
-    // The longest entry that p[0, end) begins with, perhaps with IRREGULAR; the first byte is an entry.
+    // The longest entry that is a prefix of [p, end), possibly with IRREGULAR. The first byte must be an entry.
     uint32_t longest(const uint8_t* p, const uint8_t* end, uint32_t& length) const {
         uint32_t base = Trie::ROOT, best = NONE;
         const uint8_t* q = p;

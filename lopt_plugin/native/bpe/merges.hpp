@@ -1,4 +1,4 @@
-// The merge table, and BPE by merge rank: the reference, and what serves words that the matcher leaves alone.
+// The merge table, and BPE by merge rank: the reference algorithm, also used for words that the matcher does not handle.
 #pragma once
 
 #include <algorithm>
@@ -43,14 +43,14 @@ class MergeTable {
         }
     }
 
-    // An id that no token has. Two of them would look like an empty slot, and no question is asked about two.
+    // An id that no token has. A pair of two NO_IDs would look like an empty slot, but such a pair is never looked up.
     static constexpr uint32_t NO_ID = MAX_ID + 1;
-    // Where a merge is looked for. `slot` is that of no merge if it is certain already that there is none.
+    // Where to look for a merge. `slot` is an always empty slot if the filter has already ruled the merge out.
     struct Question {
         uint64_t key;
         size_t slot;
     };
-    // Begins to look for the merge of two ids, and asks for the memory that `rank` will read.
+    // Starts the lookup of a merge of two ids, and prefetches the memory that `rank` will read.
     Question ask(uint32_t left, uint32_t right) const {
         const uint64_t key = key_of(left, right), hash = mix(key), bit = hash >> 20 & filter_mask_;
         const bool perhaps = filter_[bit >> 6] >> (bit & 63) & 1;
@@ -58,10 +58,10 @@ class MergeTable {
         __builtin_prefetch(&slots_[question.slot]);
         return question;
     }
-    // What is asked where there is nothing to merge with.
+    // The question to use if there is no neighbour to merge with.
     Question no_question() const { return {key_of(0, 0), mask_ + 1}; }
-    // The rank, NONE where there is no such merge. A slot and its twin are read without a branch: which of them it is, is
-    // hard to predict.
+    // The rank, or NONE if there is no such merge. Reads a slot and its twin without a branch, because which of the two
+    // holds the merge is hard to predict.
     uint32_t rank(const Question& question) const {
         const uint64_t one = slots_[question.slot], twin = slots_[question.slot ^ 1];
         const uint64_t found = twin >> 24 == question.key ? twin : one;
@@ -74,7 +74,7 @@ class MergeTable {
             }
         }
     }
-    // Rank of the merge of two ids, NONE where there is none.
+    // The rank of the merge of two ids; NONE if there is none.
     uint32_t rank(uint32_t left, uint32_t right) const { return rank(ask(left, right)); }
     void prefetch_bytes(uint8_t left, uint8_t right) const {
         __builtin_prefetch(&byte_pair_rank_[static_cast<size_t>(left) << 8 | right]);
@@ -87,7 +87,7 @@ class MergeTable {
 
   private:
     static constexpr uint64_t EMPTY = ~uint64_t{0};
-    // A filter that the caches hold decides sooner than a larger one that is wrong less often.
+    // A filter that fits in the caches is faster than a larger one with fewer false positives.
     static constexpr size_t MOST_FILTER_BITS = size_t{1} << 21;
     static uint64_t key_of(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 20 | right; }
 
@@ -95,7 +95,7 @@ class MergeTable {
         const uint64_t hash = mix(key), bit = hash >> 20 & filter_mask_;
         size_t i = hash & mask_;
         const auto taken = [&](size_t at) { return slots_[at] != EMPTY && slots_[at] >> 24 != key; };
-        // A slot, its twin, and so on from two to two.
+        // Probes a slot and its twin, then the next pair of slots, and so on.
         for (; taken(i) && taken(i ^ 1); i = (i + 2) & mask_) {}
         if (taken(i)) i ^= 1;
         slots_[i] = key << 24 | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
@@ -111,13 +111,13 @@ class MergeTable {
     std::array<uint32_t, 256> byte_id_{};
 };
 
-// How a word was made by merges: its last merge, and whether a merge ever had a lower rank than one before it.
+// How merges made a word: its last merge, and whether any merge had a lower rank than an earlier one.
 struct Derivation {
     uint32_t last_rank = NONE, left = 0, right = 0;
     bool ranks_fell = false;
 };
 
-inline constexpr size_t SHORT_WORD = 64;  // up to here the quadratic scan beats the heap
+inline constexpr size_t SHORT_WORD = 64;  // up to this length, the quadratic scan beats the heap
 
 // Lowest rank first, leftmost first, by scanning all ranks for each merge. `ids` and `ranks` hold n elements.
 inline size_t merge_by_scan(const MergeTable& merges, const uint8_t* p, size_t n, uint32_t* ids, uint32_t* ranks,
@@ -149,7 +149,7 @@ inline size_t merge_by_scan(const MergeTable& merges, const uint8_t* p, size_t n
     return n;
 }
 
-// The same with a heap of candidate merges: O(n log n).
+// The same result with a heap of candidate merges, in O(n log n).
 inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n, uint32_t* out) {
     constexpr uint32_t END = NONE;
     std::vector<uint32_t> ids(n), ranks(n), previous(n), next(n);
@@ -175,7 +175,7 @@ inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n
         std::pop_heap(heap.begin(), heap.end(), later);
         heap.pop_back();
         const uint32_t i = static_cast<uint32_t>(top), rank = static_cast<uint32_t>(top >> 32);
-        if (ranks[i] != rank) continue;  // the pair has changed since
+        if (ranks[i] != rank) continue;  // the pair has changed in the meantime
         const uint32_t gone = next[i];
         ids[i] = merges.product(rank);
         ranks[gone] = NONE;
@@ -189,7 +189,7 @@ inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n
     return count;
 }
 
-// BPE of one word by merge ranks. `out` has room for n ids.
+// BPE of one word by merge rank. `out` needs room for n ids.
 inline size_t merge_by_rank(const MergeTable& merges, const uint8_t* p, size_t n, uint32_t* out) {
     if (n == 0) return 0;
     if (n > SHORT_WORD) return merge_by_heap(merges, p, n, out);

@@ -1,4 +1,4 @@
-// The merges of a model from their JSON: an array of pairs of names, or of names with a space between them.
+// Reads the merges of a model from JSON: an array of pairs of names, or of two names separated by a space.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// Throws std::invalid_argument where the text is anything else.
+// Throws std::invalid_argument if the text is anything else.
 class MergesJson {
   public:
     explicit MergesJson(std::string_view json) : json_(json) {

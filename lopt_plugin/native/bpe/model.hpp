@@ -1,4 +1,4 @@
-// All read-only tables of one BPE model, and the cache that belongs to them.
+// All read-only tables of one BPE model, and its word cache.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace lopt {
 
-// Entries that BPE makes of their own bytes, in byte order; and the others.
+// The entries that BPE reproduces from their own bytes, in byte order, and all others.
 struct Reproduction {
     std::vector<Entry> reproduced, others;
     bool describable = true;  // false: a reproduced entry is too long for the matcher
@@ -28,7 +28,7 @@ struct Reproduction {
 
 class Model {
   public:
-    // Throws std::invalid_argument with the reason for what it cannot do exactly.
+    // Throws std::invalid_argument, with the reason, if the model cannot be encoded exactly.
     Model(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges, UnknownCharacters unknown = {})
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
@@ -49,25 +49,25 @@ class Model {
     const Cuts& cuts() const { return cuts_; }
     const Compatibility& compatibility() const { return compatibility_; }
     const Trie& trie() const { return trie_; }
-    // Bytes of the longest entry that stands for whole pre-tokens only.
+    // Length in bytes of the longest entry that only matches a whole pre-token.
     size_t longest_whole() const { return longest_whole_; }
     size_t longest_entry() const { return longest_entry_; }
     const Matcher& matcher() const { return matcher_; }
     const MergeTable& merges() const { return merges_; }
-    // Null where the vocabulary does not allow it.
+    // Null if the vocabulary does not allow character runs.
     const CharacterRuns* character_runs() const { return character_runs_ ? &*character_runs_ : nullptr; }
     bool ends_words() const { return ends_words_; }
-    // Does it make a difference whether a piece is a whole pre-token?
+    // Does it matter whether a piece is a whole pre-token?
     bool whole_words_matter() const { return whole_words_matter_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
-    // The id of an entry that BPE makes of the text, short enough to be found as a whole; NONE if it is no such entry.
+    // The id if the text is an entry that BPE reproduces and that fits a key; otherwise NONE.
     uint32_t word_id(std::string_view text) const {
         if (text.empty() || !fits_key({text, 0})) return NONE;
         const WordTable::Item word = item({text, 0});
         const uint32_t id = words_.find(word.key, word.key.hash());
         return id < WHOLE_ONLY ? id : NONE;
     }
-    // Is the byte an entry, or one that is dropped?
+    // Is the byte an entry, or is it dropped?
     bool knows_byte(uint8_t byte) const { return merges_.byte_id(byte) != NONE || drops_byte(byte); }
     bool drops_byte(uint8_t byte) const { return merges_.byte_id(byte) == NONE && !matcher_.knows_all_bytes(); }
     size_t bytes() const {
@@ -76,7 +76,7 @@ class Model {
     }
 
   private:
-    // Enough for the new words of a million characters of many languages; larger ones cost more than they find.
+    // Enough for the new words of a million characters in many languages; a larger cache costs more than it gains.
     static constexpr size_t CACHE_SLOTS = 1 << 17, LONG_CACHE_SLOTS = 1 << 14;
 
     Reproduction reproduce(const Vocabulary& vocabulary) {
@@ -128,11 +128,11 @@ class Model {
             [this](uint32_t id) { return !compatibility_.irregular(id); });
     }
 
-    // No text holds the byte that keys are filled up with, so entries that do are not looked for.
+    // Keys are padded with 0xFF, which occurs in no text, so entries that contain it are never looked up.
     static bool fits_key(const Entry& entry) {
         return entry.bytes.size() <= LONGEST_KEY && entry.bytes.find('\xFF') == std::string_view::npos;
     }
-    // Where words are ended, only parts of words that were cut have no end.
+    // If words get an end-of-word byte, only pieces of cut words lack it.
     static bool is_piece(const Entry& entry) {
         const auto cut = [](char byte) { return static_cast<uint8_t>(byte) >= 0xE0; };
         return std::any_of(entry.bytes.begin(), entry.bytes.end(), cut);  // END_OF_WORD included

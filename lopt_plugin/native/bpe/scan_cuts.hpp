@@ -1,9 +1,9 @@
-// Pieces of a text that has no split pattern: the vocabulary's own cuts.
+// Splits a text that has no split pattern into pieces at the vocabulary's own cuts.
 //
-// Whether a place is a cut depends on the two characters that meet there, so two scans agree on every cut that both come
-// to, wherever they began. The one exception: a run of spaces may be a piece by itself (separate_spaces.hpp). It then
-// begins at a cut, and there is none inside; so what a scan that began inside a run finds differs at the end of that
-// run only. Every piece gives at least one id: cutting finely never makes more pieces than there are ids.
+// Whether a position is a cut depends only on the two characters that meet there, so two scans agree on every cut that
+// both reach, wherever they started. One exception: a run of spaces may be a piece of its own (separate_spaces.hpp). It
+// begins at a cut and contains none, so a scan that starts inside such a run can differ only at the end of that run.
+// Every piece yields at least one id, so cutting finely never makes more pieces than ids.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class CutScanner {
     static constexpr const char* name_before_spaces = "vocabulary_cuts_and_blanks";
 
     // `before_spaces`: the text is split before every space, whatever the vocabulary says.
-    // `separate_spaces`: a run of two spaces and up to so many is a piece.
+    // `separate_spaces`: a run of two to this many spaces is a piece.
     CutScanner(const Cuts& cuts, const UnknownCharacters& unknown, bool before_spaces, size_t separate_spaces)
         : cuts_(cuts), unknown_(unknown), before_spaces_(before_spaces), fuses_(unknown.fuses()),
           separate_spaces_(before_spaces ? 0 : static_cast<int>(separate_spaces)) {
@@ -44,7 +44,7 @@ class CutScanner {
         }
         return first_cut(p, end);
     }
-    // The first cut after p that does not depend on what stands before p.
+    // The first cut after p, judged without looking before p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const {
         int length;
         uint32_t left = decode_character(p, length);
@@ -56,7 +56,8 @@ class CutScanner {
         return p;
     }
 
-    // The later starts of pieces among the 64 readable bytes from the start p on, of which those in `text` are text.
+    // The starts of pieces after p among the 64 readable bytes at p, where p is a start itself. `text` marks the bytes
+    // that belong to the text.
     uint64_t starts(const uint8_t* p, uint64_t text) const {
         const AsciiMasks m = AsciiMasks::of(p);
         uint64_t found = starts_in_ascii(p, m);
@@ -65,14 +66,14 @@ class CutScanner {
         return found & text & ~uint64_t{1};
     }
 
-    // Is the place between these neighbours a cut?
+    // Is the position between these two characters a cut?
     bool between(uint32_t left, uint32_t right) const {
         if ((left | right) < 0x80) return ascii_[right << 7 | left] != 0;
         return beyond_ascii(left, right);
     }
 
   private:
-    // Classes of ASCII characters; most pairs of classes are all cuts, or none.
+    // Classes of ASCII characters. For most pairs of classes, either all positions are cuts or none are.
     enum : unsigned { lower, upper, digit, space, other, CLASSES };
     static unsigned class_of(unsigned c) {
         return c >= 'a' && c <= 'z' ? lower : c >= 'A' && c <= 'Z' ? upper : c >= '0' && c <= '9' ? digit : c == ' ' ? space : other;
@@ -81,8 +82,8 @@ class CutScanner {
     bool cuts_ascii(uint8_t left, uint8_t right) const {
         if (before_spaces_ && right == ' ') return true;
         if (fuses_ && unknown_.are_fused(left, right)) return false;
-        // Cuts inside words are left alone, but for those before a capital: they are few, and would be looked for at
-        // every letter. Spaces and what follows them belong together.
+        // Cuts inside words are ignored, except before a capital: they are rare, and every letter would have to be
+        // checked. A space belongs to the word that follows it.
         const unsigned a = class_of(left), b = class_of(right);
         const bool in_word = (a <= upper && b <= upper && !(a == lower && b == upper)) || (a == space && b <= upper);
         return !in_word && cuts_.between_ascii(left, right);
@@ -108,7 +109,7 @@ class CutScanner {
         return cuts_.between_characters(left, right) | (before_spaces_ & (right == ' '));
     }
 
-    // The places between two characters of ASCII.
+    // Starts between two ASCII characters.
     [[gnu::always_inline]] uint64_t starts_in_ascii(const uint8_t* p, const AsciiMasks& m) const {
         const uint64_t of_class[CLASSES] = {m.letter & ~m.upper, m.upper, m.digit, m.space, ~(m.letter | m.digit | m.space | m.high)};
         uint64_t found = 0, open = 0;
@@ -128,7 +129,7 @@ class CutScanner {
         return found;
     }
 
-    // The ends of those runs of spaces that begin at a cut and are pieces by themselves.
+    // The ends of the runs of spaces that begin at a cut and are pieces of their own.
     uint64_t ends_of_separate_spaces(uint64_t spaces, uint64_t cuts) const {
         uint64_t ends = spaces << 1 & spaces << 2 & ~spaces, found = 0;
         for (; ends; ends &= ends - 1) {
@@ -141,11 +142,11 @@ class CutScanner {
         return found;
     }
 
-    // The places where one of the two characters is not ASCII.
+    // Starts next to a character that is not ASCII.
     [[gnu::noinline]] uint64_t starts_beyond_ascii(const uint8_t* p, uint64_t high, uint64_t text) const {
         uint64_t open = (high | high << 1) & ~continuation_bytes(p) & text & ~uint64_t{1}, found = 0;
         int length;
-        uint32_t last = decode_character(p, length);  // the last character before the place that is not ASCII
+        uint32_t last = decode_character(p, length);  // the last non-ASCII character before the position
         for (; open; open &= open - 1) {
             const int at = __builtin_ctzll(open);
             const uint32_t right = decode_character(p + at, length), left = p[at - 1] < 0x80 ? p[at - 1] : last;
@@ -159,7 +160,7 @@ class CutScanner {
     const UnknownCharacters& unknown_;
     bool before_spaces_, fuses_;
     int separate_spaces_;
-    // By class of the right and of the left character: all or no bits.
+    // Indexed by the class of the right and then the left character: all bits set, or none.
     std::array<std::array<uint64_t, CLASSES>, CLASSES> always_{}, mixed_{};
     std::array<bool, CLASSES> has_mixed_{};
     std::array<uint8_t, 0x80 * 0x80> ascii_{};

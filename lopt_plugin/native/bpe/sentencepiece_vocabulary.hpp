@@ -1,10 +1,10 @@
-// Vocabulary and merges of a BPE model over characters, as SentencePiece trains them, in the form of a model over bytes.
+// Converts a BPE model over characters, as trained by SentencePiece, to the vocabulary and merges of a model over bytes.
 //
-// The space stands for U+2581: pipelines with such a model leave no space in a text, so entries that hold one never match.
-// Merges that come before all others make every character of the vocabulary from its bytes, through
-// entries for the beginnings of characters. They run to the end before any merge of the model can, since those know
-// whole characters only, and within a character each has a higher rank than the one before. So BPE over bytes gives
-// what BPE over characters gives, and parts of the characters that are no entries.
+// A space stands for U+2581. Pipelines with such a model leave no spaces in a text, so entries that contain one never
+// match. Extra merges, ranked before all others, build every character of the vocabulary from its bytes, through entries
+// for the first bytes of characters. They finish before any merge of the model can apply, because the model's merges only
+// know whole characters. Inside a character each merge has a higher rank than the one before. So BPE over bytes gives the
+// result of BPE over characters, plus parts of the characters that are not entries.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
 
 class SentencePieceVocabulary {
   public:
-    // Throws std::invalid_argument with the reason for what cannot be put into this form.
+    // Throws std::invalid_argument, with the reason, if the model cannot be converted.
     SentencePieceVocabulary(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges, const UnknownOptions& unknown) {
         byte_tokens_.fill(NONE);
         translate(items, merges);
@@ -65,7 +65,7 @@ class SentencePieceVocabulary {
         return NONE;
     }
 
-    // With spaces for their signs, without what holds a space.
+    // Replaces U+2581 with a space, after dropping the items and merges that contain a space.
     void translate(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges) {
         size_t total = 256;
         for (const auto& item : items) total += item.name.size();
@@ -102,8 +102,8 @@ class SentencePieceVocabulary {
         }
     }
 
-    // Entries are characters and what merges make; the others (the names of byte tokens, of control tokens) never come
-    // out of a text.
+    // Keeps only characters and products of merges. Other entries, such as the names of byte tokens and control tokens,
+    // never result from a text.
     void keep_what_can_be_made(bool byte_fallback) {
         NameTable ids(items_.size());
         for (const auto& item : items_) ids.set(item);
@@ -136,7 +136,7 @@ class SentencePieceVocabulary {
         items_ = std::move(kept);
     }
 
-    // An entry for each byte that is no character: its byte token, or a part.
+    // Adds an entry for each byte that is not a character: its byte token, or a part.
     void add_bytes(const UnknownOptions& unknown) {
         std::array<bool, 256> is_entry{};
         for (const auto& character : characters_)
@@ -193,7 +193,7 @@ class SentencePieceVocabulary {
     std::string arena_;
     std::vector<VocabularyItem> items_, characters_;
     std::vector<MergeItem> merges_;
-    std::array<std::vector<MergeItem>, 3> character_merges_;  // by the number of bytes that they make, less two
+    std::array<std::vector<MergeItem>, 3> character_merges_;  // indexed by the length of the product in bytes, minus two
     std::array<uint32_t, 256> byte_tokens_{};
     std::vector<Part> parts_;
     UnknownCharacters::Become become_ = UnknownCharacters::Become::bytes;

@@ -1,10 +1,10 @@
 // Runs of spaces that BPE encodes as if nothing followed them.
 //
-// Let a run of n >= 2 spaces begin at a cut and end before another character x. A merge across its end has on its left a
-// token that ends with the last space. If no entry holds two spaces and then another character, that token is a single
-// space. Let the lowest rank of a merge of a single space and something else be r. If the run by itself takes merges of
-// ranks below r only, they all come before any merge across its end; and if they leave more than one space in its last
-// token, there is none. So the end of the run is a boundary.
+// Let a run of n >= 2 spaces begin at a cut and be followed by another character x. A merge across its end has a left
+// token that ends with the last space. If no entry contains two spaces followed by another character, this token is a
+// single space. Let r be the lowest rank of any merge of a single space with something else. If the run on its own only
+// uses merges of ranks below r, they all come before any merge across its end. If its last token then has more than one
+// space, no merge across the end is possible, so the end of the run is a boundary.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace lopt {
 
-// The most spaces up to which this holds for every run of two and more; 0 if it does not hold for two.
+// The largest length up to which this holds for every run of at least two spaces; 0 if it does not hold for two.
 inline size_t most_separate_spaces(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges) {
     constexpr size_t MOST = 60;  // a scan step sees 64 bytes
     for (const auto& item : items) {

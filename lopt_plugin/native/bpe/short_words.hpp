@@ -1,7 +1,7 @@
-// BPE of many short new words side by side, so that their cache misses overlap.
+// BPE of many short new words in parallel lanes, so that their cache misses overlap.
 //
-// A word never seen before touches memory that no word before it has touched, and waits for each piece of it. Here each
-// word makes one merge a turn: it asks for the memory that its next merge will need and gives way to the others.
+// A new word touches memory that no earlier word has touched, and waits for each access. Here each word makes one merge
+// per turn: it prefetches the memory that its next merge needs, then lets the other words go on.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace lopt {
 
-// Words of at most MOST bytes, a power of two.
+// For words of at most MOST bytes; MOST is a power of two.
 template <size_t MOST>
 class ShortWords {
   public:
@@ -22,13 +22,13 @@ class ShortWords {
     struct Word {
         const uint8_t* p;
         uint32_t length;  // 1 to LONGEST
-        uint32_t count;   // set by `encode`, as are the ids
+        uint32_t count;   // set by `encode`, like the ids
         std::array<uint32_t, LONGEST> ids;
     };
 
     explicit ShortWords(const MergeTable& merges) : merges_(merges) {}
 
-    // The merges are those of merge_by_rank, in the same order within each word.
+    // Applies the merges of merge_by_rank, in the same order within each word.
     void encode(Word* words, size_t count) const {
         for (size_t begun = 0; begun < count; begun += LANES) encode_some(words + begun, std::min(count - begun, LANES));
     }
@@ -37,23 +37,23 @@ class ShortWords {
     static constexpr size_t LANES = 16;
     static constexpr unsigned PLACE_BITS = std::bit_width(LONGEST - 1);
     static constexpr int32_t NEVER = INT32_MAX;
-    static constexpr size_t NOWHERE = LONGEST;  // the place before the first token and after the last one, which merges with none
+    static constexpr size_t NOWHERE = LONGEST;  // the position before the first token and after the last one; nothing merges with it
     static_assert(MAX_MERGES << PLACE_BITS < static_cast<size_t>(NEVER) && LONGEST == size_t{1} << PLACE_BITS);
 
-    // A token stays where its first byte was.
+    // A token keeps the position of its first byte.
     struct Lane {
         Word* word;
-        // The merge of each token with the one to its right: its rank above its place, so that one minimum finds the leftmost
-        // of the lowest. What is being looked for is NEVER.
+        // The merge of each token with its right neighbour, as rank << PLACE_BITS | position, so that the minimum is the
+        // leftmost merge of the lowest rank. NEVER while the lookup is pending.
         alignas(16) std::array<int32_t, LONGEST + 1> candidates;
         std::array<uint32_t, LONGEST + 1> ids;
         std::array<uint8_t, LONGEST + 1> next, previous;
-        // Of the last merge: the token that it made, and the one before that.
+        // The token that the last merge made, and the token before it.
         uint8_t place, before;
         MergeTable::Question here, there;
     };
 
-    // Without branches on where the word ends or whether there is a merge: both are hard to predict.
+    // Has no branch on whether a merge exists, which is hard to predict.
     static int32_t candidate(uint32_t rank, size_t place) {
         return rank == NONE ? NEVER : static_cast<int32_t>(rank << PLACE_BITS | static_cast<uint32_t>(place));
     }
@@ -106,9 +106,9 @@ class ShortWords {
         return candidate(rank, place);
     }
 
-    // One merge, or the end of the word: false then.
+    // Applies one merge; returns false if there is none left.
     bool merge_once(Lane& lane) const {
-        // Before the stores, which a vector of loads would have to wait for.
+        // Comes before the stores, because a vector load would have to wait for them.
         const int32_t known = least(lane.candidates);
         const int32_t here = noted(merges_.rank(lane.here), lane.place), there = noted(merges_.rank(lane.there), lane.before);
         lane.candidates[lane.place] = here;

@@ -1,4 +1,4 @@
-// A double-array trie over the entries that BPE makes of their own bytes.
+// A double-array trie of the entries that BPE reproduces from their own bytes.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,21 @@
 
 namespace lopt {
 
-inline constexpr uint32_t IRREGULAR = 1u << 31;  // flag on a token id: the word that meets it is merged by rank
+inline constexpr uint32_t IRREGULAR = 1u << 31;  // flag on a token id: a word that meets it is merged by rank
 
 class Trie {
   public:
-    // A child of the node with base b under byte c stands at b ^ c.
+    // The child of a node with base b for byte c is at b ^ c.
     struct Unit {
         uint32_t link;   // base << 9 | byte; byte FREE marks an unused unit
-        uint32_t token;  // id, perhaps with IRREGULAR; NONE where no entry ends
+        uint32_t token;  // id, possibly with IRREGULAR; NONE if no entry ends here
         bool is(uint8_t byte) const { return (link & 0x1FF) == byte; }
         uint32_t base() const { return link >> 9; }
     };
     static constexpr uint32_t ROOT = 0;
-    static constexpr uint32_t NO_CHILDREN = 256;  // base of every leaf: a block that stays free
+    static constexpr uint32_t NO_CHILDREN = 256;  // the base of every leaf: a block that stays free
 
-    // `sorted`: entries in byte order, ids carrying IRREGULAR where it applies.
+    // `sorted`: entries in byte order, with IRREGULAR set in the ids it applies to.
     explicit Trie(const std::vector<Entry>& sorted) {
         std::vector<Unit> units;
         Builder{units}.build(sorted);
@@ -50,10 +50,10 @@ class Trie {
     struct Builder {
         std::vector<Unit>& units;
         Bits used{}, base_used{};
-        std::vector<uint32_t> open{};  // blocks in which bases are looked for, the newest last
+        std::vector<uint32_t> open{};  // blocks to search for bases, the newest last
 
         struct Range {
-            uint32_t low, high, depth, at;  // entries [low, high) share `depth` bytes; their node is unit `at`
+            uint32_t low, high, depth, at;  // entries [low, high) share their first `depth` bytes; their node is unit `at`
         };
         struct Child {
             uint32_t low, high, deeper;

@@ -1,8 +1,8 @@
-// Characters that are not in a vocabulary of characters: what BPE leaves of them, and what they become.
+// Characters missing from a vocabulary of characters: how BPE leaves them, and what replaces them.
 //
-// BPE begins with bytes here. A character of the vocabulary is merged from its bytes before anything else. Any other stays
-// divided into ids of single bytes and of beginnings of characters, which no later merge knows. Where the tokenizer does not
-// give such an id, it is a part, and is replaced once the merges are done.
+// BPE starts from bytes here. A character of the vocabulary is merged from its bytes before anything else. Any other
+// character stays split into ids of single bytes and of first bytes of characters, which no later merge knows. An id that
+// the tokenizer itself never outputs is a part, and is replaced once the merges are done.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,14 @@ class UnknownCharacters {
         fused_unknown,  // the unknown token for each run of characters
     };
     struct Part {
-        bool begins;  // it holds the first byte of a character
+        bool begins;  // it contains the first byte of a character
         uint32_t count;
-        std::array<uint32_t, 3> bytes;  // the ids of its bytes, where characters become bytes
+        std::array<uint32_t, 3> bytes;  // the ids of its bytes, if characters become bytes
     };
 
     UnknownCharacters() = default;
-    // `byte_ids`: the tokens of bytes, where characters become bytes. `parts` have the ids from `first_part` on. `known`: the characters that are entries.
+    // `byte_ids`: the byte tokens, if characters become bytes. Ids from `first_part` on are `parts`. `known`: the
+    // characters that are entries.
     UnknownCharacters(Become become, const std::array<uint32_t, 256>& byte_ids, uint32_t unknown_id, uint32_t first_part, std::vector<Part> parts, const std::vector<uint32_t>& known)
         : become_(become), become_bytes_(become == Become::bytes), byte_ids_(byte_ids), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
         if (become == Become::bytes) return;
@@ -39,27 +40,28 @@ class UnknownCharacters {
     }
 
     bool become_bytes() const { return become_bytes_; }
-    // Writes the tokens of the bytes if p[0, length) is one character of two to four bytes; null if it is not.
+    // Writes the byte tokens if p[0, length) is one character of two to four bytes; otherwise returns null.
     uint32_t* bytes_of(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (length < 2 || length != static_cast<uint32_t>(character_bytes(p[0]))) return nullptr;
         for (uint32_t i = 0; i < length; i++) out[i] = byte_ids_[p[i]];
         return out + length;
     }
-    // The id of unknown characters; NONE where they become bytes.
+    // The id of unknown characters; NONE if they become bytes.
     uint32_t unknown_id() const { return become_bytes_ ? NONE : unknown_id_; }
-    // Bytes of the unknown characters for which one unknown token stands at p < end; 0 if the one there is an entry.
+    // Length in bytes of the unknown characters at p < end that one unknown token represents; 0 if the character at p is
+    // known.
     size_t unknown_bytes(const uint8_t* p, const uint8_t* end) const {
         const uint8_t* q = p;
         for (int length; q < end && !is_known(decode_character(q, length)) && (q == p || fuses());) q += length;
         return static_cast<size_t>(q - p);
     }
     bool is_part(uint32_t id) const { return id >= first_part_; }
-    // May two neighbours, neither of which is an entry, become one token?
+    // Do neighbouring characters that are not entries share one unknown token?
     bool fuses() const { return become_ == Become::fused_unknown; }
     bool are_fused(uint32_t left, uint32_t right) const { return !is_known(left) && !is_known(right); }
 
-    // Replaces the parts among the ids, which are those of whole characters; returns the new end, no further than one id
-    // for each byte. Fused runs lie within the ids of one call.
+    // Replaces the parts among the ids of whole characters; returns the new end. There is at most one id per byte. Runs
+    // are fused only within one call.
     uint32_t* replace(uint32_t* begin, uint32_t* end) const {
         if (first_part_ == NONE) return end;
         uint32_t* const first = std::find_if(begin, end, [this](uint32_t id) { return is_part(id); });

@@ -17,7 +17,7 @@
 namespace lopt {
 
 inline constexpr uint32_t NONE = ~uint32_t{0};
-// A pair of ids and a rank share one 64-bit slot of the merge table, an id and a length one 32-bit field.
+// A pair of ids and a rank share one 64-bit slot of the merge table; an id and a length share one 32-bit field.
 inline constexpr uint32_t MAX_ID = (1u << 20) - 2;
 inline constexpr size_t MAX_MERGES = (size_t{1} << 24) - 1;
 
@@ -25,12 +25,12 @@ struct VocabularyItem {
     std::string_view name;  // as in tokenizer.json, UTF-8; or the bytes themselves
     uint32_t id = 0;
 };
-// What names are made of: the stand-in characters of byte-level BPE, or the bytes that an entry stands for.
+// The form of the names: stand-in characters of byte-level BPE, or the bytes of the entry themselves.
 enum class Names { stand_ins, bytes };
 struct MergeItem {
     std::string_view left, right;
 };
-// Of two names with a space between them.
+// Splits two names separated by a space.
 inline MergeItem merge_of(std::string_view both) {
     const size_t space = both.find(' ');
     if (space == std::string_view::npos) throw std::invalid_argument("a merge is not two names");
@@ -41,7 +41,7 @@ struct Entry {
     uint32_t id;
 };
 
-// Ends a word where a model gives its last character a suffix (end_of_word_suffix): a byte that no text holds.
+// Marks the end of a word if the model has an end_of_word_suffix: a byte that occurs in no text.
 inline constexpr uint8_t END_OF_WORD = 0xFE;
 
 // GPT-2's byte-level alphabet: every byte has a printable stand-in character below U+0144.
@@ -55,7 +55,7 @@ class ByteAlphabet {
             to_byte_[printable ? byte : next++] = static_cast<int16_t>(byte);
         }
     }
-    // Appends the bytes that `name` stands for; false when it holds a character outside the alphabet.
+    // Appends the bytes that `name` stands for; returns false if it contains a character outside the alphabet.
     bool decode(std::string_view name, std::string& out) const {
         for (size_t i = 0; i < name.size(); i++) {
             uint32_t code_point = static_cast<uint8_t>(name[i]);
@@ -74,12 +74,12 @@ class ByteAlphabet {
     std::array<int16_t, 0x144> to_byte_;
 };
 
-// Ids by name. The names are not copied.
+// Looks ids up by name. Does not copy the names.
 class NameTable {
   public:
     explicit NameTable(size_t names) : items_(power_of_two_at_least(2 * names + 2)) {}
     void set(const VocabularyItem& item) { items_[slot(item.name)] = item; }
-    // NONE where there is no such name.
+    // NONE if there is no such name.
     uint32_t id_of(std::string_view name) const {
         const VocabularyItem& item = items_[slot(name)];
         return item.name.data() ? item.id : NONE;
@@ -98,8 +98,8 @@ class NameTable {
 
 class Vocabulary {
   public:
-    // `dropped_bytes`: the bytes of UTF-8 that may lack an entry. Throws std::invalid_argument for any other that does.
-    // `end_of_word_suffix`, where it is not empty: what stands for END_OF_WORD at the end of a name.
+    // `dropped_bytes`: the UTF-8 bytes that may lack an entry; throws std::invalid_argument if any other byte lacks one.
+    // `end_of_word_suffix`, if not empty, stands for END_OF_WORD at the end of a name.
     explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}, std::string_view end_of_word_suffix = {},
                         Names form = Names::stand_ins)
         : names_(items.size()), ends_words_(!end_of_word_suffix.empty()) {
@@ -120,7 +120,7 @@ class Vocabulary {
             if (form == Names::bytes) arena_ += name;
             else if (item.name.empty() || !alphabet.decode(name, arena_) ||
                      (ends_words_ && arena_.find(static_cast<char>(END_OF_WORD), start) != std::string::npos)) {
-                arena_.resize(start);  // an added token, say: no pre-token has such characters
+                arena_.resize(start);  // for example an added token: no pre-token contains such characters
                 continue;
             }
             if (ends_word) arena_.push_back(static_cast<char>(END_OF_WORD));
@@ -146,9 +146,9 @@ class Vocabulary {
     const std::vector<Entry>& entries() const { return entries_; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t max_id() const { return max_id_; }
-    // Without an unknown token, Hugging Face takes bytes that are no entries out of a word before it merges anything.
+    // Without an unknown token, Hugging Face removes bytes that are not entries from a word before merging.
     bool drops_bytes() const { return drops_bytes_; }
-    // Every word is followed by END_OF_WORD.
+    // Does END_OF_WORD follow every word?
     bool ends_words() const { return ends_words_; }
 
   private:

@@ -1,4 +1,4 @@
-// Consecutive pieces of text that are encoded together, and the memory to do it in.
+// Consecutive pieces of text that are encoded together, and the scratch memory for it.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace lopt {
 
-// Pre-tokens that are resolved together: enough for several new words to be among them.
+// Number of pre-tokens resolved together: enough to include several new words.
 inline constexpr uint32_t WINDOW = 1024;
 
-// Boundaries of up to WINDOW consecutive pieces of text, and the working space to resolve them.
-// Piece k is [base + bounds[k], base + bounds[k + 1]): a pre-token, or a part of one that was cut.
+// Boundaries of up to WINDOW consecutive pieces of text, and the scratch memory to resolve them. Piece k is [base +
+// bounds[k], base + bounds[k + 1]): a pre-token, or a part of one that was cut.
 struct Window {
-    static constexpr uint32_t ROOM = WINDOW + 80;  // a scan step may add 64 bounds to a window that is nearly full
+    static constexpr uint32_t ROOM = WINDOW + 80;  // a scan step may add 64 bounds to a nearly full window
 
     const uint8_t* base = nullptr;
     uint32_t count = 0;
@@ -28,7 +28,8 @@ struct Window {
     };
     std::vector<Parts> parts;
 
-    // A piece whose ids are known when it is added: they stand in `ready` from `first` on, up to those of the next one.
+    // A piece whose ids are already known when it is added. They are in `ready`, from `first` up to the next piece's
+    // `first`.
     struct Resolved {
         uint32_t piece, first;
     };
@@ -36,28 +37,28 @@ struct Window {
     uint32_t resolved_count = 0, ready_count = 0;
     Resolved resolved[ROOM + 1];
 
-    // A piece that the table of entries does not hold where it is looked for first.
+    // A piece that is not in the first slot of the entry table that it maps to.
     struct Miss {
         WordKey key;
         uint64_t hash;
         uint32_t piece;
-        uint32_t count;  // of its ids in `found`, or UNBOUNDED
+        uint32_t count;  // of its ids in `found`, or UNBOUNDED, or MERGED
     };
-    static constexpr uint32_t UNBOUNDED = NONE;     // a long piece: its ids are found as they are written out
-    static constexpr uint32_t MERGED = 1u << 31;  // plus a number: a long piece that was merged, the word of that number
-    // Ids are copied this many at a time, wanted or not: how many are wanted is hard to predict.
+    static constexpr uint32_t UNBOUNDED = NONE;     // a long piece whose ids are found when they are written out
+    static constexpr uint32_t MERGED = 1u << 31;  // plus k: a long piece that was merged as `long_words[k]`
+    // Ids are always copied in groups of this size, because the exact number is hard to predict.
     static constexpr uint32_t COPIED = 16;
 
     uint32_t ids[ROOM + COPIED];
     uint32_t ready[READY + READY_AT_ONCE + COPIED];
     Miss misses[ROOM + 1];
-    uint32_t found[ROOM + 1][COPIED];  // of each miss
-    uint32_t fresh[ROOM + 1];          // the misses that the cache does not hold
-    ShortWords<LONGEST_KEY>::Word words[ROOM];             // those of them that are merged side by side
-    const ShortWords<LONGEST_KEY>::Word* known[ROOM + 1];  // for each fresh miss its word, or null
+    uint32_t found[ROOM + 1][COPIED];  // ids of each miss
+    uint32_t fresh[ROOM + 1];          // misses that are not in the cache
+    ShortWords<LONGEST_KEY>::Word words[ROOM];             // fresh misses that are merged side by side
+    const ShortWords<LONGEST_KEY>::Word* known[ROOM + 1];  // the word of each fresh miss, or null
     static constexpr uint32_t MOST_LONG_WORDS = 64, LONG_WORD = 32;
     ShortWords<LONG_WORD>::Word long_words[MOST_LONG_WORDS];
-    // A new word that comes again in the same window is encoded once: fresh misses by their hash.
+    // Fresh misses by hash: a new word that recurs in the same window is encoded once.
     std::array<uint16_t, 256> recent;
 
     void start(const uint8_t* at) {
@@ -68,7 +69,7 @@ struct Window {
         resolved_count = ready_count = 0;
     }
     bool full() const { return (count >= WINDOW) | (ready_count >= READY); }
-    // Room for READY_AT_ONCE ids of a resolved piece; to be written, and then added with their end.
+    // Space for READY_AT_ONCE ids of a resolved piece. Write the ids here, then call add_resolved with their end.
     uint32_t* ready_end() { return ready + ready_count; }
     void add_resolved(const uint8_t* end, const uint32_t* ids_end) {
         if (resolved_count && resolved[resolved_count - 1].piece + 1 == count) {

@@ -1,4 +1,4 @@
-// Pre-tokens to ids, a window at a time: one probe for most, the word cache for known ones, BPE for new ones.
+// Encodes pre-tokens one window at a time: most need one probe, recent ones come from the word cache, new ones need BPE.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace lopt {
 
-// Pre-tokens that are looked up together: enough for their cache misses to overlap, few enough for their slots to stay
-// in the L1 cache.
+// Number of pre-tokens looked up together: enough for their cache misses to overlap, and few enough for their slots to
+// stay in the L1 cache.
 inline constexpr uint32_t PROBE_BLOCK = 256;
 
 class WindowEncoder {
@@ -25,7 +25,7 @@ class WindowEncoder {
         : words_(words), long_words_(long_words), short_words_(merges), merged_long_words_(merges), matcher_(matcher), cache_(cache), long_cache_(long_cache),
           no_word_(words.prefetch(WordTable::NO_WORD)) {}
 
-    // Appends the ids of the window's pieces. Bytes up to `readable_end` may be read.
+    // Appends the ids of the window's pieces. May read bytes up to `readable_end`.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
         const bool near_end = readable_end - window.end() < static_cast<ptrdiff_t>(LONGEST_KEY);
         const uint32_t missing = near_end ? probe<true>(window) : probe<false>(window);
@@ -41,7 +41,7 @@ class WindowEncoder {
                         : masks_.key(window.begin(piece), window.length(piece));
     }
 
-    // Looks all pieces up in the first slots of the table; gathers those that are not there and returns their number.
+    // Looks every piece up in its first slot of the table. Collects the misses and returns their number.
     template <bool NEAR_END>
     uint32_t probe(Window& window) const {
         window.resolved[window.resolved_count] = {window.count, window.ready_count};
@@ -50,8 +50,8 @@ class WindowEncoder {
             missing = probe_block<NEAR_END>(window, first, std::min(first + PROBE_BLOCK, window.count), missing, resolved);
         return missing;
     }
-    // The same for pieces [first, last), with `missing` gathered so far. All slots are asked for before one is read.
-    // `resolved`: the first resolved piece that is not before them.
+    // Does the same for pieces [first, last), with `missing` misses so far. Prefetches all slots before reading any.
+    // `resolved`: index of the first resolved piece at or after `first`.
     template <bool NEAR_END>
     uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t missing, uint32_t& resolved) const {
         WordKey keys[PROBE_BLOCK];
@@ -82,7 +82,7 @@ class WindowEncoder {
         return missing;
     }
 
-    // Looks the misses up in the cache; gathers those that are not there and returns their number.
+    // Looks the misses up in the cache. Collects the fresh ones and returns their number.
     uint32_t probe_cache(Window& window, uint32_t missing) const {
         uint32_t count = 0;
         for (uint32_t m = 0; m < missing; m++) {
@@ -93,7 +93,7 @@ class WindowEncoder {
         }
         return count;
     }
-    // Finds the ids of fresh misses: most of them side by side, the others one by one.
+    // Finds the ids of fresh misses: most of them side by side, the rest one by one.
     void encode_fresh(Window& window, uint32_t fresh) const {
         size_t count = 0, long_count = 0;
         window.recent.fill(0);
@@ -142,12 +142,12 @@ class WindowEncoder {
         uint32_t ids[LongWordCache::MAX_IDS];
         return whole_id(window, miss.piece) == NONE && !long_cache_.find({p, length}, miss.hash, ids);
     }
-    // The id of a long piece that is a whole pre-token and stands for itself.
+    // The id of a long piece that is a whole pre-token and an entry; otherwise NONE.
     uint32_t whole_id(const Window& window, uint32_t piece) const {
         return window.is_whole(piece) ? long_words_.find(window.begin(piece), window.length(piece)) : NONE;
     }
 
-    // Ids of a fresh miss of at most LONGEST_KEY bytes, written to `found`; returns their number.
+    // Writes the ids of a fresh miss of at most LONGEST_KEY bytes to `found`; returns their number.
     uint32_t encode(const Window& window, const Window::Miss& miss, const ShortWords<LONGEST_KEY>::Word* known, uint32_t* found) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);
@@ -157,14 +157,14 @@ class WindowEncoder {
         if (const uint32_t* const bytes = matcher_.unknown_character(p, length, found)) {
             count = static_cast<uint32_t>(bytes - found);
         } else if (known) {
-            std::memcpy(found, known->ids.data(), sizeof known->ids);  // as copy_some does: more than there are
+            std::memcpy(found, known->ids.data(), sizeof known->ids);  // copies a fixed size, like copy_some
             count = static_cast<uint32_t>(matcher_.with_unknown(found, found + known->count) - found);
         } else {
-            count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, found));  // perhaps since this window began
+            count = static_cast<uint32_t>(cache_.find(miss.key, miss.hash, found));  // it may have been cached since this window began
             if (count) return count;
             count = static_cast<uint32_t>(matcher_.encode(p, length, found) - found);
         }
-        // What stands for whole pre-tokens only is never cached: a word in the cache is not in the table.
+        // An entry that only matches whole pre-tokens is never cached: no cached word is in the table.
         if (id == NONE) cache_.insert(miss.key, miss.hash, found, count);
         return count;
     }
@@ -205,7 +205,7 @@ class WindowEncoder {
         for (uint32_t n = Window::COPIED; n < count; n += Window::COPIED) copy_some(from + n, to + n);
     }
 
-    // Ids of a piece of more than LONGEST_KEY bytes, written to o, which has room for one a byte; returns their end.
+    // Writes the ids of a piece longer than LONGEST_KEY bytes to o, which needs room for one per byte; returns their end.
     uint32_t* encode_long(const Window& window, const Window::Miss& miss, uint32_t* o) const {
         const uint8_t* p = window.begin(miss.piece);
         const uint32_t length = window.length(miss.piece);

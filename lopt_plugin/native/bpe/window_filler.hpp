@@ -1,4 +1,4 @@
-// Pre-tokens and pieces of them on their way into windows: bounds, cuts, and runs of characters of three bytes.
+// Fills windows with pre-tokens and their pieces: bounds, cuts, and runs of three-byte characters.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lopt {
 
-// A window, and the characters that will be added to it.
+// A window, and the characters waiting to be added to it.
 struct PieceSpace {
     Window window;
     CharacterRun run;
@@ -21,10 +21,10 @@ struct PieceSpace {
 
 class WindowFiller {
   public:
-    // The model outlives this.
+    // The model must outlive this object.
     explicit WindowFiller(const Model& model) : model_(model) {}
 
-    // Encodes the window where it is full.
+    // Encodes the window if it is full.
     void make_room(const Text& text, Window& window, IdBuffer& out) const {
         if (window.full()) flush(text, window, out);
     }
@@ -50,7 +50,7 @@ class WindowFiller {
         if (cut) add_pieces(text, p, end, window, out);
         window.add(end);
     }
-    // Adds the cuts inside the pre-token [p, end), not its end. Without a branch on what is a cut: that is hard to predict.
+    // Adds the cuts inside the pre-token [p, end), but not its end. Does not branch on cuts: they are hard to predict.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
         const Cuts& cuts = model_.cuts();
         make_room({p, end, text.readable_end}, window, out);
@@ -78,7 +78,7 @@ class WindowFiller {
         if (restarted || count > first) window.parts.push_back({first, count});
     }
 
-    // Adds the characters that were gathered.
+    // Adds the waiting characters.
     void flush_run(const Text& text, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
         if (run.count == 0) return;
@@ -107,8 +107,8 @@ class WindowFiller {
     }
 
   private:
-    // Adds the pre-token [word, end). Characters of three bytes are gathered in the run of characters, over several
-    // pre-tokens; what is added to the window next must flush it first.
+    // Adds the pre-token [word, end). Three-byte characters are collected in the run, across pre-tokens. Flush the run
+    // before adding anything else to the window.
     void add_to_run(const Text& text, const uint8_t* word, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
         const CharacterRuns& runs = *model_.character_runs();
         CharacterRun& run = space.run;
@@ -146,13 +146,13 @@ class WindowFiller {
     bool is_cut(const uint8_t* p, uint32_t left, uint32_t right) const {
         return (left | right) >= 0x800 && model_.cuts().between(left, right, p[-1], *p);
     }
-    // Is the place after a character of three bytes, inside a pre-token, a cut?
+    // Is the position after a three-byte character, inside a pre-token, a cut?
     bool ends_at_cut(const uint8_t* p) const {
         int length;
         const uint32_t left = decode_character(p - CharacterRun::LENGTH, length);
         return is_cut(p, left, decode_character(p, length));
     }
-    // The end of the piece of a pre-token that begins at p.
+    // The end of the piece that begins at p, inside a pre-token.
     const uint8_t* next_piece(const uint8_t* p, const uint8_t* end) const {
         int length;
         uint32_t left = decode_character(p, length);

@@ -1,4 +1,4 @@
-// Bounds of pre-tokens by windows of 64 bytes, with the widest vectors that the processor has.
+// Finds the bounds of pre-tokens 64 bytes at a time, with the widest vectors of the processor.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace lopt {
 
-// Characters of three bytes and more mean scripts without spaces, whose words fall into pieces. The signs at U+2000 to
-// U+2FFF (quotes, dashes) do not: they stand beside the words of all scripts. Whether a word is taken apart decides about
-// the time only.
+// Characters of three or more bytes indicate scripts without spaces, whose words split into many pieces. The signs from
+// U+2000 to U+2FFF (quotes, dashes) do not, because they occur next to words of all scripts. This choice affects speed
+// only.
 inline bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
-// Does one of the 64 bytes at p lead a character of such a script?
+// Does any of the 64 bytes at p start a character of such a script?
 inline bool holds_script(const uint8_t* p) {
     constexpr uint64_t HIGH_BITS = 0x8080808080808080u;
     uint64_t leads = 0;
@@ -34,14 +34,14 @@ inline bool holds_script(const uint8_t* p) {
     return leads & HIGH_BITS;
 }
 
-// Adds the bounds of windows of 64 bytes from the pre-token start p on, until the window is full, less than 64 bytes are
-// left, or a window shows no bound for certain or holds a script without spaces; returns where it stopped.
-// `of_script`: the bounds in a window at that place that holds such a script and does not begin with it, else zero.
+// Adds the bounds found in steps of 64 bytes from the pre-token start p. Stops if the window is full, if fewer than 64
+// bytes are left, or if a step finds no certain bound or a script without spaces; returns where it stopped.
+// `of_script`: the bounds in the step at that position if it contains, but does not begin with, such a script; otherwise 0.
 using AddWindows = const uint8_t* (*)(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window, uint64_t& of_script);
 
 struct BaselineVectors {
     static AsciiMasks masks(const uint8_t* p) { return AsciiMasks::of(p); }
-    // Eight bounds at a time: how many there are is hard to predict. Returns the last.
+    // Adds bounds eight at a time, because their number is hard to predict. Returns the last one.
     static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
         const uint32_t at = static_cast<uint32_t>(p - window.base), n = static_cast<uint32_t>(__builtin_popcountll(starts));
         uint32_t* bound = window.bounds + window.count;
@@ -73,7 +73,7 @@ const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const ui
 
 #if defined(LOPT_AVX512)
 
-// g++ takes the undefined operand of instructions without a mask for a mistake of ours.
+// g++ wrongly warns about the undefined operand of unmasked instructions.
 struct WideVectors {
     [[LOPT_AVX512]] static AsciiMasks masks(const uint8_t* p) { return wide_ascii_masks(p); }
     [[LOPT_AVX512]] static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {

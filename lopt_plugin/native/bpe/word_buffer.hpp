@@ -1,5 +1,5 @@
-// Pre-tokens copied one after the other, where the text between them is dropped or each gets a byte after it that the text
-// does not have. A window over the copies is resolved like a window over text.
+// Copies pre-tokens into one buffer, if text between them is dropped or if each is followed by a byte that the text does
+// not contain. A window over the copies is resolved like a window over text.
 #pragma once
 
 #include <cstring>
@@ -13,15 +13,15 @@ namespace lopt {
 
 class WordBuffer {
   public:
-    // Begins a window at the start of the buffer, with room for as many bytes. What was there is forgotten.
+    // Starts a window at the start of the buffer, with room for `bytes`. Discards the previous contents.
     void start(Window& window, size_t bytes = 0) {
         const size_t wanted = bytes + MARGIN;
         if (memory_.size() < wanted) memory_.resize(wanted > LEAST ? wanted : LEAST);
         window.start(memory_.data());
     }
-    // Whether as many bytes, those after words included, fit after those of the window.
+    // Do `bytes` more bytes, including any that follow the words, fit after the window?
     bool fits(const Window& window, size_t bytes) const { return used(window) + bytes + MARGIN <= memory_.size(); }
-    // Copies a word, which fits, and END_OF_WORD after the window; returns where it is. Text may be read up to
+    // Copies a word, which must fit, and END_OF_WORD to the end of the window; returns its address. May read text up to
     // `readable_end`.
     const uint8_t* copy(const Window& window, const uint8_t* p, size_t length, const uint8_t* readable_end) {
         uint8_t* to = memory_.data() + used(window);

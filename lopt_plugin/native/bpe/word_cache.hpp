@@ -1,4 +1,4 @@
-// The word cache: words that are not in the vocabulary, with their ids. Bounded, and shared by all threads.
+// The word cache: words that are not in the vocabulary, and their ids. Of bounded size, and shared by all threads.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// A word of more than LONGEST_KEY bytes, filled up with 0xFF like a WordKey.
+// A word longer than LONGEST_KEY bytes, padded with 0xFF like a WordKey.
 struct LongWordKey {
     static constexpr size_t LONGEST = 56;
     std::array<uint64_t, LONGEST / 8> words;
@@ -24,9 +24,9 @@ struct LongWordKey {
     static uint64_t hash(const uint8_t* p, size_t length) { return hash_bytes(p, length); }
 };
 
-// Of fixed size, without locks: each slot is a sequence lock made of relaxed atomics. A word may stand in one of two
-// slots. A lost or overwritten word costs time only: words that are chosen for their hash, which has no secret, drive each
-// other out of their slots, and each is encoded again. A lookup reads two slots whatever the words are.
+// Fixed size, no locks: each slot is a sequence lock made of relaxed atomics. A word may be in either of two slots. A
+// lost or overwritten word only costs time: the hash has no secret, so chosen words can evict each other and be encoded
+// again. A lookup always reads two slots, whatever the words are.
 template <class Key, size_t MOST_IDS>
 class IdCache {
   public:
@@ -38,8 +38,8 @@ class IdCache {
         __builtin_prefetch(&slots_[index(hash)]);
         __builtin_prefetch(&slots_[index(hash) + 1]);
     }
-    // Number of ids written to `out`, 0 if the word is not there. Overwrites MAX_IDS ids, and does so without a branch:
-    // whether a word is cached, and in which slot, is hard to predict.
+    // Returns the number of ids written to `out`, 0 if the word is not cached. Always overwrites MAX_IDS ids, so that
+    // there is no branch on whether a word is cached and in which slot, which is hard to predict.
     size_t find(const Key& key, uint64_t hash, uint32_t* out) const {
         const auto words = std::bit_cast<Words>(key);
         const Slot* const first = &slots_[index(hash)];
@@ -54,7 +54,7 @@ class IdCache {
         differs |= slot.state.load(std::memory_order_relaxed) ^ state;
         return static_cast<size_t>(state >> COUNT_SHIFT) & (static_cast<size_t>(differs != 0) - 1);
     }
-    // The word takes the slot of the two that was written less often.
+    // Writes the word to whichever of its two slots was written less often.
     void insert(const Key& key, uint64_t hash, const uint32_t* ids, size_t count) {
         if (count > MAX_IDS) return;
         Slot* const first = &slots_[index(hash)];
@@ -94,7 +94,7 @@ class IdCache {
         uint64_t version() const { return state.load(std::memory_order_relaxed) & VERSION; }
     };
     static_assert(sizeof(Slot) == sizeof(uint64_t) * (1 + WORDS + MAX_IDS / 2), "no byte of a line is left unused");
-    // Of the first of its two slots.
+    // The index of the first of its two slots.
     size_t index(uint64_t hash) const { return hash >> 36 & mask_; }
 
     Table<Slot> slots_;

@@ -1,4 +1,4 @@
-// Whole words to ids: read-only tables of vocabulary entries.
+// Maps whole words to ids with read-only tables of vocabulary entries.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@
 namespace lopt {
 
 inline constexpr size_t LONGEST_KEY = 16;
-// Flag on an id: the entry stands for a whole pre-token (`ignore_merges`), but is not what BPE makes of its bytes.
+// Flag on an id: the entry matches a whole pre-token (`ignore_merges`), but BPE does not reproduce it from its bytes.
 inline constexpr uint32_t WHOLE_ONLY = 1u << 31;
 
-// A word of up to 16 bytes, filled up with 0xFF, a byte that valid UTF-8 never holds: the key alone tells words apart.
+// A word of up to 16 bytes, padded with 0xFF, a byte that never occurs in valid UTF-8: the key alone identifies the word.
 struct WordKey {
     uint64_t low, high;
     bool operator==(const WordKey&) const = default;
@@ -38,7 +38,7 @@ class KeyMasks {
             low_[n] = n >= 8 ? 0 : ~uint64_t{0} << (8 * n);
             high_[n] = n >= 16 ? 0 : n <= 8 ? ~uint64_t{0} : ~uint64_t{0} << (8 * (n - 8));
         }
-        low_[LONGEST_KEY + 1] = high_[LONGEST_KEY + 1] = ~uint64_t{0};  // a longer word: a key that no word has
+        low_[LONGEST_KEY + 1] = high_[LONGEST_KEY + 1] = ~uint64_t{0};  // for longer words: a key that no word has
     }
     // 16 bytes at p are readable.
     WordKey key(const uint8_t* p, size_t length) const {
@@ -55,9 +55,9 @@ class KeyMasks {
     std::array<uint64_t, LONGEST_KEY + 2> low_, high_;
 };
 
-// Vocabulary entries by key. Slots for words of up to 8 bytes and for longer ones are of different sizes, but begin
-// alike and fill two regions of the same size, so that a first probe needs no branch on the length: past a short slot
-// lies other memory of the table, whose bytes are masked off.
+// Vocabulary entries by key. Slots for words of up to 8 bytes are smaller than slots for longer words. Both begin alike
+// and fill regions of equal size, so the first probe needs no branch on the length: the bytes after a short slot belong
+// to another part of the table and are masked off.
 class WordTable {
   public:
     struct Item {
@@ -65,10 +65,10 @@ class WordTable {
         uint32_t id;
     };
 
-    // A key that no text has, and that is always found where it is looked for first, with the id 0.
+    // A key that no text has. It is always found in its first slot, with the id 0.
     static constexpr WordKey NO_WORD{~uint64_t{0} - 1, ~uint64_t{0}};
 
-    // The frequent words first: the first to come gets a first slot.
+    // Inserts frequent words first, so that they get their first slots.
     explicit WordTable(std::vector<Item> items) {
         sort_by_frequency(items);
         size_t short_count = 0;
@@ -89,20 +89,20 @@ class WordTable {
         }
     }
 
-    // Where the search for a word begins, with its memory asked for.
+    // Prefetches and returns the position where the search for a word begins.
     uint32_t prefetch(const WordKey& key) const {
         const size_t place = first(key.hash(), key.is_short()) / sizeof(ShortSlot);
         __builtin_prefetch(&memory_[place]);
         return static_cast<uint32_t>(place);
     }
-    // The id if the first slot holds the word; NONE says nothing. Without a branch: whether a word is short and where it is
-    // found are both hard to predict.
+    // The id if the first slot contains the word; NONE proves nothing. Without a branch, because whether a word is short
+    // and where it is found are both hard to predict.
     uint32_t find_first(const WordKey& key, uint32_t place) const {
         const ShortSlot* const slot = &memory_[place];
         const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & long_mask(key.is_short()));
         return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
     }
-    // The id, NONE if the table does not hold the word.
+    // The id; NONE if the table does not contain the word.
     uint32_t find(const WordKey& key, uint64_t hash) const {
         const bool short_word = key.is_short();
         const size_t home = first(hash, short_word);
@@ -121,10 +121,10 @@ class WordTable {
         uint64_t low;
         uint32_t id, padding;
     };
-    // A longer word takes two of them: the second holds the high half of its key.
+    // A longer word takes two of these slots: the second one contains the high half of its key.
 
-    // Low ids are the frequent ones, of merges and of characters among themselves; but SentencePiece numbers characters
-    // last. There the two take turns, after the characters of ASCII.
+    // Low ids are frequent, both among merges and among characters, but SentencePiece numbers the characters last. For
+    // such vocabularies merges and characters take turns, after the ASCII characters.
     static void sort_by_frequency(std::vector<Item>& items) {
         const auto id = [](const Item& item) { return item.id & ~WHOLE_ONLY; };
         std::sort(items.begin(), items.end(), [id](const Item& a, const Item& b) { return id(a) < id(b); });
@@ -146,7 +146,7 @@ class WordTable {
         const uint64_t is_long = long_mask(short_word);
         return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
     }
-    // The search goes through all slots of a cache line, from any of them, before it goes to the next line.
+    // The search visits all slots of a cache line, from any starting slot, before it moves to the next line.
     size_t place_after(size_t home, size_t tries, bool short_word) const {
         constexpr size_t LINE = 64;
         const size_t size = short_word ? sizeof(ShortSlot) : 2 * sizeof(ShortSlot), in_line = LINE / size;
@@ -154,12 +154,12 @@ class WordTable {
         return region + (line ^ (tries % in_line) * size);
     }
 
-    Table<ShortSlot> memory_;  // one more at the end, for the read past the last
+    Table<ShortSlot> memory_;  // one extra slot, because `find_first` reads past the last one
     size_t region_ = 0;        // bytes of each region, a power of two
     unsigned shift_ = 0;
 };
 
-// Entries of more than 16 bytes that only stand for whole pre-tokens. All other long entries are found by the matcher.
+// Entries of more than 16 bytes that only match whole pre-tokens. The matcher finds all other long entries.
 class LongWordTable {
   public:
     explicit LongWordTable(const std::vector<Entry>& entries) : ids_(entries.size()) {
