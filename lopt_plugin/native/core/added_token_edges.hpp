@@ -1,4 +1,4 @@
-// Places where a text can be divided whatever added tokens it holds.
+// Positions where a text can be divided, whatever added tokens it contains.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ class AddedTokenEdges {
         pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
     }
 
-    // True where, whatever the rest of the text is, no token reaches across the place between these neighbours, none ends
-    // there (after it a new stretch would begin), and none looks or takes spaces across it.
+    // True if, whatever the rest of the text is, no token spans the position between these characters, none ends there (a
+    // new stretch would begin after it), and none checks its neighbour or strips white space across it.
     bool divide(const ClassTable& classes, uint32_t left, uint32_t right) const {
         if (empty_) return true;
         if (lasts_.holds(left)) return false;
@@ -34,10 +34,10 @@ class AddedTokenEdges {
         return !((classes.of(left) & class_bit::word) && word_firsts_.holds(right));
     }
 
-    // May a token that must be a word by itself begin with this character?
+    // May a token that must be a single word begin with this character?
     bool begin_word_with(uint32_t c) const { return word_firsts_.holds(c); }
     bool any_words() const { return !words_.empty(); }
-    // Does such a token, but for what stands beside it, end text[0, end)?
+    // Does text[0, end) end with the content of such a token? Does not check the characters around it.
     bool end_with_word(const Characters& text, size_t end) const {
         return std::any_of(words_.begin(), words_.end(), [&](const std::u32string& word) {
             if (word.size() > end) return false;
@@ -95,7 +95,7 @@ class AddedTokenEdges {
 
     Set firsts_, word_firsts_, lasts_, lefts_of_pairs_;
     std::vector<uint64_t> pairs_;
-    std::vector<std::u32string> words_;  // contents of tokens that must be words by themselves
+    std::vector<std::u32string> words_;  // contents of tokens that must be single words
     bool empty_ = true, any_lstrip_ = false, any_rstrip_ = false;
 };
 

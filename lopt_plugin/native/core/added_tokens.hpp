@@ -1,4 +1,4 @@
-// Added tokens found in a text as Hugging Face's AddedVocabulary finds them: leftmost longest, then the flags.
+// Finds added tokens as Hugging Face's AddedVocabulary does: leftmost-longest matches first, then the flags.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ struct AddedToken {
     bool single_word, lstrip, rstrip, special;
 };
 
-// Those that are found in the raw text, and those that are found in the normalized text.
+// The tokens that are found in the raw text, and those that are found in the normalized text.
 struct AddedTokenSets {
     std::vector<AddedToken> raw, normalized;
     uint32_t largest_id = 0;
 
-    // Throws std::invalid_argument, as `check` does, which is called when all are there.
+    // Throws std::invalid_argument. So does `check`, which must be called after the last token.
     void add(AddedToken token, bool is_normalized) {
         if (token.content.empty()) throw std::invalid_argument("an added token is empty");
         if (token.id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
@@ -48,7 +48,7 @@ struct AddedTokenSets {
 
 class AddedTokens {
   public:
-    // `keeps_spaces`: spaces of the text stand for something else, which no flag strips.
+    // `keeps_spaces`: spaces in the text stand for another character, so no flag strips them.
     explicit AddedTokens(std::vector<AddedToken> tokens, bool keeps_spaces = false)
         : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0), keeps_spaces_(keeps_spaces) {
         for (const auto& token : tokens_) {
@@ -66,13 +66,14 @@ class AddedTokens {
         for (const AddedToken& token : tokens_) visit(token);
     }
 
-    // From now on `find` leaves a run of one character that is a token in the stretch where it stands, if `may_stay` for
-    // the tokens of that run and all shorter ones: where newlines are tokens, most texts would fall into lines.
+    // Makes `find` leave a run of one character inside its stretch although the run is a token, if `may_stay` holds for
+    // the tokens of that run and of all shorter ones. Otherwise, if newlines are tokens, most texts would be split into
+    // lines.
     template <class MayStay>
     void leave_runs(MayStay&& may_stay) {
         const auto has_flags = [](const AddedToken& token) { return token.single_word || token.lstrip || token.rstrip; };
         if (std::any_of(tokens_.begin(), tokens_.end(), has_flags)) return;
-        std::array<std::vector<bool>, 0x80> stays;  // by the length of the run
+        std::array<std::vector<bool>, 0x80> stays;  // indexed by the length of the run
         std::array<bool, 0x80> elsewhere{};
         for (const AddedToken& token : tokens_) {
             const std::string& content = token.content;
@@ -91,16 +92,16 @@ class AddedTokens {
             while (longest + 1 < stays[first].size() && stays[first][longest + 1]) longest++;
             if (!longest) continue;
             single_byte_[first] = false;
-            set_pair(static_cast<uint8_t>(first), static_cast<uint8_t>(first));  // of longer runs
+            set_pair(static_cast<uint8_t>(first), static_cast<uint8_t>(first));  // for longer runs
         }
     }
 
-    // Appends the segments of [begin, end) in order; stretches are not empty. With `split_special`, tokens marked as
-    // special are text like any other (`encode_special_tokens` of the reference library).
+    // Appends the segments of [begin, end) in order. Stretches are never empty. With `split_special`, special tokens are
+    // treated as plain text (`encode_special_tokens` of the reference library).
     void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
-        const uint8_t* from = begin;  // end of the last accepted token, spaces that it took included
-        // How far a run of one character, and the white space after a token, are known to reach: read once, whatever
-        // tokens stand in them.
+        const uint8_t* from = begin;  // end of the last accepted token, including white space that it stripped
+        // Known ends of a run of one character, and of the white space after a token. Both are read only once, whatever
+        // tokens they contain.
         const uint8_t *run_end = begin, *white_space_end = begin;
         for (const uint8_t* at = begin; (at = candidate(at, end)) != end;) {
             if (const size_t most = left_runs_[*at]) {
@@ -116,7 +117,7 @@ class AddedTokens {
                 continue;
             }
             const uint8_t *start = at, *stop = at + token->content.size();
-            at = stop;  // a token that is refused below is still passed over, as in the reference
+            at = stop;  // also skips a token that is rejected below, like the reference
             if (split_special && token->special) continue;
             if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
             if (token->lstrip) {
@@ -129,7 +130,7 @@ class AddedTokens {
                     white_space_end = classes.skip_at_most(1, class_bit::strip_space, white_space_end, end);
                 stop = white_space_end;
             }
-            if (start >= stop) continue;  // the token before took all of it
+            if (start >= stop) continue;  // the previous token stripped all of it
             if (from < start) out.push_back({from, start, NONE});
             out.push_back({start, stop, token->id});
             from = stop;
@@ -156,7 +157,8 @@ class AddedTokens {
         const size_t bit = static_cast<size_t>(p[0]) << 8 | p[1];
         return pairs_[bit >> 6] >> (bit & 63) & 1;
     }
-    // The next place where a token may begin, or `end`. "<" is common in text, "<|" is not: two bytes decide.
+    // The next position where a token may begin, or `end`. Tests two bytes, because "<" is common in text but "<|" is
+    // not.
     const uint8_t* candidate(const uint8_t* p, const uint8_t* end) const {
         constexpr size_t FEW = 8;
         if (firsts_.empty()) return end;
@@ -207,8 +209,8 @@ class AddedTokens {
     Table<uint64_t> pairs_;
     std::array<bool, 256> starts_{}, single_byte_{};
     bool keeps_spaces_;
-    std::array<size_t, 256> left_runs_{};  // by first byte: the longest run that is no token here
-    std::vector<uint8_t> firsts_;  // the first bytes of tokens
+    std::array<size_t, 256> left_runs_{};  // by first byte: the longest run that stays in its stretch
+    std::vector<uint8_t> firsts_;  // first bytes of tokens
 };
 
 }  // namespace lopt

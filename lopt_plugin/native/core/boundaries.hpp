@@ -1,4 +1,4 @@
-// Where a text can be divided, by the characters at the place, and of what kind its undivided parts are.
+// Where a text can be divided, judged by the characters at the position, and what kind of word an undivided part is.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace lopt {
 template <class Method>
 class Boundaries {
   public:
-    // Both outlive this.
+    // Both must outlive this object.
     Boundaries(const Method& method, const Segmenter<Method>& segmenter) : method_(method), segmenter_(segmenter) {}
 
-    // Is the place before character `at` a seam of every text that begins, or goes on, with these characters up to `end`?
-    // 0 < at < end. See seam.hpp.
+    // Is the position before character `at` a seam in every text that begins or continues with these characters up to
+    // `end`? Requires 0 < at < end. See seam.hpp.
     bool is_seam(const Characters& text, size_t at, size_t end) const {
         const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
         if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
         return segmenter_.divides(junction);
     }
 
-    // Is the text, by itself or after a seam, one word whatever its length, so that its prefixes can be found with a
-    // GrowingWord over `Method::word_model`? Which kinds of runs (uniform_runs.hpp), of those given, it may be; 0: it is not.
-    // It may begin with a space if `begins`.
+    // Is the text, on its own or after a seam, one word, so that a GrowingWord over `Method::word_model` can find its
+    // prefixes? Returns the given kinds of runs (uniform_runs.hpp) that it can be; 0 if none. It may begin with a space
+    // if `begins`.
     unsigned word_kinds(const Characters& text, bool begins, unsigned kinds) const {
         if (segmenter_.adds_prefix_space() || !method_.word_model()) return 0;
         for (size_t i = 0; i < text.length && kinds; i++) {
@@ -40,9 +40,9 @@ class Boundaries {
         return kinds;
     }
 
-    // The last place in (begin, end) with whole groups of digits before it, of which another one follows: a boundary, if
-    // text[begin, end) is a text of its own or stands after a seam. It has nothing but spaces before its digits. 0: there is
-    // none.
+    // The last position in (begin, end) that has whole groups of digits before it and another group after it; 0 if there
+    // is none. Only spaces and newlines may precede the digits. The position is a boundary if text[begin, end) is a text
+    // of its own or follows a seam.
     size_t last_group(const Characters& text, size_t begin, size_t end) const {
         const size_t group = method_.digits_in_group();
         if (segmenter_.adds_prefix_space() || group == 0) return 0;
@@ -54,7 +54,7 @@ class Boundaries {
     }
 
   private:
-    // A lone surrogate may be no character at all.
+    // A lone surrogate may not be a character at all.
     bool may_begin_token(uint32_t c) const { return is_surrogate(c) || segmenter_.may_begin_token(c); }
 
     const Method& method_;

@@ -1,4 +1,4 @@
-// What a core of BPE is made of.
+// Everything a BPE core is made from.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace lopt {
 
-// The names are not copied: they outlive the construction of the core.
+// The names are not copied: they must outlive the construction of the core.
 struct BytePairDescription {
     std::vector<VocabularyItem> names;
     std::vector<MergeItem> merges;
     bool ignore_merges = false, add_prefix_space = false;
     std::string_view dropped_bytes, end_of_word_suffix;
-    std::optional<UnknownOptions> unknown;  // of a model over characters
+    std::optional<UnknownOptions> unknown;  // only for a model over characters
     BytePairConfiguration configuration;
     AddedTokenSets added;
 
@@ -32,7 +32,7 @@ struct BytePairDescription {
     }
 };
 
-// Throws std::invalid_argument for what the core refuses.
+// Throws std::invalid_argument if the core does not support the description.
 inline std::unique_ptr<BytePairCore> make_core(BytePairDescription description) {
     auto& [names, merges, ignore_merges, add_prefix_space, dropped_bytes, suffix, unknown, configuration, added] = description;
     if (configuration.metaspace && !configuration.normalizer.empty())

@@ -1,4 +1,4 @@
-// BPE for a core: normalizer steps or a metaspace, a scanner, merges.
+// BPE as the method of a core: normalizer steps or a metaspace, a scanner, and merges.
 #pragma once
 
 #include <array>
@@ -52,7 +52,7 @@ class BytePairMethod {
         if (!metaspace_) return normalizer_.apply(begin, end, marked, out, sources);
         return metaspace_->in_normalizer && spaces_for_metaspaces(begin, end, out, sources);
     }
-    // Is this a seam, as far as the normalizer, the tokens that are found after it, and the pre-tokens are concerned?
+    // Do the normalizer, the added tokens of the normalized text, and the pre-tokens all allow a seam here?
     bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
         if (!metaspace_) return normalizer_.passes(at) && normalized_tokens.divide(classes_, at.left, at.right) && encoder_.divides(at.left, at.right);
         const auto space_for_metaspace = [&at] {
@@ -64,22 +64,22 @@ class BytePairMethod {
         space_for_metaspace();
         return encoder_.divides(at.left, at.right);
     }
-    // Is what stands before such a character normalized without what follows, and it and what follows without that?
+    // Are the text before such a character, and the text from it on, always normalized independently of each other?
     bool begins_apart(uint32_t c) const { return metaspace_ || normalizer_.begins_apart(c); }
     // See Normalizer.
     bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
-    // Of a stretch between added tokens, no id but `fused_id` stands for more characters; 0: that is not known.
+    // An upper bound on the characters of a stretch that one id stands for, except `fused_id`; 0 if unknown.
     size_t most_characters_of_id() const {
         const bool any_bytes = model_.matcher().knows_all_bytes() && encoder_.keeps_all();
         return any_bytes ? model_.longest_entry() * (metaspace_ ? 1 : normalizer_.most_in_one()) : 0;
     }
-    // The id of any number of unknown characters side by side; NONE: each has its own.
+    // The id that stands for any number of consecutive unknown characters; NONE if each has an id of its own.
     uint32_t fused_id() const { return model_.unknown_characters().fuses() ? model_.unknown_characters().unknown_id() : NONE; }
-    // Is a character encoded as it is, whatever stands beside it?
+    // Is the character encoded unchanged, whatever its neighbours are?
     bool leaves(uint32_t c) const { return metaspace_ ? c != METASPACE : c < 0x80 ? !normalizer_.changes_ascii() : normalizer_.leaves(c); }
-    // The model, if GrowingWord takes words of it.
+    // The model, if GrowingWord supports it; else null.
     const Model* growing_model() const { return model_.matcher().usable() ? &model_ : nullptr; }
-    // The model, where every row of characters that continue a word is what GrowingWord takes; else null.
+    // The model, if GrowingWord accepts any sequence of characters that continue a word; else null.
     const Model* word_model() const {
         const bool plain = !metaspace_ && !normalizer_.changes_ascii() && !model_.ends_words();
         return plain && model_.matcher().usable() && model_.matcher().knows_all_bytes() ? &model_ : nullptr;
@@ -89,9 +89,9 @@ class BytePairMethod {
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
     bool walks_apart() const { return encoder_.keeps_all(); }
-    // Throws OffsetsUnknownError where ids do not tell the offsets.
+    // Throws OffsetsUnknownError if the ids do not determine the offsets.
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
-        // The reference does not count the bytes that it drops, and each other byte as one or two, by its stand-in.
+        // The reference does not count dropped bytes, and counts any other byte as one or two, depending on its stand-in.
         if (shapes_.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the text has bytes without an entry");
         if (encoder_.keeps_all()) return walk.stretch(shapes_, nullptr, segment, origin);
         const bool tells_ends = model_.unknown_characters().unknown_id() == NONE;

@@ -1,10 +1,11 @@
-// Lossless chunks: one long stretch, scanned by several threads from arbitrary characters, spliced where scans agree.
+// Lossless chunks: several threads scan one long stretch from arbitrary characters, and the scans are joined where they
+// agree.
 //
-// A scanner looks only ahead, so two scans of the same text that share a boundary agree on every later one. A worker
-// that starts at an arbitrary character reads the true text to its right; only its start is a guess. Its ids count
-// from the first boundary that the scan from its left has too. If there is none among those it noted, the left scan
-// goes on through the whole chunk: LoPT's longer chunk. (LoPT matches tokens by their position; with patterns that
-// group digits that is not enough, so boundaries of pre-tokens are matched instead.)
+// A scanner only looks ahead, so two scans of the same text that share a boundary agree on every later one. A worker that
+// starts at an arbitrary character reads the true text to its right; only its start is a guess. Its ids are valid from
+// the first boundary that it shares with the scan from its left. If none of its noted boundaries is shared, the left scan
+// continues through the whole chunk: LoPT's longer chunk. (LoPT matches tokens by position. That is not enough for
+// patterns that group digits, so boundaries of pre-tokens are matched instead.)
 #pragma once
 
 #include <vector>
@@ -14,18 +15,18 @@
 
 namespace lopt {
 
-// Encoder: scan(text, from, stop, space, ids) appends the ids of what starts in [from, stop), `from` being a boundary,
-// and returns the end of the last; next(p, end) is the boundary after p.
+// Encoder: scan(text, from, stop, space, ids) appends the ids of the pre-tokens that start in [from, stop), where `from`
+// is a boundary, and returns the end of the last one; next(p, end) is the boundary after p.
 template <class Encoder>
 class Chunk {
   public:
-    // Pre-tokens that start in [begin, stop) of the text; `begin` is the start of a character.
+    // The pre-tokens that start in [begin, stop) of the text; `begin` must be the start of a character.
     Chunk(const Text& text, const uint8_t* begin, const uint8_t* stop) : text_(text), begin_(begin), stop_(stop), reached_(begin) {}
 
     void encode(const Encoder& encoder, typename Encoder::Workspace& space) {
         const uint8_t* p = begin_;
-        // A pre-token that covers the whole chunk leaves no boundary to meet at; the scan from the left will do it once.
-        // What lies after the chunk is not looked at: a pre-token over many chunks would be read by all of them.
+        // If one pre-token covers the whole chunk, there is no boundary to join at, and the left scan encodes it once.
+        // Does not look past the chunk, because every chunk of a long pre-token would then read all of it.
         if (!is_first() && encoder.next(p, stop_) >= stop_) return;
         while (p < stop_ && notes_.size() < NOTES) {
             notes_.push_back({p, ids_.size()});
@@ -35,7 +36,7 @@ class Chunk {
         reached_ = encoder.scan(text_, p, stop_, space, ids_);
     }
 
-    // Appends the chunk's ids to those of the scan from its left, which has reached `position`; returns how far it is now.
+    // Appends the chunk's ids to those of the left scan, which has reached `position`; returns the new position.
     const uint8_t* join(const Encoder& encoder, typename Encoder::Workspace& space, const uint8_t* position, IdBuffer& out) const {
         size_t k = 0;
         while (position < stop_) {
@@ -57,7 +58,7 @@ class Chunk {
     static constexpr size_t NOTES = 32;
     struct Note {
         const uint8_t* at;
-        size_t ids;  // how many ids lie before it
+        size_t ids;  // number of ids before it
     };
 
     Text text_;

@@ -1,4 +1,4 @@
-// A whole text to ids: transcoding, added tokens, normalizer, pre-tokens, chunks.
+// Encodes a whole text: transcoding, added tokens, normalizer, pre-tokens, chunks.
 #pragma once
 
 #include <algorithm>
@@ -24,20 +24,20 @@
 
 namespace lopt {
 
-// Method: what is done to the text between added tokens. It has
-//   Encoder             stretches of normalized text to ids, as Chunk wants it
+// Method: how the text between added tokens is encoded. It has
+//   Encoder             encodes stretches of normalized text; see Chunk
 //   encoder()
-//   classes()           the table that added tokens ask
-//   page_marks()        one mark for every 16 code points: zero where none of them makes the normalizer necessary
-//   normalizes_ascii()  whether a text of ASCII may need the normalizer as well
-//   normalize(begin, end, marked, out, sources)   false: [begin, end) stays as it is; else `out` is what it becomes. May
-//                       throw. `marked`: it may hold characters of marked pages. `sources`: null, or what says where the
-//                       characters came from; throws OffsetsUnknownError where that is not known.
-//   walks_apart()       whether the offsets of a part of a stretch between two boundaries are known without the rest
-//   walk(walk, segment, origin)   the offsets of the ids of a stretch
-//   metaspace()         for pipelines that write spaces as U+2581, instead of a normalizer; null for the others
-//   is_word(text, id)   whether a text that is just that has that id alone
-//   bytes()             of its tables
+//   classes()           the class table for added tokens
+//   page_marks()        one mark per 16 code points: zero if none of them needs the normalizer
+//   normalizes_ascii()  whether ASCII text may also need the normalizer
+//   normalize(begin, end, marked, out, sources)   returns false if [begin, end) is unchanged; otherwise sets `out` to the
+//                       result. May throw. `marked`: it may contain characters of marked pages. `sources`: null, or receives
+//                       where the characters came from; throws OffsetsUnknownError if that is not known.
+//   walks_apart()       whether the offsets between two boundaries of a stretch are known without the rest of it
+//   walk(walk, segment, origin)   computes the offsets of the ids of a stretch
+//   metaspace()         for pipelines that write spaces as U+2581, in place of a normalizer; otherwise null
+//   is_word(text, id)   whether the text alone encodes to this one id
+//   bytes()             size of its tables
 template <class Method>
 class Core {
   public:
@@ -56,15 +56,15 @@ class Core {
     Core(const Core&) = delete;
     Core& operator=(const Core&) = delete;
 
-    // Called with further ids, in order, on the thread that called `encode`.
+    // Receives further ids, in order, on the thread that called `encode`.
     using Sink = std::function<void(const uint32_t* ids, size_t count)>;
 
     PrefixCache<Method>& prefix_cache() { return prefixes_; }
     const PrefixCache<Method>& prefix_cache() const { return prefixes_; }
 
-    // The ids of one text, in `space.ids` and, as soon as they are final, to `sink`; where `recall` is asked for, those of
-    // `space.known` come before. Throws LoneSurrogateError, or what the normalizer throws.
-    // `owner`: what the text lies in, if the text may be held for later ones.
+    // Writes the ids of one text to `space.ids`, and to `sink` as soon as they are final. With `recall`, the ids of
+    // `space.known` precede them. `owner` keeps the text alive if later texts may reuse it. Throws LoneSurrogateError, or
+    // whatever the normalizer throws.
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}, const std::shared_ptr<void>& owner = {}) const {
         space.known = {};
         space.divisions.clear();
@@ -77,8 +77,8 @@ class Core {
         if (owner) prefixes_.hold(text, options.split_special, space, owner);
     }
 
-    // The ids of bytes that should be UTF-8, in `space.ids`; prefixes are not recalled. Throws InvalidUtf8Error, or what the
-    // normalizer throws.
+    // Writes the ids of bytes that should be UTF-8 to `space.ids`, without the prefix cache. Throws InvalidUtf8Error, or
+    // whatever the normalizer throws.
     void encode(std::string_view bytes, const EncodeOptions& options, Workspace& space) const {
         space.known = {};
         space.divisions.clear();
@@ -87,8 +87,8 @@ class Core {
         encode_utf8(utf8, ascii, marked, options, {}, space);
     }
 
-    // Offsets of the first `count` ids that `encode`, asked for offsets, has left in `space`; the text is still there.
-    // Throws OffsetsUnknownError where the reference library has to be asked.
+    // Writes the offsets of the first `count` ids that `encode`, called with `offsets`, left in `space`. The text must
+    // still exist. Throws OffsetsUnknownError if only the reference library knows them.
     void offsets(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
         if (threads > 1 && !space.marks.empty() && space.origins.empty() && method_->walks_apart()) return offsets_in_parts(space, threads, count, trim, out);
         OffsetWalk walk(space.text.begin, space.ascii, space.ids.data(), 0, count, trim, out);
@@ -99,10 +99,10 @@ class Core {
         if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
     }
 
-    // Four chunks a thread: one that is slowed down by others then holds up less.
+    // Four chunks per thread, so that one slow chunk delays the rest less.
     static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
 
-    // A workspace for one call; it goes back to the idle ones by itself.
+    // A workspace for one call; its destructor returns it to the idle ones.
     class Borrowed {
       public:
         explicit Borrowed(const Core& core) : core_(core), space_(core.idle_.take()) {}
@@ -117,7 +117,8 @@ class Core {
         std::unique_ptr<Workspace> space_;
     };
 
-    // A stretch inside the text's own buffer may be read on after its end; an owned one has READABLE_AFTER bytes there.
+    // After a stretch inside the text's own buffer, the text may be read; after a stretch of our own, READABLE_AFTER
+    // bytes.
     static Text stretch_text(const Text& text, const Segment& segment) {
         const bool inside = segment.begin >= text.begin && segment.end <= text.end;
         return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE_AFTER};
@@ -128,20 +129,20 @@ class Core {
     const Boundaries<Method>& boundaries() const { return boundaries_; }
     ThreadPool& pool() const { return pool_; }
     size_t bytes() const { return method_->bytes(); }
-    // Of workspaces that no call uses now.
+    // Size of the workspaces that no call is using.
     size_t idle_bytes() const { return idle_.bytes(); }
 
   private:
     void encode_all(const Characters& text, const EncodeOptions& asked, Workspace& space, const Sink& sink) const {
         EncodeOptions options = asked;
-        // Whoever gives chunks of a length wants these.
+        // If a chunk length is given, the number of threads is used as requested.
         if (!asked.chunk_bytes && text.length > LEAST_CHUNK) options.threads = threads_worth(asked.threads, text.length);
         bool marked = false;
         const Text utf8 = to_utf8(text, method_->page_marks(), options.threads, pool_, space.utf8, marked);
         locate_divisions(text, utf8, chunk_of(utf8, options), space);
         encode_utf8(utf8, text.ascii, marked, options, sink, space);
     }
-    // The longest stretch that is not divided, in bytes.
+    // The longest stretch that is not divided, in bytes; SIZE_MAX if none is divided.
     static size_t chunk_of(const Text& utf8, const EncodeOptions& options) {
         const auto bytes = static_cast<size_t>(utf8.end - utf8.begin);
         check_length(bytes);
@@ -165,12 +166,12 @@ class Core {
             encode_segments(utf8, 0, segments, space, space.stretch, space.ids);
             if (sink) sink(space.ids.data(), space.ids.size());
         }
-        // What follows these became nothing.
+        // Nothing came of the text after these divisions.
         for (Division& division : divisions_of(space, segments, segments + 1)) division.ids = space.ids.size();
     }
 
-    // Where the divisions lie in the text's bytes. There are none where a piece would be longer than `most_bytes`: chunks,
-    // which any text can be cut into, then share the work better.
+    // Locates the divisions in the text's bytes. Drops all of them if a piece would be longer than `most_bytes`: chunks,
+    // which can divide any text, then share the work better.
     static void locate_divisions(const Characters& text, const Text& utf8, size_t most_bytes, Workspace& space) {
         if (space.divisions.empty()) return;
         const uint8_t* at = utf8.begin;
@@ -198,7 +199,7 @@ class Core {
         };
         return {before(first), before(last)};
     }
-    // Appends the ids of segments [first, last), and notes how many stand before the divisions.
+    // Appends the ids of segments [first, last), and notes how many ids precede each division.
     void encode_segments(const Text& text, size_t first, size_t last, Workspace& space, typename Encoder::Workspace& stretch, IdBuffer& out) const {
         const std::span<Division> divisions = divisions_of(space, first, last);
         auto division = divisions.begin();
@@ -214,7 +215,7 @@ class Core {
         if (segment.token != NONE) walk.token(method_->classes(), segment, origin);
         else method_->walk(walk, segment, origin);
     }
-    // The same from mark to mark side by side, where every segment lies in the text.
+    // The same in parallel, from mark to mark, if every segment lies in the text.
     void offsets_in_parts(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
         std::vector<typename Workspace::Mark> marks{{0, 0, nullptr}};
         marks.insert(marks.end(), space.marks.begin(), space.marks.end());
@@ -223,7 +224,7 @@ class Core {
             if (mark.at) return mark.at;
             return mark.segment < space.segments.size() ? space.segments[mark.segment].begin : space.text.end;
         };
-        std::vector<size_t> characters(parts + 1, 0);  // before each mark
+        std::vector<size_t> characters(parts + 1, 0);  // number before each mark
         if (!space.ascii) {
             pool_.run(parts, threads, [&](size_t i) { characters[i + 1] = count_characters(place(marks[i]), place(marks[i + 1])); });
             for (size_t i = 0; i < parts; i++) characters[i + 1] += characters[i];
@@ -243,11 +244,11 @@ class Core {
         });
     }
 
-    // Divides long stretches into chunks, gathers short ones, and encodes all of them side by side.
+    // Divides long stretches into chunks, groups short ones, and encodes everything in parallel.
     void encode_chunks(const Text& text, size_t threads, size_t chunk_bytes, Workspace& space, const Sink& sink) const {
         struct Part {
             size_t first, last;                     // segments
-            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of the only one; null: all of them
+            std::unique_ptr<Chunk<Encoder>> chunk;  // a chunk of the only segment; null: all segments, whole
             IdBuffer ids;
         };
         std::vector<Part> parts;

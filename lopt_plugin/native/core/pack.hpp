@@ -1,4 +1,4 @@
-// Many texts as one array of UTF-8, with bytes 0xFF around each: what the GPU route sends to the device.
+// Packs many texts into one array of UTF-8, with 0xFF bytes around each: the input of the GPU route.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 
 namespace lopt {
 
-// What is known of a text before it is packed.
+// Properties of a text that are known before it is packed.
 struct PackedSize {
     int64_t bytes;        // of UTF-8
-    bool may_be_changed;  // by the normalizer: it holds characters of marked pages
+    bool may_be_changed;  // by the normalizer, because it contains characters of marked pages
 };
 
 inline PackedSize packed_size(const Characters& text, const uint8_t* page_marks) {
@@ -34,16 +34,16 @@ inline PackedSize packed_size(const Characters& text, const uint8_t* page_marks)
     });
 }
 
-// The layout is known before anything is written, so that threads may write neighbouring parts of one buffer. Long texts
-// are cut: a character is as good a place as any other.
+// The layout is known before anything is written, so that threads can write neighbouring parts of one buffer. Long texts
+// are divided between any two characters.
 class Packing {
   public:
     static constexpr uint8_t SEPARATOR = 0xFF;
 
     static constexpr size_t PART_CHARACTERS = 1 << 16;
 
-    // before, after: bytes 0xFF around each text. The strings after `texts` must outlive this. part_characters: where
-    // texts are cut; changes no result.
+    // before, after: numbers of 0xFF bytes around each text. The strings of `texts` must outlive this object.
+    // part_characters: length of the parts of a text; does not change the result.
     Packing(const std::vector<Characters>& texts, ThreadPool& pool, size_t threads, size_t part_characters, size_t before, size_t after)
         : pool_(pool), threads_(std::max<size_t>(threads, 1)), before_(before), after_(after), offsets_(texts.size() + 1, 0) {
         part_characters = std::max<size_t>(part_characters, 1);
@@ -69,11 +69,11 @@ class Packing {
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
 
-    // Where each text begins, with what is before it, and the bytes of all: [texts + 1].
+    // The start of each text, including the bytes before it, and then the total size: [texts + 1].
     const std::vector<int64_t>& offsets() const { return offsets_; }
     size_t bytes() const { return static_cast<size_t>(offsets_.back()); }
 
-    // Writes bytes() bytes. page_marks: any table for `transcode`. Throws LoneSurrogateError, and leaves `out` undefined.
+    // Writes bytes() bytes. page_marks: any table for `transcode`. If it throws LoneSurrogateError, `out` is undefined.
     void write(uint8_t* out, size_t room, const uint8_t* page_marks) {
         if (room < bytes()) throw NeedsReference("the texts are longer than the room for them");
         in_shares([this, out, page_marks](Part& part) {
@@ -92,15 +92,15 @@ class Packing {
   private:
     struct Part {
         Characters text;
-        size_t bytes, offset;  // of UTF-8; in the buffer
-        bool first, last;      // of its text
+        size_t bytes, offset;  // of UTF-8; position in the buffer
+        bool first, last;      // part of its text
     };
 
     static size_t utf8_bytes(const Characters& text) {
         if (text.ascii) return text.length;
         return visit_units(text, [&](const auto* units) { return utf8_length(units, text.length); });
     }
-    // Neighbouring parts together, so that short texts do not keep the threads busy with each other.
+    // Groups neighbouring parts, so that threads do not contend over short texts.
     void share_out(size_t characters) {
         size_t begin = 0, filled = 0;
         for (size_t i = 0; i < parts_.size(); i++) {

@@ -1,4 +1,4 @@
-// Packed texts taken apart at their added tokens: rows as the GPU route sends them.
+// Divides packed texts at their added tokens, into the rows that the GPU route sends.
 #pragma once
 
 #include <algorithm>
@@ -17,14 +17,14 @@
 
 namespace lopt {
 
-// A byte Packing::SEPARATOR stands for each added token of a text, for each id that goes before or after every text,
-// and for the end of a text without such ids.
+// One Packing::SEPARATOR byte stands for each added token of a text, for each id that precedes or follows every text, and
+// for the end of a text if no ids follow it.
 class PackedRows {
   public:
     static constexpr int32_t NO_ID = -2;
 
     struct Separator {
-        int32_t position, id;  // in the buffer; NO_ID where only a text ends
+        int32_t position, id;  // position in the buffer; NO_ID if it only ends a text
     };
 
     // Ids before and after each text.
@@ -34,8 +34,8 @@ class PackedRows {
         size_t after() const { return std::max<size_t>(suffix.size(), 1); }
     };
 
-    // out: what `packing`, with as much room around each text as `around` says, has written. find: appends the segments of
-    // a text, from `begin` to `end`, to a vector; called by several threads.
+    // out: what `packing` wrote, with the room around each text that `around` needs. find: appends the segments of a
+    // text, from `begin` to `end`, to a vector; several threads call it.
     template <class Find>
     PackedRows(uint8_t* out, const Packing& packing, const Around& around, ThreadPool& pool, size_t threads, Find&& find) {
         if (packing.bytes() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
@@ -61,7 +61,8 @@ class PackedRows {
                 find(begin, end, segments);
                 const uint8_t* after = begin;
                 for (const Segment& segment : segments) {
-                    // A token that begins in the white space that the one before it took (rstrip) has a part of it again.
+                    // A token that begins in white space that the previous token stripped (rstrip) would claim part of it
+                    // again.
                     if (segment.begin < after) throw NeedsReference("added tokens that share white space");
                     after = segment.end;
                     if (segment.token != NONE) found[share].push_back({row, segment});
@@ -70,7 +71,7 @@ class PackedRows {
         });
         separators_.reserve(rows * (around.before() + around.after()));
         row_ends_.reserve(rows);
-        uint8_t* to = out;  // never beyond what is still to be read
+        uint8_t* to = out;  // never overtakes the read position
         for (size_t share = 0; share < shares.size(); share++) {
             auto token = found[share].begin();
             for (size_t row = shares[share].first; row < shares[share].second; row++) {
@@ -93,7 +94,7 @@ class PackedRows {
 
     size_t bytes() const { return bytes_; }
     const std::vector<Separator>& separators() const { return separators_; }
-    // The numbers of those separators after which a row ends.
+    // Indexes of the separators that end a row.
     const std::vector<int32_t>& row_ends() const { return row_ends_; }
 
   private:

@@ -1,4 +1,4 @@
-// The prefix cache as a core uses it: what is known of a text, where the rest is divided, and what is held.
+// The prefix cache as used by a core: what is known of a text, where the rest is divided, and what is stored.
 #pragma once
 
 #include <algorithm>
@@ -21,23 +21,24 @@ class PrefixCache {
     using Workspace = lopt::Workspace<typename Method::Encoder::Workspace>;
 
   public:
-    // The boundaries outlive this.
+    // The boundaries must outlive this object.
     explicit PrefixCache(const Boundaries<Method>& boundaries) : boundaries_(boundaries) {}
 
-    // Turns the cache on, with a limit in bytes; to be called before the first `encode`. Texts are found by blocks of so many
-    // characters, at least two of them, and at least `least_characters`: shorter ones are encoded again as fast. `hash_bits`,
-    // `secret`: see HeldTexts.
+    // Turns the cache on, with a limit in bytes. Call it before the first `encode`. Texts are found in blocks of
+    // `block_characters`. Texts shorter than two blocks or `least_characters` are not cached, because encoding them
+    // again is as fast. `hash_bits`, `secret`: see HeldTexts.
     void turn_on(size_t limit_bytes, size_t block_characters, int hash_bits = 64, size_t least_characters = 0, std::optional<uint64_t> secret = {}) {
         block_characters_ = std::max<size_t>(block_characters, 1);
         texts_ = std::make_unique<HeldTexts>(limit_bytes, block_characters_, hash_bits, secret ? *secret : new_secret());
         least_characters_ = std::max(least_characters, 2 * block_characters_);
     }
     HeldTexts* texts() const { return texts_.get(); }
-    // The caller has checked that texts keep their ids when they are divided at seams. Before that only whole texts are found.
+    // Called once it is verified that dividing texts at seams does not change their ids. Until then, only whole texts are
+    // found.
     void trust_seams() { trusts_seams_.store(true, std::memory_order_release); }
     bool applies(const Characters& text) const { return texts_ && text.length >= least_characters_ && texts_->takes(text); }
 
-    // Finds what is known of the text, and divides the rest.
+    // Finds the known part of the text, and divides the rest.
     void recall(const Characters& text, bool split_special, Workspace& space) const {
         const HeldTexts::Found found = texts_->find(text, split_special);
         const auto& held = found.held;
@@ -46,7 +47,7 @@ class PrefixCache {
         if (held && common == text.length && common == held->text.characters.length) {
             space.known = {held, common, held->text.ids.size(), held->text.utf8_bytes};
         } else if (held && trusts_seams) {
-            // What follows in the held text may differ.
+            // The held text may continue differently.
             const auto& seams = held->text.seams;
             const auto last = std::find_if(seams.rbegin(), seams.rend(), [&](const Seam& seam) { return seam.character <= common && divides(text, seam.character); });
             if (last != seams.rend()) space.known = {held, last->character, last->ids, last->utf8_bytes};
@@ -56,7 +57,7 @@ class PrefixCache {
         if (!trusts_seams) return;
         for (size_t at = next_seam(text, space.known.characters); at < space.indexed_end; at = next_seam(text, at)) space.divisions.push_back({at, nullptr, 0, 0});
     }
-    // Holds a text that was encoded in `space`, all of which is then known. See HeldTexts for the owner.
+    // Holds a text that was encoded in `space`; the whole text is known afterwards. See HeldTexts for the owner.
     void hold(const Characters& text, bool split_special, Workspace& space, const std::shared_ptr<void>& owner) const {
         const KnownBeginning& known = space.known;
         std::vector<Seam> seams;
@@ -73,8 +74,8 @@ class PrefixCache {
 
   private:
     bool divides(const Characters& text, size_t at) const { return at < text.length && boundaries_.is_seam(text, at, text.length); }
-    // The first seam at least a block after `from`, and near one of the multiples of that (few texts have none there, and not
-    // every place is tried); the text's length if there is none.
+    // The first seam at least one block after `from` that is near a multiple of a block; the text's length if there is
+    // none. Few texts have no seam there, and not every position has to be tested.
     size_t next_seam(const Characters& text, size_t from) const {
         for (size_t at = from + block_characters_; at < text.length; at += block_characters_) {
             const size_t stop = std::min(at + (block_characters_ + 3) / 4, text.length);

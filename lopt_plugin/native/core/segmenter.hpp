@@ -24,8 +24,8 @@ class Segmenter {
     using Workspace = lopt::Workspace<typename Method::Encoder::Workspace>;
 
   public:
-    // Tokens are matched before and after the normalizer; add_prefix_space: a stretch that begins with no space gets one.
-    // `method` outlives the segmenter.
+    // Matches tokens before and after the normalizer. add_prefix_space: a stretch that does not begin with a space gets
+    // one. `method` must outlive the segmenter.
     Segmenter(const Method& method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
         : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(raw_tokens)),
           normalized_tokens_(std::move(normalized_tokens), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
@@ -42,11 +42,11 @@ class Segmenter {
         normalized_tokens_.for_each(visit);
     }
     bool adds_prefix_space() const { return add_prefix_space_; }
-    // Is text after an added token not the beginning of a stretch, as far as it matters (EncodeOptions::inside)?
+    // Does text after an added token continue a stretch, in the sense of EncodeOptions::inside?
     bool goes_on_after_token() const {
         return metaspace_ && !metaspace_->normalizer_prepends && metaspace_->prepend_scheme == PrependScheme::first;
     }
-    // Does a stretch that begins with this character get a space before it? `inside`: see EncodeOptions.
+    // Is a space prepended to a stretch that begins with this character? `inside`: see EncodeOptions.
     bool prepends_space(uint32_t first, bool inside) const {
         const bool is_space = first == ' ' || (metaspace_ && first == METASPACE);
         if (inside) return false;
@@ -54,20 +54,20 @@ class Segmenter {
     }
     size_t longest_token() const { return longest_token_; }  // bytes of its content
     bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
-    // Does a token begin or end with white space that has flags, or is found where spaces have been put before the text? The end
-    // of a text may then have other tokens than the same characters inside a text.
+    // Does a token begin or end with white space, and does it have flags or is it matched after spaces are prepended?
+    // Then the end of a text may contain other tokens than the same characters inside a longer text.
     bool white_space_matters() const { return white_space_matters_; }
     bool tokens_take_white_space() const { return raw_edges_.take_white_space() || normalized_edges_.take_white_space(); }
-    // Of a text, no id stands for more characters, but for `Method::fused_id` and white space that an added token takes; 0: that
-    // is not known.
+    // An upper bound on the characters of a text that one id stands for, except `Method::fused_id` and white space that
+    // an added token strips; 0 if unknown.
     size_t most_characters_of_id() const {
         const size_t most = method_.most_characters_of_id();
         return most ? std::max(most, longest_token_) : 0;
     }
     bool any_id_may_take_more() const { return tokens_take_white_space() || method_.fused_id() != NONE; }
-    // Does a prefix of the text that ends where an id of a longer prefix ends have just the ids before that place, none of them
-    // for more characters than that? `ids`: of the text. True only where it is certain: added tokens have no flags and are found
-    // in raw text, or none ends in this text.
+    // Consider a prefix of the text that ends where an id of a longer prefix ends. Are its ids exactly the ids before
+    // that position, and does each stand for the same characters as before? `ids` are the ids of the text. True only if
+    // it is certain: either added tokens have no flags and are found in raw text, or none ends in this text.
     template <class Ids>
     bool grows_by_ids(const Characters& text, const Ids& ids) const {
         if (std::find(ids.data(), ids.data() + ids.size(), method_.fused_id()) != ids.data() + ids.size()) return false;
@@ -77,7 +77,8 @@ class Segmenter {
         return true;
     }
 
-    // No added token of any text reaches across such a place, ends there, or looks or takes spaces across it.
+    // No added token of any text spans this position, ends there, checks its neighbour across it, or strips white space
+    // across it.
     bool divides(const Junction& junction) const {
         return raw_edges_.divide(method_.classes(), junction.left, junction.right) && method_.divides(junction, normalized_edges_);
     }
@@ -87,15 +88,14 @@ class Segmenter {
     }
     bool may_begin_token(uint32_t c) const { return raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
-    // Where nothing is done to a stretch that depends on its bounds, runs of tokens that are pieces anyway (`is_piece`) need
-    // not bound it.
+    // If nothing in a stretch depends on its ends, runs of tokens that are pieces anyway (`is_piece`) need not divide it.
     template <class IsPiece>
     void leave_runs(IsPiece&& is_piece) {
         const bool bounds_matter = !metaspace_ || metaspace_->normalizer_prepends || prepend_scheme_ != PrependScheme::never;
         if (!bounds_matter && normalized_tokens_.empty()) raw_tokens_.leave_runs(is_piece);
     }
 
-    // Appends the added tokens of a text that the normalizer leaves as it is, and the stretches between them.
+    // Appends the added tokens of a text that the normalizer does not change, and the stretches between them.
     void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         Buffer<Segment> raw;
         raw_tokens_.find(method_.classes(), begin, end, split_special, raw);
@@ -105,8 +105,8 @@ class Segmenter {
         }
     }
 
-    // The segments of a text to `space.segments`, divided at `space.divisions`. `marked`: the text may hold characters of
-    // pages that the method marks. Added tokens are found in the raw text first, then, between them, in the normalized text.
+    // Writes the segments of a text, divided at `space.divisions`, to `space.segments`. `marked`: the text may contain
+    // characters of marked pages. First finds added tokens in the raw text, then in the normalized text between them.
     void find(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
         auto &segments = space.segments, &raw_segments = space.raw_segments;
         segments.clear();
@@ -180,7 +180,7 @@ class Segmenter {
             white_space_matters_ |= static_cast<bool>(method_.classes().of(decode_character(p, length)) & class_bit::strip_space);
         }
     }
-    // Divides the segments of the text. Each division then knows its segment.
+    // Divides the segments of the text at the divisions, and stores its segment in each division.
     static void divide(Workspace& space, Buffer<Segment>& segments) {
         auto& divisions = space.divisions;
         if (divisions.empty()) return;
@@ -200,14 +200,16 @@ class Segmenter {
         }
         segments.swap(divided);
     }
-    // Moves the divisions, from number `next` on, that stand before segment `from` to segment `to`; whether there were any.
+    // Moves the divisions from index `next` on that are before segment `from` to segment `to`; returns whether there were
+    // any.
     static bool move_divisions(Workspace& space, size_t& next, size_t from, size_t to) {
         const size_t first = next;
         for (; next < space.divisions.size() && space.divisions[next].segment == from; next++) space.divisions[next].segment = to;
         return next > first;
     }
 
-    // What change(out, sources) makes of a stretch of the text, if it does; `alignment` is then set where offsets are asked for.
+    // Applies change(out, sources) to a stretch; returns the stretch itself if that changes nothing. Sets `alignment` if
+    // offsets are wanted.
     template <class Change>
     static Segment changed(Workspace& space, const Segment& stretch, const EncodeOptions& options, const Alignment*& alignment, Change&& change) {
         std::string text;
@@ -217,7 +219,7 @@ class Segmenter {
         if (options.offsets) alignment = &space.alignments.emplace_back(Alignment{made.begin, stretch.begin, std::move(sources)});
         return made;
     }
-    // Where the characters of a text came from, with a space before it.
+    // Records the origins of characters after a space is prepended to them.
     static void note_after_space(const uint8_t* p, const uint8_t* end, Sources& sources) {
         int length;
         decode_character(p, length);
@@ -228,14 +230,14 @@ class Segmenter {
         if (*part.begin == ' ') return true;
         return metaspace_ && metaspace_->stays && part.end - part.begin >= 3 && find_metaspace(part.begin, part.begin + 3) == part.begin;
     }
-    // Up to where a stretch has to be encoded with what is put before it.
+    // The end of the part of a stretch that must be encoded together with a prepended space.
     const uint8_t* first_piece_end(const Segment& stretch) const {
         const auto& encoder = method_.encoder();
         if constexpr (requires { encoder.first_cut(stretch.begin, stretch.end); }) return encoder.first_cut(stretch.begin, stretch.end);
         else return stretch.end;
     }
     static void append_after_space(const uint8_t* begin, const uint8_t* end, std::string& out) {
-        out.reserve(1 + static_cast<size_t>(end - begin) + READABLE_AFTER);  // so that it is copied once
+        out.reserve(1 + static_cast<size_t>(end - begin) + READABLE_AFTER);  // avoids a second copy
         out.push_back(' ');
         out.append(begin, end);
     }
@@ -258,7 +260,7 @@ class Segmenter {
     AddedTokens raw_tokens_, normalized_tokens_;
     AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
-    PrependScheme prepend_scheme_;  // which stretches get a space if they begin with none
+    PrependScheme prepend_scheme_;  // which stretches get a space if they do not begin with one
     size_t longest_token_ = 0;
     bool white_space_matters_ = false;
 };

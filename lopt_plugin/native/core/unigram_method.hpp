@@ -1,4 +1,4 @@
-// Unigram for a core: normalizer steps, words, the best division of each.
+// Unigram as the method of a core: normalizer steps, words, and the best division of each word.
 #pragma once
 
 #include <memory>
@@ -32,12 +32,12 @@ class UnigramMethod {
   public:
     using Encoder = UnigramEncoder;
 
-    // names: of the pieces, by id. Throws std::invalid_argument.
+    // names: the pieces, by id. Throws std::invalid_argument.
     UnigramMethod(UnigramConfiguration configuration, const std::vector<std::string_view>& names)
         : classes_(std::move(configuration.classes)), normalizer_(std::move(configuration.normalizer)),
           model_(names, std::move(configuration.scores), configuration.unknown_id, configuration.byte_fallback),
           encoder_(model_, configuration.words, configuration.prepend_scheme == PrependScheme::always), offsets_(model_, encoder_, names) {
-        // Between white space, each word gets its own.
+        // If words are divided at white space, the encoder prepends to each word instead.
         if (configuration.words.division() != WordDivision::white_space) metaspace_ = Metaspace{false, false, configuration.prepend_scheme, true};
     }
     UnigramMethod(const UnigramMethod&) = delete;
@@ -50,14 +50,14 @@ class UnigramMethod {
     bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
         return normalizer_.apply(begin, end, marked, out, sources);
     }
-    // As BytePairMethod's.
+    // See BytePairMethod.
     bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
         if (!normalizer_.passes(at) || !normalized_tokens.divide(*classes_, at.left, at.right)) return false;
         return encoder_.divides(at.left, at.right);
     }
     bool begins_apart(uint32_t c) const { return normalizer_.begins_apart(c); }
     bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
-    static size_t most_characters_of_id() { return 0; }  // unknown characters side by side are one id
+    static size_t most_characters_of_id() { return 0; }  // one id stands for any number of consecutive unknown characters
     static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }
     static const Model* word_model() { return nullptr; }

@@ -1,4 +1,4 @@
-// WordPiece for a core: BertNormalizer or nothing, raw words, longest matches.
+// WordPiece as the method of a core: BertNormalizer or none, raw words, and longest matches.
 #pragma once
 
 #include <memory>
@@ -18,9 +18,9 @@
 namespace lopt {
 
 struct WordPieceConfiguration {
-    // Of the text that the encoder gets: the raw text, or, where added tokens are looked for in the normalized text, that.
+    // For the encoder's input: the raw text, or the normalized text if added tokens are found in that.
     std::unique_ptr<const WordCharacters> words;
-    // Of the raw text, where whole stretches are normalized before added tokens are looked for; else null.
+    // For the raw text, if whole stretches are normalized before added tokens are found; else null.
     std::unique_ptr<const WordCharacters> text;
     CanonicalOrder::Order order;
     std::string_view prefix;
@@ -43,7 +43,7 @@ class WordPieceMethod {
     const ClassTable& classes() const { return words_->classes(); }
     const uint8_t* page_marks() const { return canonical_order_.page_marks(); }
     bool normalizes_ascii() const { return text_ != nullptr; }
-    // Both bring the raw text into the form that the encoder wants, also where no character of a marked page is in it.
+    // Both steps turn the raw text into the form that the encoder expects, even if no character is of a marked page.
     bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
         if (sources && marked && canonical_order_.concerns(begin, end)) throw OffsetsUnknownError("characters may change places");
         std::string ordered;
@@ -61,7 +61,7 @@ class WordPieceMethod {
         text_->append_images(begin, end, out, sources);
         return true;
     }
-    // As BytePairMethod's. Runs of characters that are put into order, or removed, do not reach across one that is neither.
+    // See BytePairMethod. A run of characters that are reordered or removed ends at any character that is neither.
     bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
         constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
         const ClassTable& raw = text_ ? text_->classes() : words_->classes();
@@ -74,16 +74,16 @@ class WordPieceMethod {
         return normalized_tokens.divide(words_->classes(), at.left, at.right) &&
                ((words_->classes().of(at.left) | words_->classes().of(at.right)) & dividing);
     }
-    // Is what stands before such a character normalized without what follows, and it and what follows without that?
+    // Are the text before such a character, and the text from it on, always normalized independently of each other?
     bool begins_apart(uint32_t c) const {
         constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
         return !((text_ ? text_->classes() : words_->classes()).of(c) & moved);
     }
-    static bool keeps(std::string_view) { return false; }  // such characters are put into order, or removed
-    static size_t most_characters_of_id() { return 0; }  // words of any length are unknown
+    static bool keeps(std::string_view) { return false; }  // they may be reordered or removed
+    static size_t most_characters_of_id() { return 0; }  // an unknown word of any length has one id
     static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }
-    static const Model* word_model() { return nullptr; }  // words have a greatest length
+    static const Model* word_model() { return nullptr; }  // words have a maximum length
     static unsigned run_kinds(uint32_t) { return 0; }
     static size_t digits_in_group() { return 0; }
     static const Metaspace* metaspace() { return nullptr; }

@@ -1,4 +1,4 @@
-// The options of one call, and the buffers that it works in.
+// The options of one call, and its buffers.
 #pragma once
 
 #include <deque>
@@ -18,44 +18,44 @@ namespace lopt {
 
 struct EncodeOptions {
     size_t threads = 1;
-    size_t chunk_bytes = 0;      // 0: chosen by the length of the text
-    bool split_special = false;  // special added tokens are text like any other
-    bool offsets = false;        // `offsets` is going to be called
-    bool recall = false;         // what earlier texts began with may be taken from them, see Workspace::known
-    bool inside = false;         // the text is what follows a seam (seam.hpp): not the beginning of a stretch
+    size_t chunk_bytes = 0;      // 0: depends on the length of the text
+    bool split_special = false;  // treat special added tokens as plain text
+    bool offsets = false;        // `offsets` will be called
+    bool recall = false;         // the start may come from earlier texts, see Workspace::known
+    bool inside = false;         // the text follows a seam (seam.hpp), so it is not the start of a stretch
 };
 
-// A seam at which a text is divided: what is between two of them is normalized and encoded apart.
+// A seam at which a text is divided. The text between two of them is normalized and encoded independently.
 struct Division {
-    size_t character;  // of the text
+    size_t character;  // index in the text
     const uint8_t* at;
-    size_t segment, ids;  // segments and ids before it
+    size_t segment, ids;  // numbers of segments and ids before it
 };
 
-// Buffers of one call, kept for the next one. Stretch: the encoder's own.
+// Buffers of one call, reused by later ones. Stretch: the encoder's own workspace.
 template <class Stretch>
 struct Workspace {
     Stretch stretch;
     IdBuffer ids;
     Buffer<uint8_t> utf8;
     Buffer<Segment> segments, raw_segments;
-    std::vector<std::unique_ptr<std::string>> owned;  // texts that normalizing made
-    // How far the ids up to some place reach: to `at` in a segment (null: to its beginning).
+    std::vector<std::unique_ptr<std::string>> owned;  // results of normalization
+    // How much of the text the first `ids` ids cover: up to `at` in a segment (null: up to its start).
     struct Mark {
         size_t ids, segment;
         const uint8_t* at;
     };
-    std::vector<Mark> marks;  // where texts in chunks were joined
-    KnownBeginning known;  // its ids stand before `ids`
+    std::vector<Mark> marks;  // where chunks were joined
+    KnownBeginning known;  // its ids precede `ids`
     size_t indexed_end = 0;  // see HeldTexts::hold
     std::vector<Division> divisions;
-    // For offsets: the text, and where each segment came from if not all lie in it as they are.
+    // For offsets: the text, and the origin of each segment unless all segments are unchanged parts of it.
     Text text{};
     bool ascii = false;
     Buffer<Origin> origins;
     std::deque<Alignment> alignments;
 
-    // Forgets the text. Frees what one large text needed; returns how many bytes are left.
+    // Forgets the text. Frees the memory of unusually large texts; returns the remaining size in bytes.
     size_t rest() {
         constexpr size_t OF_TEXT = size_t{4} << 20, OF_OTHERS = size_t{1} << 20;
         owned.clear();
@@ -69,11 +69,11 @@ struct Workspace {
     }
 };
 
-// Those that no call uses.
+// Workspaces that no call is using.
 template <class Workspace>
 class IdleWorkspaces {
   public:
-    // Nobody waits for the lock: in a forked child it may never be released.
+    // Never waits for the lock, because in a forked child it may never be released.
     std::unique_ptr<Workspace> take() {
         {
             const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);

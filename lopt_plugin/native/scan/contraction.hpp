@@ -1,12 +1,12 @@
-// Contractions, with and without regard to case.
+// Contractions, case-sensitive and case-insensitive.
 #pragma once
 
 #include <cstdint>
 
 namespace lopt {
 
-// Bytes that (?i:'s|'t|'re|'ve|'m|'ll|'d) matches at the apostrophe p, 0 if none. U+017F folds to s; no other code
-// point outside ASCII folds into a contraction.
+// Length in bytes of the match of (?i:'s|'t|'re|'ve|'m|'ll|'d) at the apostrophe p; 0 if there is none. U+017F folds to
+// s; no other non-ASCII code point folds into a contraction.
 inline int contraction_length(const uint8_t* p, const uint8_t* end) {
     if (end - p < 2) return 0;
     const unsigned first = p[1];
@@ -19,7 +19,7 @@ inline int contraction_length(const uint8_t* p, const uint8_t* end) {
     return b == (a == 'l' ? unsigned{'l'} : unsigned{'e'}) ? 3 : 0;
 }
 
-// The same for 's|'t|'re|'ve|'m|'ll|'d, of older split patterns, which know lower case only.
+// The same for 's|'t|'re|'ve|'m|'ll|'d, used by older split patterns, which only match lower case.
 inline int lower_case_contraction_length(const uint8_t* p, const uint8_t* end) {
     if (end - p < 2) return 0;
     const uint8_t a = p[1];

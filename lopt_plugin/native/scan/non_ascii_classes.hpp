@@ -1,4 +1,4 @@
-// The characters of a window that are not ASCII: their classes as bit masks beside those of ASCII.
+// The classes of non-ASCII characters in a window, as bit masks like those for ASCII.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,25 @@
 
 namespace lopt {
 
-// What a window of 64 bytes knows of its characters outside ASCII.
+// Limits that the non-ASCII characters of a 64-byte window impose.
 struct WindowBounds {
-    uint64_t valid = ~uint64_t{0};  // the bytes below the first character that the window cannot judge
-    uint64_t continuation = 0;      // all bytes of characters but their first
+    uint64_t valid = ~uint64_t{0};  // bytes below the first character that the window cannot judge
+    uint64_t continuation = 0;      // all bytes of characters except their first bytes
 
-    // The characters of which `first` marks the first bytes, whole.
+    // All bytes of the characters whose first bytes are in `first`.
     uint64_t whole(uint64_t first) const {
         return first | (((((first << 1) & continuation) + continuation) ^ continuation) & continuation);
     }
-    // Takes the first of `places` and everything above it out of `valid`.
+    // Removes the lowest of `places`, and everything above it, from `valid`.
     void end_below(uint64_t places) { valid &= (places & (~places + 1)) - 1; }
 };
 
-// The classes of the characters outside ASCII among the 64 bytes at p, each on all bytes of its character, up to the
-// first number or white space: rare, and no window step judges them. The last character is read whole, beyond the window
-// if need be.
+// The classes of the non-ASCII characters among the 64 bytes at p, set on every byte of each character. Stops at the
+// first number or white space, which are rare and which no window step judges. The last character is read to its end,
+// even past the window.
 class NonAsciiClasses {
   public:
-    // high: the bytes that are not ASCII. extra: a class bit above the low eight to keep, see having_extra.
+    // high: mask of the non-ASCII bytes. extra: a class bit above the low eight to keep, see having_extra.
     NonAsciiClasses(const ClassTable& table, const uint8_t* p, uint64_t high, uint16_t extra = 0) : high_(high) {
         bounds_.continuation = continuation_bytes(p);
         int at = 0, length = 0;
@@ -39,34 +39,35 @@ class NonAsciiClasses {
                 return;
             }
             const uint32_t kept = (found & 0xFFu & ~uint32_t{extra_kind}) | ((found & extra) != 0 ? extra_kind : 0u);
-            // Four bytes whatever the length: the next character overwrites what is too much, ASCII is masked out.
+            // Always writes four bytes: the next character overwrites any excess, and ASCII is masked out.
             const uint32_t on_all_bytes = kept * 0x01010101u;
             std::memcpy(kinds_ + at, &on_all_bytes, sizeof on_all_bytes);
         }
         if (at + length > 64) bounds_.end_below(uint64_t{1} << at);
     }
 
-    // The bytes of characters with any of the bits, which are of the low eight without `newline`.
+    // The bytes of characters with any of these class bits. Only the low eight bits are allowed, without `newline`.
     uint64_t having(uint8_t bits) const { return bytes_having(kinds_, bits) & high_; }
     uint64_t having_extra() const { return having(extra_kind); }
     const WindowBounds& bounds() const { return bounds_; }
 
   private:
-    static constexpr uint8_t extra_kind = class_bit::newline;  // no character outside ASCII is one
+    static constexpr uint8_t extra_kind = class_bit::newline;  // no non-ASCII character has this class
 
     uint64_t high_;
     WindowBounds bounds_;
     alignas(16) uint8_t kinds_[64 + 4] = {};
 };
 
-// The same of a window of ASCII.
+// The same interface for a window of ASCII.
 struct NoNonAscii {
     static constexpr uint64_t having(uint8_t) { return 0; }
     static constexpr uint64_t having_extra() { return 0; }
     static constexpr WindowBounds bounds() { return {}; }
 };
 
-// `starts_of` of a scanner (scanner.hpp), by its starts_in(p, masks, others), `others` being one of the two above.
+// Implements a scanner's `starts_of` (scanner.hpp) with its starts_in(p, masks, others); `others` is one of the two
+// classes above.
 template <class Scanner, uint16_t extra = 0>
 struct WindowScanner {
     [[gnu::always_inline]] static uint64_t starts_of(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
@@ -75,7 +76,7 @@ struct WindowScanner {
     }
 
   private:
-    // Apart, so that the step for ASCII stays small.
+    // Not inlined, so that the ASCII step stays small.
     [[gnu::noinline]] static uint64_t starts_beyond_ascii(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
         return Scanner::starts_in(p, masks, NonAsciiClasses(table, p, masks.high, extra));
     }

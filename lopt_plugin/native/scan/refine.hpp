@@ -1,4 +1,4 @@
-// Refinements: the split steps of a pipeline that follow its scanner, applied in order to every pre-token.
+// Refinements: the split steps that follow the scanner of a pipeline, applied in order to every pre-token.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ enum class SplitBehavior { isolated, removed, merged_with_previous, merged_with_
 struct Refinement {
     MatchEnd match_end;
     SplitBehavior behavior;
-    bool invert;            // matches and what lies between them change places
+    bool invert;            // swaps the matches and the stretches between them
     bool after_byte_level;  // the step sees one stand-in character per byte
 };
 
-// Throws std::invalid_argument for an unknown name and for a pattern that is not known after ByteLevel.
+// Throws std::invalid_argument for an unknown name, and for a pattern that is not supported after ByteLevel.
 inline Refinement make_refinement(std::string_view pattern, std::string_view behavior, bool invert, bool after_byte_level) {
     constexpr std::string_view behaviors[] = {"isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"};
     Refinement step{nullptr, SplitBehavior::isolated, invert, after_byte_level};
@@ -46,7 +46,7 @@ inline Refinement make_refinement(std::string_view pattern, std::string_view beh
     throw std::invalid_argument("unknown split behavior " + std::string(behavior));
 }
 
-// Has the step one of these patterns?
+// Does the step have one of these patterns?
 inline bool is_one_of(const Refinement& step, std::initializer_list<std::string_view> names) {
     for (const SplitPattern& known : split_patterns)
         for (const std::string_view name : names)
@@ -54,8 +54,8 @@ inline bool is_one_of(const Refinement& step, std::initializer_list<std::string_
     return false;
 }
 
-// Do the steps divide wherever `always_divides` says so? One of them must have a pattern that covers a text and keep each
-// match by itself; those before it must look at single characters of one class, or groups of digits.
+// Do the steps divide wherever `always_divides` says so? One step must have a pattern that covers every text, and isolate
+// its matches. The steps before it may only match single characters of one class, or groups of digits.
 inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
     for (const Refinement& step : steps) {
         const bool covers = is_one_of(step, {"gpt2", "qwen2", "cl100k", "o200k", "tekken"});
@@ -65,7 +65,7 @@ inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
     return false;
 }
 
-// Calls emit(begin, end, is_match) for the matches in a text and the stretches between them, in order.
+// Calls emit(begin, end, is_match) for the matches in a text and for the stretches between them, in order.
 template <class Emit>
 void for_each_match(MatchEnd match_end, const SplitText& text, Emit&& emit) {
     const uint8_t* unmatched = text.begin;
@@ -83,8 +83,8 @@ void for_each_match(MatchEnd match_end, const SplitText& text, Emit&& emit) {
     if (unmatched < p) emit(unmatched, p, false);
 }
 
-// Whether two neighbours among the matches and stretches stay together. The reference library folds over the list,
-// merging into the piece before (or, from the right, after); what it asks is about the two neighbours only.
+// Do two adjacent matches or stretches stay together? The reference library folds over the list and merges into the
+// previous piece (or, from the right, the next one), but the outcome depends only on the two neighbours.
 inline bool stay_together(SplitBehavior behavior, bool left_is_match, bool right_is_match) {
     switch (behavior) {
         case SplitBehavior::merged_with_previous: return !left_is_match && right_is_match;
@@ -94,7 +94,7 @@ inline bool stay_together(SplitBehavior behavior, bool left_is_match, bool right
     }
 }
 
-// Appends the pieces into which the `count` steps cut [begin, end), in order. byte_classes: see split_patterns.hpp.
+// Appends the pieces that the `count` steps make of [begin, end), in order. byte_classes: see split_patterns.hpp.
 inline void refine(const Refinement* steps, size_t count, const ClassTable& classes, const uint8_t byte_classes[256],
                    const uint8_t* begin, const uint8_t* end, std::vector<Span>& out) {
     if (begin == end) return;

@@ -12,8 +12,8 @@ namespace lopt {
 
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
-// Qwen 2 to 3 with max_digits 1, cl100k and Llama 3 with 3. `ends_in_space`: as tiktoken spells cl100k, with \s++$ before
-// \s*[\r\n]+, so that all the white space at the end of a text is one pre-token.
+// Qwen 2 to 3 use max_digits 1; cl100k and Llama 3 use 3. `ends_in_space`: tiktoken's form of cl100k, with \s++$ before
+// \s*[\r\n]+, so that all white space at the end of a text is one pre-token.
 template <int max_digits, bool ends_in_space = false>
 struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
     static constexpr const char* name = ends_in_space ? "cl100k_tiktoken" : max_digits == 1 ? "qwen2" : "cl100k";
@@ -37,7 +37,7 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
             if (ends_in_space && table.skip(space, q, end) == end) return end;
             return whitespace_end(table, p, end);
         }
-        // From here on [^\s\p{L}\p{N}]+[\r\n]*, after its optional space.
+        // The rest is [^\s\p{L}\p{N}]+[\r\n]*, after its optional space.
         if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
         while (q < end && (*q == '\n' || *q == '\r')) q++;
         return q;
@@ -49,7 +49,8 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
         const WindowBounds bounds = others.bounds();
         const uint64_t other = ~(letter | m.digit | m.white);
         const uint64_t plain_space = m.white & ~m.newline;
-        // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters after it.
+        // Starts of runs of other characters without a space before them. A run of one character is a prefix of the
+        // letters after it.
         const uint64_t prefix = other & ~(other << 1) & ~(m.space << 1);
         uint64_t starts = prefix | (letter & ~((letter | plain_space | bounds.whole(prefix)) << 1));
         starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);

@@ -12,9 +12,9 @@
 namespace lopt {
 
 // <\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+
-// What it leaves out is white space: each run of that is a step of the scan, and no pre-token. Of its matches ByteLevel's
-// own pattern divides the two literals only, into three: the others are letters, a number, a contraction, or a run
-// without letters and numbers, all of which that pattern takes whole.
+// The pattern leaves out white space: each run of white space is a step of the scan without pre-tokens. ByteLevel's own
+// pattern divides only the two literals, each into three. All other matches (letters, one number, a contraction, or a run
+// without letters and numbers) match that pattern as a whole.
 struct ClipScanner {
     static constexpr const char* name = "clip";
 
@@ -23,7 +23,7 @@ struct ClipScanner {
         return match != nullptr ? match : table.skip(class_bit::space, p, end);
     }
 
-    // End of the match of the pattern at p < end, nullptr before white space.
+    // End of the pattern's match at p < end; nullptr at white space.
     static const uint8_t* match_end(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;
         int length;
@@ -49,7 +49,7 @@ struct ClipScanner {
         out.push_back({end - 2, end});
     }
 
-    // The texts of such models are short.
+    // There is no starts_of, because texts for such models are short.
 
   private:
     static size_t literal_length(const uint8_t* p, const uint8_t* end) {

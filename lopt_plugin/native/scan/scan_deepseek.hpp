@@ -14,8 +14,8 @@ namespace lopt {
 //   [一-龥぀-ゟ゠-ヿ]+
 //   [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*
 //     |\s*[\r\n]+|\s+(?!\S)|\s+
-// The first two cut the text into stretches, and for the third pattern the text ends where its stretch ends. What it
-// does not match (controls, unassigned characters) stays together up to the place where the next match begins.
+// The first two divide the text into stretches; for the third pattern, the text ends where the stretch ends. Characters
+// that it does not match (controls, unassigned characters) stay together until the next match begins.
 struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk> {
     static constexpr const char* name = "deepseek_v3";
 
@@ -57,10 +57,10 @@ struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk>
         const uint64_t other_punctuation = others.having(class_bit::punctuation_or_symbol);
         const uint64_t word = m.letter | other_word, punctuation = m.punctuation() | other_punctuation;
         WindowBounds bounds = others.bounds();
-        bounds.end_below(m.high & ~(other_word | (other_punctuation & ~cjk)));  // what is unmatched or CJK without being a word
+        bounds.end_below(m.high & ~(other_word | (other_punctuation & ~cjk)));  // unmatched characters, and CJK that is not a word
         const uint64_t plain_space = m.white & ~m.newline;
-        // Where a run of punctuation begins that no space precedes: alone, if it is ASCII, it is the prefix of the ASCII
-        // letters after it, which another word follows where letters or marks go on.
+        // Starts of runs of punctuation without a space before them. A run of one ASCII character is a prefix of the
+        // ASCII letters after it; if non-ASCII letters or marks follow these, they begin another word.
         const uint64_t prefix = punctuation & ~(punctuation << 1) & ~(m.space << 1);
         const uint64_t prefixed = ((prefix & ~m.high) << 1) & m.letter;
         uint64_t starts = prefix | grouped_digit_starts(m.digit);
@@ -79,7 +79,7 @@ struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk>
         return lower >= 'a' && lower <= 'z';
     }
 
-    // End of the run of characters with a bit of `wanted` (no numbers among them) that stay in the stretch.
+    // End of the run of characters in this stretch that have a bit of `wanted`, which excludes numbers.
     static const uint8_t* run_end(const ClassTable& table, uint16_t stretch, uint16_t wanted, const uint8_t* q,
                                   const uint8_t* end) {
         while (q < end) {
@@ -91,8 +91,8 @@ struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk>
         return q;
     }
 
-    // p stands on a character that no alternative begins with; q after it. The last of several such characters is the
-    // prefix of a word that follows. They are read twice at most.
+    // `last` is a character that no alternative begins with, and q is the position after it. If several such characters
+    // are followed by a word, the last one is its prefix. They are read at most twice.
     static const uint8_t* unmatched_end(const ClassTable& table, uint16_t stretch, const uint8_t* last, const uint8_t* q,
                                         const uint8_t* end) {
         using namespace class_bit;

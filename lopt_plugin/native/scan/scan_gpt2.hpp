@@ -11,8 +11,8 @@
 namespace lopt {
 
 // 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+   (ByteLevel with use_regex)
-// Falcon with Punctuation(contiguous) before it: the text ends for the pattern where punctuation begins or ends. No
-// contraction can match then, since the apostrophe and its letters lie in different stretches.
+// Falcon puts Punctuation(contiguous) before it: for the pattern, the text ends where punctuation begins or ends. Then no
+// contraction can match, because the apostrophe and its letters are in different stretches.
 template <bool punctuation_first>
 struct Gpt2Scanner : WindowScanner<Gpt2Scanner<punctuation_first>, punctuation_first ? class_bit::hf_punctuation : 0> {
     static constexpr const char* name = punctuation_first ? "falcon" : "gpt2";
@@ -54,7 +54,7 @@ struct Gpt2Scanner : WindowScanner<Gpt2Scanner<punctuation_first>, punctuation_f
             const int at = __builtin_ctzll(apostrophes);
             apostrophes &= apostrophes - 1;
             if (at > 60 || (bounds.valid >> (at + 2) & 1) == 0) {
-                bounds.end_below(uint64_t{2} << at);  // what follows decides whether this is a contraction
+                bounds.end_below(uint64_t{2} << at);  // the following bytes decide whether this is a contraction
                 break;
             }
             const int contraction = lower_case_contraction_length(p + at, p + 64);
@@ -73,7 +73,8 @@ struct Gpt2Scanner : WindowScanner<Gpt2Scanner<punctuation_first>, punctuation_f
         return table.at(p, end, length) & kinds;
     }
 
-    // \s+(?!\S)|\s+ for white space that began at `last`: all of it where the text ends, else all but its last character.
+    // End of \s+(?!\S)|\s+ for a run of white space; q is the end of its first character `last`. The whole run at the end
+    // of the text, otherwise all but its last character.
     static const uint8_t* spaces_end(const ClassTable& table, const uint8_t* last, const uint8_t* q, const uint8_t* end) {
         while (q < end) {
             int length;

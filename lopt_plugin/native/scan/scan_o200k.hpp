@@ -13,7 +13,7 @@ namespace lopt {
 // With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L = [\p{Ll}\p{Lm}\p{Lo}\p{M}]:
 //   [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //   |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
-// o200k with contractions and groups of three digits, Mistral's Tekken without contractions and digit by digit.
+// o200k has contractions and groups of three digits; Mistral's Tekken has neither.
 template <bool contractions, int max_digits>
 struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
     static constexpr const char* name = contractions ? "o200k" : "tekken";
@@ -25,15 +25,15 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         int length;
         const uint16_t first = table.at(p, end, length);
         const uint8_t* q = p + length;
-        // A mark may also be the optional first character; the match ends at the same place either way, because a mark
-        // belongs to both sides.
+        // A mark can also be the optional first character, but the match ends at the same position, because a mark is in
+        // both U and L.
         if ((first & word_side) != 0) return with_suffix(word_end(table, p, end), end);
         if ((first & number) != 0) return table.skip_at_most(max_digits - 1, number, q, end);
         if (q == end) return q;
         const uint16_t second = table.at(q, end, length);
         if ((first & newline) == 0 && (second & word_side) != 0) return with_suffix(word_end(table, q, end), end);
         if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) return whitespace_end(table, p, end);
-        // From here on [^\s\p{L}\p{N}]+[\r\n/]*, after its optional space.
+        // The rest is [^\s\p{L}\p{N}]+[\r\n/]*, after its optional space.
         if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
         while (q < end && (*q == '\n' || *q == '\r' || *q == '/')) q++;
         return q;
@@ -45,8 +45,9 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         const uint64_t both = upper_side & lower_side, word = m.letter | upper_side | lower_side;
         const uint64_t upper = m.upper | (upper_side & ~both), lower = word & ~(upper | both);
         uint64_t other = ~(word | m.digit | m.white), space = m.white, newline = m.newline;
-        // Two places take more than their neighbours to know: an upper-side character after one of both sides (whether
-        // U* goes on depends on what stands ahead), and a mark after other characters (it depends on how many).
+        // Two cases depend on more than the neighbouring characters: an upper-side character after one in both sides
+        // (whether U* goes on depends on what follows), and a mark after other characters (it depends on how many there
+        // are).
         WindowBounds bounds = others.bounds();
         bounds.end_below((upper & (both << 1)) | (others.having(class_bit::mark) & (other << 1)));
         const uint64_t plain_space = space & ~newline;
@@ -58,7 +59,8 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
             newline &= ~absorbed;
             absorbed_first = 0;
         }
-        // Where a run of other characters begins that no space precedes: alone it is the prefix of the letters after it.
+        // Starts of runs of other characters without a space before them. A run of one character is a prefix of the
+        // letters after it.
         const uint64_t prefix = other & ~(other << 1) & ~(m.space << 1);
         uint64_t starts = prefix | (word & ~((word | plain_space | bounds.whole(prefix)) << 1)) | (upper & (lower << 1));
         starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);
@@ -69,20 +71,20 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
     }
 
   private:
-    // What [\r\n/]* takes after other characters, newlines and slashes mixed: from each first newline to the end of its
-    // run. The addition carries through the runs; where one holds several first newlines, they are put back.
+    // The newlines and slashes that [\r\n/]* matches after other characters: from each first newline to the end of its
+    // run. The addition carries through the runs; if a run contains several first newlines, they are restored.
     static uint64_t absorbed_with_slashes(uint64_t absorbed_first, uint64_t absorbable) {
         return (((absorbed_first + absorbable) ^ absorbable) | absorbed_first) & absorbable;
     }
 
-    // Turns the apostrophes after words that begin a contraction from starts into parts of the word. Where the window
-    // does not show whether it is one, it ends there.
+    // Clears the starts at apostrophes that begin a contraction after a word, which belongs to that word. If the window
+    // is too short to decide, `bounds` ends there.
     static void apply_suffixes(const uint8_t* p, uint64_t apostrophes, uint64_t word, uint64_t& starts, WindowBounds& bounds) {
         int suffix_end = 0;
         while (apostrophes != 0) {
             const int at = __builtin_ctzll(apostrophes);
             apostrophes &= apostrophes - 1;
-            if (at == suffix_end) continue;  // a second contraction begins a pre-token of its own
+            if (at == suffix_end) continue;  // a second contraction is a pre-token of its own
             if (at > 60 || (bounds.valid >> (at + 2) & 1) == 0) {
                 bounds.end_below(uint64_t{1} << at);
                 return;
@@ -95,11 +97,11 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         }
     }
 
-    // End of the match of U*L+|U+L* at q, where a character of U or L stands. U* takes the whole run of U. If a character
-    // of L follows, it is not in U, and L+ goes on from it. If not, U* gives characters back until the next one is in L as
-    // well: the last such character of the run ends the match, because only characters outside L follow it there. If the
-    // run has none, U+L* takes the whole run. What the first alternative leaves of a run matches whole afterwards, so that
-    // no character is read more than twice.
+    // End of the match of U*L+|U+L* at q, which must be in U or L. U* first takes the whole run of U. If a character of L
+    // follows, it is not in U, and L+ continues from it. Otherwise U* backtracks to the last character of the run that is
+    // also in L. The match ends after it, because only characters outside L follow it in the run. If there is none, U+L*
+    // takes the whole run. When the first alternative leaves a part of the run, that part then matches as a whole, so no
+    // character is read more than twice.
     static const uint8_t* word_end(const ClassTable& table, const uint8_t* q, const uint8_t* end) {
         using namespace class_bit;
         const uint8_t* after_both = nullptr;

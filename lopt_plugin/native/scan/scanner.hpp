@@ -1,4 +1,4 @@
-// What a scanner is, and all of them by name.
+// What a scanner must provide, and all scanners by name.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@
 
 namespace lopt {
 
-// A scanner cuts a text into pre-tokens and looks only ahead:
+// A scanner divides a text into pre-tokens and only looks ahead:
 //   next(table, p, end)  the end of the pre-token that starts at p < end;
-//   starts_of(table, p, masks)  later pre-token starts among the 64 readable bytes from the pre-token start p on, whose masks
-//                        these are, as far as these bytes alone make them certain; 0 when they make none certain.
-// Two scans of one text that share a start therefore share all later ones. A scanner that leaves out some of the text has
+//   starts_of(table, p, masks)  the pre-token starts after p among the 64 readable bytes at the pre-token start p, as far
+//                        as these bytes alone determine them; 0 if they determine none. `masks` are those of the 64 bytes.
+// Therefore, two scans of one text that share a start also share all later ones. A scanner that leaves out parts of the
+// text has
 //   parts(table, p, end, out)  appends the pre-tokens of the step [p, end), if any.
 
 // The whole text is one pre-token.
@@ -38,7 +39,7 @@ struct Scanners {
     using Deepseek = DeepseekScanner;
     using Clip = ClipScanner;
 
-    // Calls visitor.template operator()<Scanner>() for the scanner of that name; false when there is none.
+    // Calls visitor.template operator()<Scanner>() for the scanner with this name; returns false if there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
         return try_each<Qwen2, Cl100k, Cl100kTiktoken, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);

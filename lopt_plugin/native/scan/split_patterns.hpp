@@ -1,4 +1,5 @@
-// The split patterns known by name, each as "end of the match that begins here": the obvious form, for refinements.
+// The named split patterns, each as a function that returns the end of a match: the straightforward form, for
+// refinements.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 namespace lopt {
 
-// byte_classes, one entry per byte, about the character that stands in for the byte after ByteLevel.
+// Bits of byte_classes (one entry per byte): properties of the character that represents the byte after ByteLevel.
 inline constexpr uint8_t byte_is_numeric = 1u << 0;
 inline constexpr uint8_t byte_is_punctuation = 1u << 1;
 
-// A text with what patterns ask about its characters: after ByteLevel every byte is one character.
+// A text, and the properties of its characters that patterns need. After ByteLevel, every byte is one character.
 struct SplitText {
     const ClassTable& classes;
     const uint8_t* byte_classes;
@@ -36,18 +37,18 @@ struct SplitText {
     }
 };
 
-// End of the leftmost-first match that begins at p < text.end, nullptr if none does. No pattern matches nothing.
+// End of the leftmost-first match that begins at p < text.end; nullptr if there is none. No pattern has an empty match.
 using MatchEnd = const uint8_t* (*)(const SplitText& text, const uint8_t* p);
 
 struct SplitPattern {
     std::string_view name;
     MatchEnd match_end;
-    bool knows_byte_level;  // whether match_end heeds after_byte_level
+    bool knows_byte_level;  // whether match_end takes after_byte_level into account
 };
 
 namespace split_pattern {
 
-// The scanners of one pattern that matches everywhere are their own matchers.
+// Scanners of a single pattern that matches everywhere serve as their own matchers.
 template <class Scanner>
 const uint8_t* whole_pattern(const SplitText& text, const uint8_t* p) {
     return Scanner::next(text.classes, p, text.end);
@@ -93,7 +94,7 @@ inline const uint8_t* deepseek_main(const SplitText& text, const uint8_t* p) {
     return (first & space) != 0 ? whitespace_end(text.classes, p, end) : nullptr;
 }
 
-// [0-9][0-9][0-9]; ByteLevel leaves ASCII digits as they are.
+// [0-9][0-9][0-9]; ByteLevel does not change ASCII digits.
 inline const uint8_t* three_digits(const SplitText& text, const uint8_t* p) {
     const auto is_digit = [](uint8_t byte) { return byte >= '0' && byte <= '9'; };
     return text.end - p >= 3 && is_digit(p[0]) && is_digit(p[1]) && is_digit(p[2]) ? p + 3 : nullptr;

@@ -1,4 +1,4 @@
-// The white space part of the split patterns: \s*[\r\n]+|\s+(?!\S)|\s+.
+// The white space alternatives of the split patterns: \s*[\r\n]+|\s+(?!\S)|\s+.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace lopt {
 
-// End of the match of \s*[\r\n]+|\s+(?!\S)|\s+ at p, where white space begins: the run up to its last newline; without
-// one, the whole run before the end of the text and otherwise all of it but the last character (which the next match
-// takes). The text also ends before a character with a bit of `text_enders`. However long a run is, it is read three
-// times at most: for the part up to its last newline, for all but its last character, and for that one.
+// End of the match of \s*[\r\n]+|\s+(?!\S)|\s+ at p, where white space begins. It is the run up to its last newline.
+// Without a newline, it is the whole run at the end of the text, and otherwise all but its last character, which the next
+// match takes. The text also ends before a character with a bit of `text_enders`. A run is read at most three times,
+// whatever its length: for the part up to its last newline, for all but its last character, and for that character.
 inline const uint8_t* whitespace_end(const ClassTable& table, const uint8_t* p, const uint8_t* end,
                                            uint16_t text_enders = 0) {
     const uint8_t* last = p;
@@ -32,14 +32,14 @@ inline const uint8_t* whitespace_end(const ClassTable& table, const uint8_t* p, 
     return text_ends || last == p ? q : last;
 }
 
-// Starts of matches of \s*[\r\n]+|\s+(?!\S)|\s+ in a window: the start of every run, what follows its last newline, and
-// its last character unless one of `text_enders` follows, before which \s+(?!\S) sees the end of the text.
+// Starts of matches of \s*[\r\n]+|\s+(?!\S)|\s+ in a window: the start of each run, the position after its last newline,
+// and its last character, unless one of `text_enders` follows: there \s+(?!\S) sees the end of the text.
 inline uint64_t whitespace_starts(uint64_t space, uint64_t newline, uint64_t text_enders = 0) {
     const uint64_t plain = space & ~newline;
     uint64_t starts = (space & ~(space << 1)) | (plain & ~(space >> 1) & ~(text_enders >> 1));
     const uint64_t after_newline = plain & (newline << 1);
     starts |= after_newline;
-    // A stretch of plain spaces that ends at another newline belongs to the match that began before it.
+    // Plain spaces that are followed by another newline belong to the match that began before them.
     uint64_t stretch_ends = (after_newline + plain) & ~plain & newline;
     while (stretch_ends != 0) {
         const uint64_t stretch_end = stretch_ends & (~stretch_ends + 1);
@@ -50,8 +50,8 @@ inline uint64_t whitespace_starts(uint64_t space, uint64_t newline, uint64_t tex
     return starts;
 }
 
-// White space that reaches the top of the valid part of a window may go on beyond it: of such a run only the start is
-// certain. The mask of the places that are certain.
+// Mask of the positions that are certain. White space that reaches the end of the valid part of a window may continue
+// beyond it, so only the start of such a run is certain.
 inline uint64_t certain_below_trailing_space(uint64_t space, uint64_t valid) {
     const uint64_t top = valid ^ (valid >> 1);
     if ((space & (space << 1) & top) == 0) return ~uint64_t{0};
