@@ -117,8 +117,8 @@ class Core {
         std::unique_ptr<Workspace> space_;
     };
 
-    // After a stretch inside the text's own buffer, the text may be read; after a stretch of our own, READABLE_AFTER
-    // bytes.
+    // Past a stretch inside the text's own buffer, the rest of the text is readable; past an owned stretch,
+    // READABLE_AFTER bytes.
     static Text stretch_text(const Text& text, const Segment& segment) {
         const bool inside = segment.begin >= text.begin && segment.end <= text.end;
         return {segment.begin, segment.end, inside ? text.readable_end : segment.end + READABLE_AFTER};

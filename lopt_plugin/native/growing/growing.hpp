@@ -1,4 +1,4 @@
-// Texts divided at their seams (seam.hpp): parts are encoded and counted one by one, only as far as needed.
+// Divides texts at seams (seam.hpp), to encode and count them part by part, only as far as needed.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ inline std::string utf8_of(const Characters& text, size_t begin, size_t end) {
     return bytes;
 }
 
-// Characters to encode at a time, chosen so that the working memory stays in the caches.
+// Number of characters to encode at a time, chosen so that the working memory fits in the caches.
 inline constexpr size_t PART = size_t{1} << 14;
 
-// The last seam in (begin, end) that text after `end` cannot undo; 0 if there is none.
+// The last seam in (begin, end) that text after `end` cannot remove; 0 if there is none.
 template <class Core>
 size_t last_seam(const Core& core, const Characters& text, size_t begin, size_t end) {
     for (size_t at = end; at-- > begin + 1;)
@@ -30,7 +30,7 @@ size_t last_seam(const Core& core, const Characters& text, size_t begin, size_t 
     return 0;
 }
 
-// The first seam in [begin, end), 0 < begin; `end` if there is none.
+// The first seam in [begin, end), where begin > 0; `end` if there is none.
 template <class Core>
 size_t first_seam(const Core& core, const Characters& text, size_t begin, size_t end) {
     for (size_t at = begin; at < end; at++)
@@ -38,8 +38,8 @@ size_t first_seam(const Core& core, const Characters& text, size_t begin, size_t
     return end;
 }
 
-// The parts of text[begin, end), from seam to seam; `inside`: `begin` is a seam as well. Without a seam, parts end
-// after a group of digits: that is a boundary in this text, but not in one that begins inside the run of digits.
+// The parts of text[begin, end), from seam to seam. `inside`: `begin` is also a seam. Where there is no seam, a part may
+// end after a group of digits. That is a boundary in this text, but not in a text that starts inside the run of digits.
 template <class Core>
 class Parts {
   public:
@@ -48,12 +48,12 @@ class Parts {
         bool inside;
     };
 
-    // only_seams: parts end at seams only.
+    // only_seams: parts only end at seams.
     Parts(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool only_seams = false)
         : core_(core), text_(text), at_(begin), end_(end), inside_(inside), only_seams_(only_seams) {}
 
     bool done() const { return at_ == end_; }
-    // The next part: `wanted` characters or fewer, or more if there is no seam.
+    // The next part: at most `wanted` characters if there is a place to end, otherwise more.
     Part next(size_t wanted) {
         size_t stop = end_, searched = at_;
         while (end_ - at_ > wanted) {
@@ -61,7 +61,7 @@ class Parts {
             if (!stop && !only_seams_) stop = core_.boundaries().last_group(text_, at_, at_ + wanted);
             if (stop) break;
             stop = end_;
-            searched = std::max(at_ + wanted, at_ + 2) - 2;  // the next character after it was unknown
+            searched = std::max(at_ + wanted, at_ + 2) - 2;  // the last position was tested without its next character
             wanted *= 2;
         }
         const Part part{at_, stop, inside_};
@@ -77,7 +77,7 @@ class Parts {
     bool inside_, only_seams_;
 };
 
-// The ids of text[part], in `space.ids`.
+// Writes the ids of text[part] to `space.ids`.
 template <class Core>
 size_t encode_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, bool split_special, typename Core::Workspace& space) {
     EncodeOptions options{1, 0, split_special};
@@ -86,7 +86,7 @@ size_t encode_part(const Core& core, const Characters& text, const typename Part
     return space.ids.size();
 }
 
-// How many characters to take next for a number of ids: estimated from what was read so far, slightly too few.
+// Estimates how many characters hold a number of ids, from what was read so far. Errs on the low side.
 class Estimate {
   public:
     size_t characters(size_t wanted_ids) const {
@@ -102,7 +102,7 @@ class Estimate {
     size_t characters_ = 0, ids_ = 0;
 };
 
-// The number of ids of text[begin, end), or any number above `limit` if there are more than that.
+// The number of ids of text[begin, end), or any number above `limit` if it exceeds the limit.
 template <class Core>
 size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special, size_t limit,
                  typename Core::Workspace& space) {
@@ -118,10 +118,11 @@ size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t 
     return count;
 }
 
-// A part without a seam gets a GrowingWord if it has at least this many characters; shorter ones are encoded.
+// A part without a seam is counted with a GrowingWord if it is at least this long in characters; shorter ones are
+// encoded.
 inline constexpr size_t LONG_WORD = 512;
 
-// The first `most` ids of the text, or all, in `out`. Encodes little more than these.
+// Writes the first `most` ids of the text, or all of them, to `out`. Encodes little more text than that.
 template <class Core>
 void first_ids(const Core& core, const Characters& text, size_t most, EncodeOptions options, typename Core::Workspace& space, IdBuffer& out) {
     Parts<Core> parts(core, text, 0, text.length, false);
@@ -135,7 +136,7 @@ void first_ids(const Core& core, const Characters& text, size_t most, EncodeOpti
     }
 }
 
-// Counts the ids of any part of one text, encoded by itself. Seams of the text are seams of its parts.
+// Counts the ids of any part of one text, encoded on its own. A seam of the text is also a seam of its parts.
 template <class Core>
 class Intervals {
   public:
@@ -152,7 +153,7 @@ class Intervals {
         }
     }
 
-    // For text[begin, end), begin <= end <= text.length; the text is the constructor's.
+    // Requires begin <= end <= text.length and the text given to the constructor.
     size_t count(const Characters& text, size_t begin, size_t end, typename Core::Workspace& space) const {
         if (begin == end) return 0;
         const auto first = std::upper_bound(seams_.begin(), seams_.end(), begin), after = std::lower_bound(first, seams_.end(), end);
@@ -166,7 +167,7 @@ class Intervals {
   private:
     const Core& core_;
     bool split_special_;
-    std::vector<uint32_t> seams_, counts_;  // in order, each with the number of ids before it
+    std::vector<uint32_t> seams_, counts_;  // in ascending order; the number of ids before each seam
 };
 
 }  // namespace lopt

@@ -1,9 +1,9 @@
-// BPE of every prefix of a growing word, so that a part without a seam need not be encoded again either.
+// BPE of every prefix of a growing word, so that even a part without a seam need not be encoded again.
 //
-// The last token of an encoding determines the rest of it (GitHub's `bpe`, corollary IIa), so only the last token of
-// every prefix is kept. For the prefix that ends at `end`, it is the one token w for which the prefix before w ends in
-// a token that is compatible with w (compatibility.hpp). All tokens that may end there are found by walking the trie
-// from every position; unfinished walks wait for the next byte.
+// The last token of an encoding determines the rest of it (GitHub's `bpe`, corollary IIa), so only the last token of each
+// prefix is stored. For the prefix that ends at `end`, it is the one token w for which the prefix before w ends in a
+// token that is compatible with w (compatibility.hpp). To find all tokens that may end there, the trie is walked from
+// every position; unfinished walks wait for the next byte.
 #pragma once
 
 #include <algorithm>
@@ -18,16 +18,15 @@ namespace lopt {
 
 class GrowingWord {
   public:
-    // Requires a model whose words can be matched and get no end-of-word suffix. The model must outlive this.
+    // The model must support matching, must not add end-of-word suffixes, and must outlive this object.
     explicit GrowingWord(const Model& model) : model_(&model) {}
 
-    // False if an entry whose merges are out of order may be involved; this object then says nothing more about the
-    // word.
+    // Returns false if an entry whose merges are out of order may be involved. The object must not be used after that.
     bool append(std::string_view bytes) {
         return std::all_of(bytes.begin(), bytes.end(), [this](char byte) { return append(static_cast<uint8_t>(byte)); });
     }
 
-    // The number of ids of the word with these bytes appended; NONE: see `append`.
+    // The number of ids of the word followed by these bytes; NONE if `append` would return false.
     uint32_t count_with(std::string_view bytes) {
         const std::vector<Walk> walks = walks_;
         const size_t before = prefixes_.size();
@@ -64,7 +63,7 @@ class GrowingWord {
         walks_.push_back({here, Trie::ROOT});
         Prefix found{NONE, 0};
         size_t kept = 0;
-        for (const Walk walk : walks_) {  // the longest token first
+        for (const Walk walk : walks_) {  // longest token first
             const Trie::Unit unit = model_->trie()[walk.base ^ byte];
             if (!unit.is(byte)) continue;
             if (unit.token != NONE && found.last == NONE) {
@@ -75,7 +74,7 @@ class GrowingWord {
             if (unit.base() != Trie::NO_CHILDREN) walks_[kept++] = {walk.begin, unit.base()};
         }
         walks_.resize(kept);
-        if (found.last == NONE) return false;  // cannot happen: every prefix has an encoding
+        if (found.last == NONE) return false;  // unreachable: every prefix has an encoding
         prefixes_.push_back(found);
         return true;
     }

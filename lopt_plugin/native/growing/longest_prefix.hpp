@@ -1,11 +1,10 @@
-// The longest prefix of a text that, encoded by itself, has at most a given number of ids.
+// Finds the longest prefix of a text that, encoded on its own, has at most a given number of ids.
 //
-// The counts of prefixes do not rise monotonically, but those of prefixes that end at seams do, and a prefix that ends
-// after a seam has at least as many ids as the one that ends there. So the longest prefix ends between the last seam
-// with few enough ids and the next seam. If these are far apart, the positions within that part (places.hpp) narrow it
-// down in the same way, and what remains is one pre-token: if it is long, one pass counts all its prefixes
-// (word_prefixes.hpp). A text with a metaspace is one pre-token; there, the maximum number of characters per id bounds
-// the search.
+// The counts of prefixes do not rise monotonically. But the counts of prefixes that end at seams do, and a prefix that
+// ends after a seam has at least as many ids as the prefix that ends at it. So the longest prefix ends between the last
+// seam with few enough ids and the next seam. If these are far apart, the positions between them (places.hpp) narrow the
+// range in the same way, down to one pre-token. If it is long, one pass counts all its prefixes (word_prefixes.hpp). A
+// text with a metaspace is one pre-token; its search is bounded by the maximum number of characters per id.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 
 namespace lopt {
 
-// Counts prefixes of one part of a text, in time that is linear in it.
+// Counts prefixes of one part of a text, within a time budget that is linear in its length.
 template <class Core>
 class PrefixCounts {
   public:
@@ -35,7 +34,7 @@ class PrefixCounts {
     const Characters& text_;
     bool split_special_;
     typename Core::Workspace& space_;
-    size_t left_;  // how many more characters may be encoded
+    size_t left_;  // number of characters that may still be encoded
 };
 
 // The longest prefix of text[part] with at most `room` ids; the whole part has more.
@@ -46,12 +45,13 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     const auto count = [&](const Place& from, size_t end) { return from.count + counts(from.at, end, from.inside); };
     const std::vector<Place> places = places_of(core, text, part, room, split_special, space);
     const Place &next = places.back(), &last = *std::prev(places.end(), 2);
-    // From slightly after `next` on, all prefixes have more.
+    // Every prefix that ends at least `further` characters after `next` has more than `room` ids.
     const size_t further = reach(core);
     size_t end = std::min(next.at + further, part.end) - 1;
-    const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // up to here, it need not be a position
+    const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // shorter prefixes may not be divisible at `last`
     if (last.count == room && end > from) {
-        // No more ids: either none of these prefixes has any, or the shorter ones have none.
+        // The room is used up, so the text after `last` may yield no ids. If it yields none up to some end, then neither
+        // up to an earlier one.
         size_t none = from, some = end + 1;
         while (some - none > 1) {
             const size_t middle = none + (some - none) / 2;
@@ -77,8 +77,8 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
 }
 
 // The same if the part `grows_by_ids`, with at most `reach` characters per id. Of any `reach` consecutive positions, at
-// least one is the end of an id of a longer prefix. So if all prefixes that end there have more ids than `room`, longer
-// ones do too.
+// least one is the end of an id of a longer prefix. So if all prefixes that end at these positions have more than `room`
+// ids, all longer ones do too.
 template <class Core>
 size_t longest_prefix_by_reach(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special, size_t reach,
                                typename Core::Workspace& space) {
@@ -93,10 +93,10 @@ size_t longest_prefix_by_reach(const Core& core, const Characters& text, const t
     return longest;
 }
 
-// `long_word`: parts with at least this many characters are examined; of shorter ones, all prefixes are encoded.
+// `long_word`: parts of at least this many characters are searched as above; for shorter parts, all prefixes are encoded.
 template <class Core>
 size_t longest_prefix(const Core& core, Characters text, size_t most, bool split_special, typename Core::Workspace& space, size_t long_word = LONG_WORD) {
-    constexpr size_t SHORT = 64;  // so few characters that encoding them takes no time
+    constexpr size_t SHORT = 64;  // characters; few enough that encoding them takes no time
     const size_t of_id = core.segmenter().most_characters_of_id();
     if (of_id && !core.segmenter().any_id_may_take_more() && most < text.length / of_id) text.length = (most + 1) * of_id;
     Estimate estimate;
@@ -113,7 +113,7 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
             estimate.read(part.end - part.begin, count);
             before += count;
         }
-        if (!found) return part.end;  // only if the whole text has no more
+        if (!found) return part.end;  // only if the whole text has at most `most` ids
     }
     if (part.end - part.begin >= long_word) {
         const bool by_reach = of_id && core.method().metaspace() && core.segmenter().grows_by_ids(text.part(part.begin, part.end), space.ids);

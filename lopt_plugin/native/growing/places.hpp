@@ -1,10 +1,10 @@
-// Positions at which one text, and with it its prefixes, can be divided: boundaries of this text, which need not be
-// seams.
+// Positions at which a particular text, and therefore its prefixes, can be divided: boundaries of this text, which need
+// not be seams.
 //
-// A scan only looks ahead, and if a split pattern matches part of a text within the whole text, it also matches it
-// alone: missing text can only make other matches fail. So the pre-tokens of a text are those of every prefix that
-// reaches a little further, and so are its added tokens. (At the end of a prefix, white space before a word is followed
-// by nothing, the beginning of an added token is ordinary text, and a token that must be a single word may be one.)
+// A scan only looks ahead, and if a split pattern matches part of a text within the whole text, it also matches that part
+// alone: missing text can only make other matches fail. So every prefix that reaches a little past a pre-token has the
+// same pre-tokens up to there, and the same added tokens. (At the end of a prefix, no word follows white space, the start
+// of an added token is plain text, and a token that must be a single word may become one.)
 #pragma once
 
 #include <vector>
@@ -13,8 +13,7 @@
 
 namespace lopt {
 
-// Whether the text before a position and the text after it are normalized separately. Must be asked for positions in
-// ascending order.
+// Are the texts before and after a position normalized independently? Must be called with ascending positions.
 template <class Core>
 class NormalizedApart {
   public:
@@ -37,25 +36,25 @@ class NormalizedApart {
     const Core& core_;
     const Characters& text_;
     size_t begin_, end_;
-    // The end of the last characters that are normalized together, and whether they remain unchanged.
+    // The end of the latest characters that are normalized together, and whether they stay unchanged.
     size_t until_ = 0;
     bool kept_ = false;
 };
 
 struct Place {
-    size_t at;          // a character of the text
-    bool inside;        // the text from there on continues a stretch (EncodeOptions::inside)
-    size_t count;       // ids of the part before the position, in every prefix that is longer by `reach` or more
-    size_t pre_tokens;  // of the part before it, including added tokens
-    bool after_token;   // the last of them is one
+    size_t at;          // index of a character of the text
+    bool inside;        // the text from here on continues a stretch (EncodeOptions::inside)
+    size_t count;       // ids before the position, in every prefix that ends at least `reach` after it
+    size_t pre_tokens;  // pre-tokens and added tokens before it
+    bool after_token;   // the last of them is an added token
 };
-// In characters.
+// The distance in characters; see Place::count.
 template <class Core>
 size_t reach(const Core& core) {
     return std::max<size_t>(4, core.segmenter().longest_token() + 1);
 }
 
-// The positions of text[part], including its bounds, up to `most` ids, and one more with more ids.
+// The positions of text[part], including its ends, as long as they have at most `most` ids, and one more with more ids.
 template <class Core>
 std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
                              typename Core::Workspace& space) {
@@ -77,8 +76,8 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         counted = p;
         return part.begin + characters;
     };
-    // A token that exists only at the end of a prefix may take the white space before it, and one that must be a single
-    // word looks back. The first one has to begin in this part.
+    // A token that exists only at the end of a prefix may strip the white space before it, and one that must be a single
+    // word checks the character before it. The first token must begin in this part.
     bool white_space_is_taken = false;
     for (size_t i = part.begin; i < part.end && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
@@ -91,7 +90,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         if (at > places.back().at && at < part.end && divides_tokens(at, after_token)) places.push_back({at, inside, count, pre_tokens, after_token});
         return places.back().count <= most;
     };
-    // Of the last alignment: its characters before `in_normalized`, and the text's characters before all of it.
+    // Of the latest alignment: its characters before `in_normalized`, and the characters of the text before its start.
     const Alignment* alignment = nullptr;
     Sources::Reader sources;
     const uint8_t* in_normalized = nullptr;
@@ -105,7 +104,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         if (segment.token != NONE) {
             count++;
             pre_tokens++;
-            // The next token may lie in the white space that this one took.
+            // The next token may be inside the white space that this one stripped.
             const bool is_last = i + 1 == space.segments.size();
             const Origin next = is_last ? Origin{segment.end, nullptr, false} : origin_of(i + 1);
             const bool overlaps = (next.alignment ? next.alignment->original : next.begin) < segment.end;
@@ -123,16 +122,16 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             count += ids.size();
             pre_tokens++;
             ids.clear();
-            if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel divide characters
+            if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
             if (origin.alignment) {
                 normalized += count_characters(in_normalized, p);
                 in_normalized = p;
-                if (normalized == alignment->sources.size()) return true;  // an added token of the raw text, or the end
+                if (normalized == alignment->sources.size()) return true;  // at the end, or before an added token of the raw text
                 const auto last = static_cast<int32_t>(normalized);
                 const int32_t source = sources[last];
-                if (normalized && sources[last - 1] >= source) return true;  // both came from one character
+                if (normalized && sources[last - 1] >= source) return true;  // both came from the same character
                 at = base + static_cast<size_t>(source);
             } else {
                 at = character(p);

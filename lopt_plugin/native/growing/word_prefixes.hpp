@@ -1,7 +1,7 @@
-// Counts of all prefixes of one pre-token, in one pass.
+// Counts the ids of all prefixes of one pre-token in one pass.
 //
-// Mostly each of them is a pre-token. If it is two (BytePairEncoder::closing_classes), the second one is called a tail
-// here, and grows separately.
+// Usually each prefix is a pre-token. If it is two (BytePairEncoder::closing_classes), the second one is called the tail,
+// and grows separately.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ namespace lopt {
 template <class Core>
 class WordPrefixes {
   public:
-    // text[begin, end) is a pre-token of the text from `begin` on. `inside`: see EncodeOptions.
+    // text[begin, end) must be a pre-token of the text from `begin` on. `inside`: see EncodeOptions.
     WordPrefixes(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special)
         : core_(core), text_(text), begin_(begin), inside_(inside), split_special_(split_special), model_(*core.method().growing_model()), word_(model_) {
         ends_.push_back({begin, 0});
         if (core.segmenter().prepends_space(text[begin], inside)) grow(" ", begin);
         for (size_t at = begin; at < end && known_;) at = take(at, end);
     }
-    // Whether `count` may be called. The end of a pre-token may, without the rest, begin another one.
+    // Can `count` be called for this end? Not near the end of the pre-token, which may begin another one when cut short.
     bool knows(size_t end) const { return end > begin_ && end + AT_END < begin_ + ends_.size(); }
-    // Of text[begin, end).
+    // The number of ids of text[begin, end).
     size_t count(size_t end, typename Core::Workspace& space) const {
         const End& found = ends_[end - begin_];
         const bool whole = found.begin == begin_;
@@ -35,18 +35,18 @@ class WordPrefixes {
 
   private:
     static constexpr size_t AT_END = 3;           // characters of a contraction
-    static constexpr size_t MOST_TOGETHER = 64;  // characters that are normalized together
+    static constexpr size_t MOST_TOGETHER = 64;  // largest number of characters that are normalized together
 
     struct End {
-        size_t begin;    // of the last pre-token
-        uint32_t count;  // number of its ids; NONE: it has to be encoded
+        size_t begin;    // start of the last pre-token
+        uint32_t count;  // number of its ids; NONE: it must be encoded
     };
     struct State {
-        size_t seen = 0;  // normalized characters
+        size_t seen = 0;  // number of normalized characters read
         uint16_t first = 0, closing = 0;
         bool closed = false, in_tail = false;
 
-        // Whether the character closes the pre-token.
+        // Returns whether the character closes the pre-token.
         template <class Encoder>
         bool take(const Encoder& encoder, uint16_t classes) {
             if (seen == 0) first = classes;
@@ -62,7 +62,7 @@ class WordPrefixes {
         }
     };
 
-    // Takes in the characters from `at` on that are normalized together; returns their end.
+    // Reads the characters at `at` that are normalized together; returns their end.
     size_t take(size_t at, size_t end) {
         size_t stop = at + 1;
         while (stop < end && !core_.method().begins_apart(text_[stop])) stop++;
@@ -87,7 +87,7 @@ class WordPrefixes {
         std::string out;
         return core_.method().normalize(begin, begin + text.size(), true, out, nullptr) ? out : text;
     }
-    // Updates the state and the bytes that are encoded. False if a tail begins among the characters.
+    // Updates the state, and appends the bytes to encode to `kept`. Returns false if a tail begins among the characters.
     bool read(const std::string& bytes, State& state, std::string& kept) const {
         const auto *p = reinterpret_cast<const uint8_t*>(bytes.data()), *const end = p + bytes.size();
         bool closes = false;
@@ -113,7 +113,7 @@ class WordPrefixes {
         }
         known_ = known_ && tail_->append(kept);
     }
-    // The end after these bytes, which represent characters from `at` on, if no others follow.
+    // The end state if the text stops after these bytes, which represent the characters from `at` on.
     End end_with(const std::string& bytes, size_t at) {
         State state = state_;
         std::string kept;
@@ -139,7 +139,7 @@ class WordPrefixes {
     size_t tail_begin_ = begin_;
     State state_;
     bool known_ = true;
-    std::vector<End> ends_;  // for each prefix, by its length
+    std::vector<End> ends_;  // indexed by the length of the prefix
 };
 
 }  // namespace lopt

@@ -1,4 +1,4 @@
-// How many bytes of a text each id of a BPE model covers.
+// The number of bytes of text that each id of a BPE model covers.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,13 @@ namespace lopt {
 
 class BytePairShapes {
   public:
-    // Bytes of an id (0 if unknown), and the spaces among them.
+    // Number of bytes of an id (0 if unknown), and of leading and trailing spaces among them.
     struct alignas(8) Shape {
         uint16_t bytes = 0, leading = 0, trailing = 0;
     };
 
-    // unknown: must outlive this. knows_white_space: names consist of stand-ins for bytes, so the spaces among the
-    // bytes are those of the name.
+    // `unknown` must outlive this object. knows_white_space: names consist of stand-ins for bytes, so the spaces of the
+    // text are the spaces of the name.
     BytePairShapes(const Vocabulary& vocabulary, const UnknownCharacters& unknown, bool knows_white_space)
         : unknown_(unknown), knows_white_space_(knows_white_space), shapes_(size_t{vocabulary.max_id()} + 1) {
         for (const auto& [name, id] : vocabulary.entries()) {
@@ -42,18 +42,18 @@ class BytePairShapes {
     BytePairShapes(const BytePairShapes&) = delete;
     BytePairShapes& operator=(const BytePairShapes&) = delete;
 
-    // Without bytes for an id that is not an entry, and for the one for unknown characters.
+    // An empty shape for an id that is not an entry, and for the unknown token.
     Shape shape_of(uint32_t id) const { return id < shapes_.size() ? shapes_[id] : Shape{}; }
-    // Prefetches what will be read.
+    // Prefetches the shape of an id.
     void fetch(uint32_t id) const { __builtin_prefetch(shapes_.data() + id); }
-    // The bytes of such an id at p, in a text that ends at `end`; 0 if it cannot occur there.
+    // The number of bytes that the unknown token covers at p, in a text that ends at `end`; 0 if this is not that token.
     size_t bytes_at(uint32_t id, const uint8_t* p, const uint8_t* end) const {
         if (id != unknown_.unknown_id()) return 0;
         const size_t unknown = unknown_.unknown_bytes(p, end);
         return unknown ? unknown : unknown_entry_;
     }
     bool knows_white_space() const { return knows_white_space_; }
-    // Dropped bytes are in no token.
+    // Does the text contain dropped bytes, which no token covers?
     bool holds_dropped(const uint8_t* p, const uint8_t* end) const {
         return any_dropped_ && std::any_of(p, end, [this](uint8_t byte) { return dropped_[byte]; });
     }
@@ -63,7 +63,7 @@ class BytePairShapes {
     const UnknownCharacters& unknown_;
     bool knows_white_space_;
     std::vector<Shape> shapes_;
-    uint16_t unknown_entry_ = 0;  // bytes of the entry that is also the unknown token
+    uint16_t unknown_entry_ = 0;  // length of the entry that is also the unknown token, in bytes
     std::array<bool, 256> dropped_{};
     bool any_dropped_ = false;
 };

@@ -1,9 +1,9 @@
 // The offset mapping: the characters of the original text that each id covers.
 //
-// The reference library tracks, through every step, the range of the original text that each character came from.
-// Walking the ids over the text again gives the same result. Tokens in a pre-token are contiguous, so the bytes of the
-// ids before a token show where it begins. A token covers whole characters: those that contain its first and its last
-// byte. A space that is prepended to a text belongs to the character after it.
+// The reference library tracks, through every step, the range of the original text that each character came from. Walking
+// the ids over the text again gives the same result. Tokens in a pre-token are contiguous, so a token begins after the
+// bytes of the ids before it. A token covers whole characters: those that contain its first and its last byte. A space
+// that is prepended to a text belongs to the character after it.
 #pragma once
 
 #include <algorithm>
@@ -19,25 +19,25 @@
 
 namespace lopt {
 
-// Where a segment came from. Segments without an origin lie in the text itself.
+// Where a segment came from. Without origins, all segments lie in the text itself.
 struct Origin {
-    const uint8_t* begin;        // its first character, after the space: in the text or, if aligned, in the normalized form
-    const Alignment* alignment;  // null: as in the text
+    const uint8_t* begin;        // its first character, after the prepended space: in the text or, if aligned, in the normalized form
+    const Alignment* alignment;  // null: unchanged from the text
     bool spaced;                 // a space was prepended
 };
 
-// What the post-processor does to offsets: white space at the ends of a token is excluded.
+// What the post-processor does to offsets: it excludes white space at the ends of a token.
 struct Trim {
     bool white_space = false;
-    bool spare_first = false;  // except for a single one before the first token, which may be that of add_prefix_space
-    size_t first = 0;          // which id counts as the first: those before it will be cut off
+    bool spare_first = false;  // except for one space before the first token, which may come from add_prefix_space
+    size_t first = 0;          // index of the id that counts as the first; earlier ids will be cut off
 };
 
-// Offsets of one text, segment after segment.
+// Computes the offsets of one text, segment by segment.
 class OffsetWalk {
   public:
-    // The ids at [begin, end) of a text are walked, and their offsets are written to the same positions of `out`.
-    // `ascii`: the whole text is ASCII.
+    // Walks the ids at [begin, end) of a text, and writes their offsets to the same positions of `out`. `ascii`: the
+    // whole text is ASCII.
     OffsetWalk(const uint8_t* text, bool ascii, const uint32_t* ids, size_t begin, size_t end, const Trim& trim, Offset* out)
         : text_(text), at_(text), ascii_(ascii), id_(ids + begin), first_(ids + trim.first), last_(ids + end), trim_(trim), out_(out + begin) {}
 
@@ -61,14 +61,14 @@ class OffsetWalk {
         id_++;
     }
 
-    // The next ids are those of a stretch without added tokens, whose pre-tokens are `spans` (null: a single one
-    // without gaps); `shapes` gives the number of bytes per id. `white_space`: null, or, for a single pre-token,
-    // identifies the white space that no id covers. Throws OffsetsUnknownError if the bytes of the ids do not end with
-    // a span.
+    // The next ids are those of a stretch without added tokens. `spans` are its pre-tokens (null: a single one without
+    // gaps), and `shapes` gives the number of bytes per id. `white_space`: null, or, for a single pre-token, identifies
+    // the white space that no id covers. Throws OffsetsUnknownError if the bytes of the ids do not end at the end of a
+    // span.
     void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin,
                  const ClassTable* white_space = nullptr) {
         if (trim_.white_space && !shapes.knows_white_space()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
-        const bool ascii = ascii_ && !origin.alignment;  // normalized text may not be, whatever it was made from
+        const bool ascii = ascii_ && !origin.alignment;  // normalized text may be non-ASCII even if the text is ASCII
         with_places(segment, origin, [&](const auto& place) {
             const auto skip_nothing = [](const uint8_t*&, const uint8_t*) { return 0; };
             const auto skip_white_space = [white_space](const uint8_t*& p, const uint8_t* end) {
@@ -90,7 +90,7 @@ class OffsetWalk {
             return count + static_cast<int32_t>(count_characters(at, segment.end));
         });
     }
-    // The same with `words`, which finds the characters of each id by itself.
+    // The same with `words`, which finds the characters of each id itself.
     template <class Words>
     void stretch(const Words& words, const Segment& segment, const Origin& origin) {
         if (trim_.white_space) throw OffsetsUnknownError("the names of tokens do not show their blanks");
@@ -107,11 +107,11 @@ class OffsetWalk {
     }
 
   private:
-    // Accepts the positions of ids.
+    // Receives the positions of ids.
     template <class Place>
     struct Emit {
         void operator()(int32_t begin, int32_t end) const { *out++ = place(begin, end); }
-        // Accepts the positions of characters that have one id each.
+        // Receives the positions of characters that have one id each.
         void each(int32_t begin, int32_t end) const {
             Offset* const first = out;
             out += end - begin;
@@ -120,8 +120,8 @@ class OffsetWalk {
         const Place& place;
         Offset*& out;
     };
-    // Calls walk(place), which returns the segment's number of characters; place(begin, end) is the offset of those
-    // characters.
+    // Calls walk(place), which must return the segment's number of characters; place(begin, end) returns the offset of
+    // these characters.
     template <class Walk>
     void with_places(const Segment& segment, const Origin& origin, Walk&& walk_with) {
         const int32_t spaced = origin.spaced;
@@ -145,14 +145,14 @@ class OffsetWalk {
             }
         }
     }
-    // Walks the ids of a span that starts `count` characters into its stretch; returns the number of characters before
-    // its end. skip(p, end) skips text that no id covers, and returns its number of characters.
+    // Walks the ids of a span that starts after `count` characters of its stretch; returns the number of characters
+    // before its end. skip(p, end) skips text that no id covers, and returns its number of characters.
     template <class Place, class Skip>
     int32_t walk(const BytePairShapes& shapes, bool ascii, const Span& span, int32_t count, const Place& place, const Skip& skip) {
         if (ascii) return trim_.white_space ? walk<true, true>(shapes, span, count, place, skip) : walk<true, false>(shapes, span, count, place, skip);
         return trim_.white_space ? walk<false, true>(shapes, span, count, place, skip) : walk<false, false>(shapes, span, count, place, skip);
     }
-    // If the text is not ASCII, 8 bytes after it may be read.
+    // If the text is not ASCII, 8 bytes after it must be readable.
     template <bool ASCII, bool TRIM, class Place, class Skip>
     int32_t walk(const BytePairShapes& shapes, const Span& span, int32_t count, const Place& place, const Skip& skip) {
         const uint8_t* p = span.begin;
@@ -180,7 +180,7 @@ class OffsetWalk {
     }
 
     [[gnu::always_inline]] static int32_t characters_of(const uint8_t* p, size_t length) {
-        // Bytes after the token are shifted out.
+        // Shifts out the bytes after the token.
         return length <= 8 ? leads_shifted(load64(p), length) : characters_of_long(p, length);
     }
     [[gnu::noinline]] static int32_t characters_of_long(const uint8_t* p, size_t length) {
@@ -193,7 +193,7 @@ class OffsetWalk {
     static int32_t leads(uint64_t bytes) { return sum(lead_bits(bytes)); }
     static int32_t leads_shifted(uint64_t bytes, size_t length) { return sum(lead_bits(bytes) << (64 - 8 * length)); }
 
-    // Characters of the text before p; p never moves back.
+    // Number of characters of the text before p; p never moves back.
     int32_t character(const uint8_t* p) {
         if (ascii_) return static_cast<int32_t>(p - text_);
         count_ += static_cast<int32_t>(count_characters(at_, p));
@@ -213,13 +213,13 @@ class OffsetWalk {
         return static_cast<int32_t>(aligned_count_);
     }
 
-    // process_offsets of the reference library.
+    // Like process_offsets in the reference library.
     Offset trimmed(const Offset& offset, int32_t leading, int32_t trailing, const uint32_t* id) const {
         if (leading == 1 && trim_.spare_first && (id == first_ || offset.begin == 0)) leading = 0;
         const int32_t begin = std::min(offset.begin + leading, offset.end);
         return {begin, offset.end >= trailing ? std::max(offset.end - trailing, begin) : offset.end};
     }
-    // White space, and the stand-in for the space, which counts as one in any token.
+    // Is this white space, or the stand-in for the space, which counts as white space in any token?
     static bool is_white_space(const ClassTable& classes, const uint8_t* p, const uint8_t* end, int& length) {
         return (classes.at(p, end, length) & class_bit::strip_space) != 0 || (length == 2 && p[0] == 0xC4 && p[1] == 0xA0);
     }
@@ -239,7 +239,7 @@ class OffsetWalk {
     }
 
     const uint8_t* text_;
-    const uint8_t* at_;  // characters are counted up to here
+    const uint8_t* at_;  // characters are counted up to this position
     int32_t count_ = 0;
     bool ascii_;
     const uint32_t *id_, *first_, *last_;

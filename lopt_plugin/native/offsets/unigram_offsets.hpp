@@ -1,7 +1,7 @@
-// Which characters of a stretch each id of a Unigram model covers.
+// Finds the characters of a stretch that each id of a Unigram model covers.
 //
-// The names of ids give their lengths, except for unknown characters and for bytes that represent them: words with
-// those are segmented again.
+// The names of the ids give their lengths, except for unknown characters and for the bytes that represent them. Words
+// with such ids are segmented again.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace lopt {
 
 class UnigramOffsets {
   public:
-    // Both outlive this.
+    // Both must outlive this object.
     UnigramOffsets(const Unigram& model, const UnigramEncoder& encoder, const std::vector<std::string_view>& names)
         : model_(model), encoder_(encoder), bytes_(names.size()) {
         for (size_t id = 0; id < names.size(); id++) {
@@ -32,7 +32,7 @@ class UnigramOffsets {
             if (id != NONE) bytes_[id] = 0;
     }
 
-    // As in WordPieceOffsets::walk.
+    // See WordPieceOffsets::walk.
     template <class Emit>
     int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         std::vector<uint8_t> spelled;
@@ -56,7 +56,7 @@ class UnigramOffsets {
     static int32_t characters(const uint8_t* p, const uint8_t* end, bool ascii) {
         return ascii ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
     }
-    // Whether the names of the next ids give the length of each; if so, these ids are taken.
+    // Takes the next ids if their names give the length of each; returns whether they do.
     template <class Take>
     bool take_named(const Span& text, bool ascii, const uint32_t*& id, const uint32_t* last, Take&& take) const {
         const auto size = static_cast<size_t>(text.end - text.begin);
@@ -87,7 +87,7 @@ class UnigramOffsets {
 
     const Unigram& model_;
     const UnigramEncoder& encoder_;
-    std::vector<uint16_t> bytes_;  // of each id's name, as in a word; 0: the name does not tell
+    std::vector<uint16_t> bytes_;  // of each id's name, as in a word; 0: the name does not give the length
 };
 
 }  // namespace lopt

@@ -1,8 +1,7 @@
-// Which characters of a stretch each id of a WordPiece model covers: the raw words are normalized once more.
+// Finds the characters of a stretch that each id of a WordPiece model covers, by normalizing the raw words again.
 //
-// Each character of a normalized word came from one character of the raw text, so a piece covers the characters that
-// its first and its last byte came from. (That does not hold if characters change places; such stretches are not
-// walked.)
+// Each character of a normalized word came from one character of the raw text, so a piece covers the characters that its
+// first and its last byte came from. (This does not hold if characters change places; such stretches are not walked.)
 #pragma once
 
 #include <algorithm>
@@ -33,10 +32,10 @@ class WordPieceOffsets {
             if (bytes == SHARED) bytes = 0;
     }
 
-    // Calls emit(begin, end), characters of the stretch, for each of its ids, starting with *id, up to `last`, and
-    // emit.each(begin, end) if each of these characters has its own id; returns the stretch's number of characters.
-    // Throws OffsetsUnknownError if the ids are not those of its words. If the stretch is not all ASCII, 8 bytes after
-    // it may be read.
+    // Calls emit(begin, end), in characters of the stretch, for each of its ids from *id up to `last`, and
+    // emit.each(begin, end) for characters that have one id each. Returns the stretch's number of characters. Throws
+    // OffsetsUnknownError if the ids are not those of its words. If the stretch is not all ASCII, 8 bytes after it must
+    // be readable.
     template <class Emit>
     int32_t walk(const Span& stretch, bool ascii, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         Normalized normalized;
@@ -72,13 +71,12 @@ class WordPieceOffsets {
 
     struct Normalized {
         std::vector<uint8_t> bytes;
-        std::vector<int32_t> sources;  // for each byte, the character of the stretch that it came from
+        std::vector<int32_t> sources;  // for each byte, the character of the stretch it came from
         std::vector<uint32_t> ids;
         bool divides = false;
     };
 
-    // Takes the characters from p on that are words by themselves, have three bytes each, and have one id; returns
-    // their end.
+    // Takes the characters at p that are words of their own, have three bytes each, and have one id; returns their end.
     template <class Emit>
     const uint8_t* take_lone(const uint8_t* p, const uint8_t* end, int32_t& count, const uint8_t*& counted, const uint32_t*& id, const uint32_t* last,
                              Emit&& emit) const {
@@ -103,12 +101,12 @@ class WordPieceOffsets {
     static int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
         return ascii || end - p <= 1 ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
     }
-    // Whether an id with as many bytes as the word is its only id; the word need not have any. Only the first byte is
-    // checked: a character that stays has an id, and no character becomes longer.
+    // Is an id with as many bytes as the word its only id? The word may also have none. Only checks the first byte: a
+    // character that is kept has an id, and no character becomes longer.
     bool is_whole(const uint8_t* p, size_t length, bool ascii) const {
         return characters_.ascii_never_grows() && characters_.ascii_image(*p) && (ascii || is_ascii(p, length));
     }
-    // Bytes after the word may be read.
+    // Bytes after the word must be readable.
     static bool is_ascii(const uint8_t* p, size_t length) {
         constexpr uint64_t HIGH = 0x8080808080808080u;
         for (; length > 8; length -= 8, p += 8)
@@ -116,7 +114,7 @@ class WordPieceOffsets {
         return !(load64(p) << (64 - 8 * length) & HIGH);
     }
     size_t bytes_of(uint32_t id) const { return id < bytes_.size() ? bytes_[id] : 0; }
-    // Normalizes [p, end), with `count` characters before it; returns its number of characters.
+    // Normalizes [p, end), which follows `count` characters; returns its number of characters.
     int32_t normalize(const uint8_t* p, const uint8_t* end, int32_t count, Normalized& out) const {
         const size_t room = characters_.room_for_image();
         int32_t character = count;
@@ -153,12 +151,12 @@ class WordPieceOffsets {
         }
         take_word(normalized, word, size, id, last, emit);
     }
-    // Bytes [begin, end) of the normalized text.
+    // Takes the ids of bytes [begin, end) of the normalized text.
     template <class Emit>
     void take_word(Normalized& normalized, size_t begin, size_t end, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         if (begin == end || id == last) return;
         const int32_t* const sources = normalized.sources.data() + begin;
-        // The unknown token may be a piece as well.
+        // The unknown token may also be a regular piece.
         if (*id == model_.unknown_id() && is_one_id(normalized, begin, end)) {
             emit(sources[0], sources[end - begin - 1] + 1);
             id++;
@@ -172,7 +170,7 @@ class WordPieceOffsets {
         uint32_t* const ids = normalized.ids.data();
         return model_.encode(bytes + begin, bytes + end, count_characters(bytes + begin, bytes + end), ids) == ids + 1;
     }
-    // source(byte): the character of the stretch that a byte of the word, of `size` bytes, came from.
+    // source(byte): the character of the stretch that a byte of the word came from. `size`: number of bytes of the word.
     template <class Source, class Emit>
     void take_pieces(size_t size, Source&& source, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         for (size_t at = 0; at < size && id < last; id++) {
@@ -189,7 +187,7 @@ class WordPieceOffsets {
     const WordPieceEncoder& encoder_;
     RawWordScanner scanner_;
     size_t prefix_bytes_;
-    std::vector<uint16_t> bytes_;  // of each id's name; 0: not known
+    std::vector<uint16_t> bytes_;  // of each id's name; 0: unknown
 };
 
 }  // namespace lopt

@@ -12,9 +12,10 @@
 
 namespace lopt {
 
-// Polynomials modulo 2^16 in 32 lanes, which vectors of any width compute in parallel. Equal numbers give the same hash
-// in units of any width. Collisions are easy to construct, so texts with the same hash have to be compared. But without
-// the secret, nobody can choose texts whose hashes differ and still fall into one bucket of a table.
+// Polynomials modulo 2^16 in 32 lanes, which vectors of any width compute in parallel. Equal characters give equal
+// hashes, whatever the width of their units. Collisions are easy to construct, so texts with equal hashes must be
+// compared. But without the secret, nobody can choose texts that have different hashes and still fall into one bucket of
+// a table.
 template <class Unit>
 uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
     constexpr size_t LANES = 32;
@@ -36,7 +37,7 @@ uint64_t content_hash(const Unit* s, size_t n, uint64_t secret) {
     return hash_bytes(bytes.data(), bytes.size(), secret ^ mix(n));
 }
 
-// The length of the common prefix of two texts, at the speed of reading it.
+// The length of the common prefix of two texts, found at memory speed.
 inline size_t characters_in_common(const Characters& a, const Characters& b) {
     const size_t shorter = std::min(a.length, b.length);
     if (a.data == b.data) return shorter;

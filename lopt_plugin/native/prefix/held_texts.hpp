@@ -1,19 +1,17 @@
-// The texts that were encoded last, with their ids: the prefix that a new text shares with one of them need not be
-// encoded.
+// Recently encoded texts and their ids. The prefix that a new text shares with one of them need not be encoded again.
 //
-// A text is held as it came, and the buffer of its ids is taken over: nothing is copied. At seams, about a block apart,
-// the number of ids before them is recorded; but only in text seen for the second time, and in text that continues a
-// known prefix.
+// A text is held without a copy, and the buffer of its ids is taken over. The number of ids before a seam is recorded
+// about once per block, but only in text that is seen for the second time, and in text that continues a known prefix.
 //
-// Texts are found block by block. The hash of a block covers all blocks before it, so the table from hashes to texts is
-// a tree of prefixes. A new text is compared with the text that its first block leads to. Where the two differ, the
-// next block may lead to another text. A hash only proposes a text, which is then compared from its first character.
+// Texts are found block by block. The hash of a block covers all blocks before it, so the table from hashes to texts is a
+// tree of prefixes. A new text is compared with the text that its first block leads to. Where the two differ, the next
+// block may lead to another text. A hash only proposes a text, which is then compared from its first character.
 //
-// If several texts share a block, the table leads to the one that was used last, so evicting the least recently used
-// text hides no other. A text whose last block leads to another text can no longer be found, and is removed at once.
+// If several texts share a block, the table leads to the most recently used one, so evicting the least recently used text
+// hides no other. If the last block of a text leads to another text, it can no longer be found, and is removed at once.
 //
-// Dividing a text costs time, and holding many texts costs fresh memory. So only a few texts that end in much new text
-// are held.
+// Dividing a text costs time, and holding many texts requires fresh memory. So only a few texts that end in a lot of new
+// text are held.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +31,7 @@
 
 namespace lopt {
 
-// A position where a text may be divided, and the amount of text and ids before it.
+// A position where a text may be divided, and how many characters, bytes and ids precede it.
 struct Seam {
     size_t character, utf8_bytes, ids;
 };
@@ -41,9 +39,9 @@ struct Seam {
 struct EncodedText {
     std::shared_ptr<void> owner;  // the object that contains the characters
     Characters characters;
-    bool split_special;  // special tokens were ordinary text
+    bool split_special;  // special tokens were treated as plain text
     IdBuffer ids;
-    std::vector<Seam> seams;  // in their order
+    std::vector<Seam> seams;  // in ascending order
     size_t utf8_bytes;
 };
 
@@ -63,14 +61,14 @@ class HeldText {
     }
 
     // Written before it is shared, or under the lock.
-    std::vector<uint64_t> blocks_;  // the hash of each whole block
-    bool is_new_ = false;  // it ends in much new text, and most of it was not reused
+    std::vector<uint64_t> blocks_;  // hashes of whole blocks
+    bool is_new_ = false;  // it ends in a lot of new text, and most of it has not been reused
     bool is_listed_ = false;
     std::list<std::shared_ptr<HeldText>>::iterator place_;
 };
 
-// The known prefix of a text: what it shares with a held text, up to a seam of both or to the end of both. `held` is
-// null if nothing is known.
+// The known prefix of a text: what it shares with a held text, up to a seam of both or to the end of both. `held` is null
+// if nothing is known.
 struct KnownBeginning {
     std::shared_ptr<const HeldText> held;
     size_t characters = 0, ids = 0, utf8_bytes = 0;
@@ -78,16 +76,15 @@ struct KnownBeginning {
 
 class HeldTexts {
   public:
-    // Counts since the store was created. All but the last three only grow.
+    // Counts since the store was created. All except the last three only grow.
     struct Counters {
-        uint64_t lookups = 0, hits = 0;  // texts that were looked up; those with a known prefix
-        uint64_t bytes_saved = 0;        // of UTF-8, that were not tokenized again
-        uint64_t evictions = 0;          // of texts
+        uint64_t lookups = 0, hits = 0;  // texts looked up, and texts with a known prefix
+        uint64_t bytes_saved = 0;        // UTF-8 bytes that were not tokenized again
+        uint64_t evictions = 0;          // evicted texts
         uint64_t texts = 0, bytes = 0, limit_bytes = 0;
     };
 
-    // `hash_bits`: fewer than 64 cause collisions, for tests; `secret`: of the hashes, for tests that need reproducible
-    // ones.
+    // For tests: `hash_bits` below 64 causes collisions, and `secret` makes the hashes reproducible.
     explicit HeldTexts(size_t limit_bytes, size_t block, int hash_bits = 64, uint64_t secret = new_secret())
         : limit_(limit_bytes), block_(block), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), secret_(secret), notes_(NOTES),
           shelf_(new Shelf) {}
@@ -103,10 +100,10 @@ class HeldTexts {
 
     struct Found {
         std::shared_ptr<const HeldText> held;  // null: none
-        size_t characters = 0;                 // that it has in common with the text
-        bool goes_on = true;                   // with a block that came before, as far as the records go back
+        size_t characters = 0;                 // length of the prefix it shares with the text
+        bool goes_on = true;                   // the text continues with a block that was seen before, as far as recorded
     };
-    // Of the held texts that the text's blocks lead to, the one with the longest common prefix.
+    // Among the held texts that the text's blocks lead to, the one with the longest common prefix.
     Found find(const Characters& text, bool split_special) {
         Found best;
         uint64_t before = first_hash(split_special);
@@ -136,12 +133,12 @@ class HeldTexts {
         shelf.counters.bytes_saved += known.utf8_bytes;
         if (known.held->is_listed_) shelf.renew(**known.held->place_, 2 * known.characters >= known.held->text.characters.length);
     }
-    // Whether a text may be held.
+    // Can a text be held?
     bool takes(const Characters& text) const {
         return text.length >= block_ && text.length * static_cast<size_t>(text.unit_bytes) <= limit_ / 4;
     }
-    // Holds a text that it `takes`; the caller holds the owner meanwhile. Its first ids are those of `known`, and
-    // `text.ids` are the others. It is found by the blocks that begin before character `indexed_end`.
+    // Holds a text that `takes` accepts; the caller must keep the owner alive during the call. Its first ids are those of
+    // `known`, and `text.ids` are the rest. It can be found by the blocks that begin before character `indexed_end`.
     std::shared_ptr<const HeldText> hold(EncodedText text, const KnownBeginning& known, size_t indexed_end) {
         IdBuffer others = std::move(text.ids);
         const auto fresh = std::make_shared<HeldText>(std::move(text));
@@ -167,7 +164,7 @@ class HeldTexts {
         shelf.add(fresh);
         return fresh;
     }
-    // Frees what was removed and is no longer used. Owners are released here, and otherwise only with the store.
+    // Frees removed texts that are no longer used. Owners are only released here and when the store is destroyed.
     void release_removed() {
         std::vector<std::shared_ptr<HeldText>> unused;
         Shelf& shelf = own_shelf();
@@ -190,12 +187,12 @@ class HeldTexts {
     static constexpr size_t MOST_COMPARED = 8;          // bounds the time of a lookup
     static constexpr size_t MOST_NEW = 64, NOTES = size_t{1} << 14;
 
-    // Everything that the lock guards.
+    // Everything that the lock protects.
     struct Shelf {
         const pid_t process = process_number();
         std::mutex mutex;
         List texts, new_texts;
-        size_t new_bytes = 0;  // of `counters.bytes`
+        size_t new_bytes = 0;  // part of `counters.bytes`
         std::unordered_map<uint64_t, HeldText*> table;
         std::vector<std::shared_ptr<HeldText>> removed;
         Counters counters;
@@ -208,7 +205,7 @@ class HeldTexts {
             count(*text, text->bytes());
             lead_to(*text);
         }
-        // `bytes` wraps around if it decreases.
+        // Adds `bytes` modulo 2^64, so it can also subtract.
         void count(const HeldText& text, size_t bytes) {
             counters.bytes += bytes;
             if (text.is_new_) new_bytes += bytes;
@@ -225,7 +222,7 @@ class HeldTexts {
             counters.evictions++;
             remove(*list.back());
         }
-        // Makes its blocks lead to this text, and removes texts that no block leads to any more.
+        // Makes the text's blocks lead to it, and removes texts that can no longer be found.
         void lead_to(HeldText& text) {
             for (size_t block = 0; block < text.blocks_.size(); block++) {
                 HeldText* const before = std::exchange(table[text.blocks_[block]], &text);
@@ -255,7 +252,7 @@ class HeldTexts {
         const auto found = shelf.table.find(hash);
         return found == shelf.table.end() ? nullptr : *found->second->place_;
     }
-    // The ids of the known prefix: taken from its text if the new one replaces it and no one else has it.
+    // The ids of the known prefix. Moves them out of the held text if the new one replaces it and nobody else uses it.
     IdBuffer first_ids(const KnownBeginning& known, const HeldText& fresh) {
         IdBuffer ids;
         Shelf& shelf = own_shelf();
@@ -276,7 +273,7 @@ class HeldTexts {
     Shelf& own_shelf() {
         Shelf* current = shelf_.load();
         if (current->process == process_number()) return *current;
-        // In a forked child, a lock that was held at the fork is never released.
+        // In a forked child, a lock that was held during the fork is never released.
         auto fresh = std::make_unique<Shelf>();
         if (shelf_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
         return *current;
@@ -284,7 +281,7 @@ class HeldTexts {
 
     const size_t limit_, block_;
     const uint64_t hash_mask_, secret_;
-    std::vector<std::atomic<uint64_t>> notes_;  // hashes of first blocks
+    std::vector<std::atomic<uint64_t>> notes_;  // hashes of the blocks at which lookups ended
     std::atomic<Shelf*> shelf_;
 };
 

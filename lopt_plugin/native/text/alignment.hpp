@@ -1,4 +1,4 @@
-// Which characters of a stretch each character of its normalized form came from.
+// Maps each character of a normalized stretch to the character it came from.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Offset {
     int32_t begin, end;
 };
 
-// The offsets of this text or pipeline are unknown here; the reference library has to be asked.
+// The offsets are unknown for this text or pipeline; the reference library must compute them.
 struct OffsetsUnknownError : NeedsReference {
     using NeedsReference::NeedsReference;
 };
@@ -30,13 +30,13 @@ struct OffsetsUnknownError : NeedsReference {
 // Asks the reference library, and caches its answers for short texts.
 class Aligner {
   public:
-    // For each character of the normalized form, the characters of the text it came from; may throw.
+    // For each character of the normalized form, the characters of the text that it came from. May throw.
     using Ask = std::function<std::vector<Offset>(std::string_view)>;
 
     Aligner() = default;
     explicit Aligner(Ask ask) : ask_(std::move(ask)) {}
 
-    // Throws OffsetsUnknownError unless the answer has `count` characters, each from one character of the text.
+    // Throws OffsetsUnknownError unless the answer has `count` entries, each for a single character of the text.
     std::vector<Offset> align(std::string_view text, size_t count) const {
         if (!ask_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
         std::vector<Offset> answer = answers_(text, ask_);
@@ -53,11 +53,11 @@ class Aligner {
 };
 
 // For each character of a derived text, the character of the original that it came from. In every step, the reference
-// library lets a character take the position of exactly one earlier character. Most do so in runs, so only the start of
-// a run is recorded.
+// library gives a character the position of exactly one earlier character. Sources mostly come in runs, so only the start
+// of each run is recorded.
 class Sources {
     struct Run {
-        int32_t first, source;  // the characters from `first` on came from those from `source` on
+        int32_t first, source;  // characters from `first` on came from those at `source` and after
     };
 
   public:
@@ -73,12 +73,12 @@ class Sources {
         for (size_t i = 0; i < count; i++) append(by_last ? passed_ + passed - 1 : passed_, 1);
         passed_ += passed;
     }
-    // [p, end) becomes characters whose sources within it are given by `offsets`.
+    // [p, end) becomes characters whose sources, relative to p, are `offsets`.
     void replace(const uint8_t* p, const uint8_t* end, const std::vector<Offset>& offsets) {
         for (const Offset& offset : offsets) append(passed_ + offset.begin, 1);
         passed_ += static_cast<int32_t>(count_characters(p, end));
     }
-    // These came from a text that was itself derived; `before` gives its sources.
+    // Composes these sources with `before`, the sources of the text that they refer to.
     void follow(const Sources& before) {
         const std::vector<Run> runs = std::move(runs_);
         const int32_t size = std::exchange(size_, 0);
@@ -97,12 +97,12 @@ class Sources {
 
     size_t size() const { return static_cast<size_t>(size_); }
 
-    // Reads sources, mostly one after the other.
+    // Reads sources; fast for ascending indexes.
     class Reader {
       public:
         Reader() = default;
         explicit Reader(const Sources& sources) : sources_(&sources) {}
-        // Of a character that has one.
+        // The source of a character that has one.
         [[gnu::always_inline]] int32_t operator[](int32_t character) {
             if (character < first_ || character >= end_) [[unlikely]] find(character);
             return character + to_source_;
@@ -124,13 +124,13 @@ class Sources {
     };
 
   private:
-    // The next `count` characters came from those from `source` on.
+    // The next `count` characters came from those at `source` and after.
     void append(int32_t source, int32_t count) {
         if (count == 0) return;
         if (runs_.empty() || source - runs_.back().source != size_ - runs_.back().first) runs_.push_back({size_, source});
         size_ += count;
     }
-    // The run that a character belongs to, which must exist.
+    // The run that contains a character, which must exist.
     size_t run_of(int32_t character) const {
         const auto after = std::upper_bound(runs_.begin(), runs_.end(), character, [](int32_t at, const Run& run) { return at < run.first; });
         return static_cast<size_t>(after - runs_.begin()) - 1;
@@ -141,11 +141,11 @@ class Sources {
     int32_t size_ = 0, passed_ = 0;
 };
 
-// Where the characters of one normalized stretch came from.
+// Where the characters of a normalized stretch came from.
 struct Alignment {
-    const uint8_t* normalized;  // where the normalized form begins
-    const uint8_t* original;    // where the stretch begins in the text
-    Sources sources;            // counted from `original`
+    const uint8_t* normalized;  // start of the normalized form
+    const uint8_t* original;    // start of the stretch in the text
+    Sources sources;            // relative to `original`
 };
 
 }  // namespace lopt

@@ -1,4 +1,4 @@
-// 64 bytes to bit masks, one bit per byte, lowest bit first.
+// Classifies 64 bytes into bit masks, one bit per byte, lowest bit first.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lopt {
 
-// The vectors that this header uses.
+// The vector instructions that this header uses.
 #if defined(__SSE2__)
 inline constexpr const char* VECTORS = "SSE2";
 #elif defined(__ARM_NEON) && defined(__aarch64__)
@@ -28,7 +28,7 @@ namespace detail {
 // -1 or 0.
 using Lanes [[gnu::vector_size(16)]] = signed char;
 
-// The highest bits of the lanes of four vectors.
+// The highest bits of all lanes of four vectors.
 [[gnu::always_inline]] inline uint64_t highest_bits(const Lanes (&lanes)[4]) {
 #if defined(__SSE2__)
     uint64_t bits = 0;
@@ -47,7 +47,7 @@ using Lanes [[gnu::vector_size(16)]] = signed char;
 #endif
 }
 
-// The bytes of the 64 at p for which the vector `holds` is -1.
+// The bytes among the 64 at p for which the vector `holds` is -1.
 template <class Holds>
 [[gnu::always_inline]] inline uint64_t bytes_that(const uint8_t* p, Holds&& holds) {
     Lanes lanes[4];
@@ -57,8 +57,7 @@ template <class Holds>
 }
 
 inline Lanes all(int value) { return Lanes{} + static_cast<signed char>(value); }
-// ASCII bytes in [low, high], by one comparison: the addition moves `high` to 127 and wraps anything above it below
-// zero.
+// ASCII bytes in [low, high], with one comparison: the addition moves `high` to 127, so larger bytes wrap below zero.
 inline Lanes within(Lanes bytes, int low, int high) {
     using Unsigned [[gnu::vector_size(16)]] = unsigned char;
     const auto moved = reinterpret_cast<Lanes>(reinterpret_cast<Unsigned>(bytes) + static_cast<unsigned char>(127 - high));
@@ -67,7 +66,7 @@ inline Lanes within(Lanes bytes, int low, int high) {
 
 }  // namespace detail
 
-// Classes of 64 bytes. Bytes of 0x80 and above only have their bit in `high`.
+// Classes of 64 bytes. Bytes of 0x80 and above are only in `high`.
 struct AsciiMasks {
     uint64_t letter;      // [A-Za-z]
     uint64_t upper;       // [A-Z]
@@ -77,7 +76,7 @@ struct AsciiMasks {
     uint64_t space;       // the space character
     uint64_t apostrophe;  // '
     uint64_t slash;       // /
-    uint64_t control;     // [\0-\x1f\x7f] that are no white space
+    uint64_t control;     // [\0-\x1f\x7f] except white space
     uint64_t high;        // not ASCII
 
     uint64_t punctuation() const { return ~(letter | digit | white | control | high); }
@@ -100,15 +99,15 @@ struct AsciiMasks {
     }
 };
 
-// The continuation bytes of UTF-8 among the 64 at p.
+// The UTF-8 continuation bytes among the 64 at p.
 inline uint64_t continuation_bytes(const uint8_t* p) {
     return detail::bytes_that(p, [](detail::Lanes bytes) { return bytes < detail::all(0xC0); });
 }
-// The bytes that have any of the bits.
+// The bytes that have any of these bits.
 inline uint64_t bytes_having(const uint8_t* p, uint8_t bits) {
     return detail::bytes_that(p, [bits](detail::Lanes bytes) { return (bytes & detail::all(bits)) != detail::all(0); });
 }
-// The bytes that are one of `count` given ones.
+// The bytes that equal one of the `count` given bytes.
 inline uint64_t bytes_among(const uint8_t* p, const uint8_t* given, size_t count) {
     detail::Lanes bytes[4], same[4] = {};
     std::memcpy(bytes, p, sizeof bytes);

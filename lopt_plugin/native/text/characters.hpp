@@ -1,4 +1,4 @@
-// A string in the representation that Python uses.
+// A string as Python stores it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace lopt {
 
-// `length` units of 1, 2 or 4 bytes, each a character.
+// `length` units of 1, 2 or 4 bytes; each is one character.
 struct Characters {
     const void* data;
     size_t length;

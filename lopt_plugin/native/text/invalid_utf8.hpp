@@ -1,4 +1,4 @@
-// Bytes that need not be UTF-8. As text, each maximal prefix of a character that is not continued becomes U+FFFD.
+// Bytes that may not be UTF-8. As text, each maximal prefix of an incomplete character becomes U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lopt {
 
 inline constexpr std::string_view REPLACEMENT_CHARACTER = "\xEF\xBF\xBD";
 
-// What the bytes at a position begin with: a whole character, something that starts no character, or the prefix of a
+// What the bytes at a position begin with: a whole character, bytes that cannot start a character, or an incomplete
 // character at the end of the text.
 enum class Beginning : uint8_t { whole, broken, unfinished };
 struct FirstBytes {
@@ -20,7 +20,7 @@ struct FirstBytes {
     uint8_t length;
 };
 
-// p is before end.
+// Requires p < end.
 inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
     const uint8_t first = *p;
     if (first < 0x80) return {Beginning::whole, 1};
@@ -38,8 +38,7 @@ inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
     return {Beginning::whole, length};
 }
 
-// Calls visit(c) for the characters outside ASCII. False if the bytes are not UTF-8; visit may have been called by
-// then.
+// Calls visit(c) for each non-ASCII character. Returns false if the bytes are not UTF-8, possibly after some calls.
 template <class Visit>
 bool visit_beyond_ascii(std::string_view bytes, Visit&& visit) {
     const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());

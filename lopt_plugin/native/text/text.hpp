@@ -8,7 +8,7 @@
 
 namespace lopt {
 
-// `readable_end`: how far the buffer may be read, at or after the end of the text.
+// `readable_end`: the end of the readable memory, at or after the end of the text.
 struct Text {
     const uint8_t *begin, *end, *readable_end;
 };
@@ -24,7 +24,7 @@ struct Segment {
     uint32_t token;
 };
 
-// How many bytes may be read after the end of one of the core's own buffers.
+// Number of readable bytes after the end of each buffer that the core owns.
 inline constexpr size_t READABLE_AFTER = 64;
 
 // Positions in a text are stored in 32 bits, signed or unsigned.

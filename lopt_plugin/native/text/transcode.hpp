@@ -1,4 +1,5 @@
-// Python's own string buffers (one, two or four bytes per character) to UTF-8, without touching the string object.
+// Converts Python's own string buffers (one, two or four bytes per character) to UTF-8, without touching the string
+// object.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,11 @@ namespace lopt {
 
 struct Transcoded {
     size_t bytes;
-    bool lone_surrogate;  // the output is worthless in that case
-    uint8_t marks;        // all marks of the 16-character pages that non-ASCII characters lie in
+    bool lone_surrogate;  // if set, the output is invalid
+    uint8_t marks;        // combined marks of the 16-character pages of all non-ASCII characters
 };
 
-// Bytes of UTF-8 that `transcode` will write for n characters.
+// The number of UTF-8 bytes that `transcode` writes for n characters.
 template <class Unit>
 size_t utf8_length(const Unit* s, size_t n) {
     size_t length = n;
@@ -37,7 +38,7 @@ constexpr size_t most_utf8_bytes(size_t n) {
 
 namespace detail {
 
-// Copies a leading run of ASCII among the 16 characters at s; returns its length. Writes 16 bytes.
+// Copies the leading ASCII run of the 16 characters at s; returns its length. Always writes 16 bytes.
 #if defined(__SSE2__)
 template <class Unit>
 size_t ascii_run_of_16(const Unit* s, uint8_t* out) {
@@ -77,9 +78,9 @@ size_t ascii_run_of_16(const Unit* s, uint8_t* out) {
 
 }  // namespace detail
 
-// Writes exactly utf8_length(s, n) bytes, so that several threads can fill neighbouring parts of one buffer: 16 bytes
-// are stored at a time only if 16 characters, and therefore at least 16 bytes, remain. `page_marks[c >> 4]` is
-// collected for every character above ASCII.
+// Writes exactly utf8_length(s, n) bytes, so that several threads can fill neighbouring parts of one buffer. It stores 16
+// bytes at a time only if 16 characters, and therefore at least 16 bytes, remain. It combines `page_marks[c >> 4]` of all
+// non-ASCII characters.
 template <class Unit>
 Transcoded transcode(const Unit* s, size_t n, uint8_t* out, const uint8_t* page_marks) {
     uint8_t* o = out;

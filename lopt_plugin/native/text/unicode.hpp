@@ -1,4 +1,4 @@
-// Characters of UTF-8 text and their classes.
+// The characters of UTF-8 text and their classes.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// Bits of the class table; each is a character set of the reference library (character_classes derives it).
+// Bits of the class table. Each is a character set of the reference library (derived by character_classes).
 namespace class_bit {
 inline constexpr uint16_t letter = 1u << 0;                  // \p{L}
 inline constexpr uint16_t mark = 1u << 1;                    // \p{M}
@@ -25,19 +25,19 @@ inline constexpr uint16_t punctuation_or_symbol = 1u << 7;   // [\p{P}\p{S}]
 inline constexpr uint16_t deepseek_cjk = 1u << 8;            // [一-龥぀-ゟ゠-ヿ]
 inline constexpr uint16_t hf_punctuation = 1u << 9;          // pre_tokenizers.Punctuation
 inline constexpr uint16_t hf_numeric = 1u << 10;             // pre_tokenizers.Digits
-inline constexpr uint16_t word = 1u << 11;                   // \w as AddedToken(single_word=True) sees it
-inline constexpr uint16_t strip_space = 1u << 12;            // \s as AddedToken(lstrip=True) sees it
+inline constexpr uint16_t word = 1u << 11;                   // \w as used by AddedToken(single_word=True)
+inline constexpr uint16_t strip_space = 1u << 12;            // \s as used by AddedToken(lstrip=True)
 inline constexpr uint16_t nfc_changes = 1u << 13;            // NFC(c) != c
 inline constexpr uint16_t nfc_follows = 1u << 14;            // may be reordered or composed with an earlier character
 inline constexpr uint16_t decomposes = 1u << 15;             // NFD(c) != c
 }  // namespace class_bit
 
-// Table of class bits in two stages: a code point / 128 leads to a row of 128 cells.
+// Class bits in a two-stage table: code point / 128 selects a row of 128 cells.
 class ClassTable {
   public:
     static constexpr size_t page_count = 0x110000 / 128;
 
-    // pages: page_count block numbers; cells: 128 per block. Throws std::invalid_argument when they do not fit together.
+    // pages: page_count block numbers; cells: 128 per block. Throws std::invalid_argument if they do not match.
     ClassTable(const uint16_t* pages, size_t pages_size, const uint16_t* cells, size_t cells_size)
         : rows_(page_count), cells_(cells, cells + cells_size) {
         if (pages_size != page_count) throw std::invalid_argument("class table: 8704 pages expected");
@@ -54,8 +54,8 @@ class ClassTable {
 
     uint16_t of(uint32_t code_point) const { return cells_[rows_[code_point >> 7] + (code_point & 127)]; }
 
-    // The class of the character at p and its length in bytes; the text is valid UTF-8 and p < end. The marker bits of
-    // UTF-8 are removed once for all bytes.
+    // Returns the class of the character at p, and its length in bytes. The text must be valid UTF-8, and p < end. The
+    // marker bits of UTF-8 are removed once for all bytes.
     [[gnu::always_inline]] uint16_t at(const uint8_t* p, [[maybe_unused]] const uint8_t* end, int& length) const {
         assert(p < end);
         const size_t first = p[0];
@@ -74,21 +74,21 @@ class ClassTable {
         return of(decode_character(p, length));
     }
 
-    // The end of the run of characters from p on that have any of the bits of `wanted`.
+    // The end of the run of characters at p that have any of the bits in `wanted`.
     const uint8_t* skip(uint16_t wanted, const uint8_t* p, const uint8_t* end) const {
         int length;
         while (p < end && (at(p, end, length) & wanted) != 0) p += length;
         return p;
     }
 
-    // The same for the characters that have none of the bits of `unwanted`.
+    // The end of the run of characters at p that have none of the bits in `unwanted`.
     const uint8_t* skip_without(uint16_t unwanted, const uint8_t* p, const uint8_t* end) const {
         int length;
         while (p < end && (at(p, end, length) & unwanted) == 0) p += length;
         return p;
     }
 
-    // The same as skip, for at most `count` characters.
+    // Like skip, but for at most `count` characters.
     const uint8_t* skip_at_most(int count, uint16_t wanted, const uint8_t* p, const uint8_t* end) const {
         int length;
         for (; count > 0 && p < end && (at(p, end, length) & wanted) != 0; count--) p += length;
@@ -100,8 +100,8 @@ class ClassTable {
   private:
     std::vector<uint32_t> rows_;
     std::vector<uint16_t> cells_;
-    // The same, optimized for common texts: code points of one and two bytes in one step, and rows of 64 cells for the
-    // first two bytes of three.
+    // The same data, laid out for common texts: a direct table for one-byte and two-byte characters, and rows of 64 cells
+    // indexed by the first two bytes of three.
     std::array<uint16_t, 0x800> low_;
     std::array<uint32_t, 0x400> three_byte_rows_;
 };

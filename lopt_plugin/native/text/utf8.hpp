@@ -1,4 +1,4 @@
-// Encoding and decoding UTF-8. Input for decoding is valid, unless a function says otherwise.
+// UTF-8 encoding and decoding. Decoding requires valid input unless a function says otherwise.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@ namespace lopt {
 
 inline bool is_surrogate(uint32_t c) { return (c & ~uint32_t{0x7FF}) == 0xD800; }
 inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
-// Whether the byte can occur in a text.
+// Can the byte occur in a text?
 inline bool in_utf8(size_t byte) { return byte != 0xC0 && byte != 0xC1 && byte <= 0xF4; }
-// The number of bytes of a character that begins with this one.
+// The length in bytes of a character with this first byte.
 inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
 
 // The character whose first byte is at p.
@@ -34,7 +34,7 @@ inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0x
     return (first & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
 }
 
-// Writes a character, or a lone surrogate as if it were one; returns the end.
+// Writes a character; encodes a lone surrogate the same way. Returns the end.
 [[gnu::always_inline]] inline uint8_t* encode_character(uint32_t c, uint8_t* out) {
     if (c < 0x80) {
         out[0] = static_cast<uint8_t>(c);
@@ -57,7 +57,7 @@ inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0x
     out[3] = static_cast<uint8_t>(0x80 | (c & 63));
     return out + 4;
 }
-// The same, at the end of a container of bytes.
+// Appends a character to a container of bytes.
 template <class Bytes>
 void append_character(uint32_t c, Bytes& out) {
     uint8_t bytes[4];
@@ -65,12 +65,12 @@ void append_character(uint32_t c, Bytes& out) {
     for (const uint8_t* p = bytes; p < end; p++) out.push_back(static_cast<typename Bytes::value_type>(*p));
 }
 
-// Characters of three bytes: Chinese, Japanese, Korean, Indic scripts, Thai and others.
+// Three-byte characters: Chinese, Japanese, Korean, Indic scripts, Thai and others.
 inline bool begins_three_bytes(const uint8_t* p) { return (*p & 0xF0) == 0xE0; }
-// Whether three arbitrary bytes are such a character.
+// Are three arbitrary bytes such a character?
 inline bool are_three_bytes(const uint8_t* p) { return begins_three_bytes(p) && is_continuation(p[1]) && is_continuation(p[2]); }
 inline uint32_t decode_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu); }
-// Code point / 64, which does not need the last byte.
+// The code point / 64, which does not require the last byte.
 inline uint32_t block_of_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 6 | (p[1] & 0x3Fu); }
 inline uint8_t first_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0xE0 | c >> 12); }
 inline uint8_t last_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0x80 | (c & 63)); }
@@ -83,7 +83,7 @@ inline const uint8_t* character_start(const uint8_t* p) {
 inline const uint8_t* character_before(const uint8_t* p) { return character_start(p - 1); }
 
 inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
-    constexpr ptrdiff_t BLOCK = 192;  // its characters are counted in one byte
+    constexpr ptrdiff_t BLOCK = 192;  // few enough to count the characters in one byte
     size_t count = 0;
     for (; end - p >= BLOCK; p += BLOCK) {
         uint8_t in_block = 0;

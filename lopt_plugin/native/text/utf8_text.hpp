@@ -1,4 +1,4 @@
-// The text of a call as UTF-8: from a Python string's characters, or from bytes that should be UTF-8.
+// The text of a call as UTF-8, from the characters of a Python string or from bytes that should be UTF-8.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct LoneSurrogateError : NeedsReference {
     LoneSurrogateError() : NeedsReference("the text holds a lone surrogate") {}
 };
 
-// A buffer with room for that many bytes, plus READABLE_AFTER.
+// Returns space for `bytes` bytes in the buffer, plus READABLE_AFTER.
 inline uint8_t* room_for(size_t bytes, Buffer<uint8_t>& buffer) {
     if (buffer.size() < bytes + READABLE_AFTER) {
         buffer.clear();
@@ -56,8 +56,8 @@ Text transcoded(const Unit* s, size_t n, const uint8_t* page_marks, size_t threa
     return {out, out + start[parts], out + start[parts] + READABLE_AFTER};
 }
 
-// The text itself if it is ASCII, else its UTF-8 in `buffer`. `marked` is set if it contains characters of pages that
-// `page_marks` (see Method, core.hpp) marks. Throws LoneSurrogateError.
+// Returns the text itself if it is ASCII, else its UTF-8 in `buffer`. Sets `marked` if it contains characters of pages
+// that `page_marks` (see Method, core.hpp) marks. Throws LoneSurrogateError.
 inline Text to_utf8(const Characters& text, const uint8_t* page_marks, size_t threads, ThreadPool& pool, Buffer<uint8_t>& buffer, bool& marked) {
     if (text.ascii) {
         const auto* data = static_cast<const uint8_t*>(text.data);

@@ -1,4 +1,4 @@
-// The masks of ascii_masks.hpp by AVX-512, a comparison each.
+// The masks of ascii_masks.hpp with AVX-512, one comparison each.
 #pragma once
 
 #include "base/processor.hpp"
