@@ -24,11 +24,12 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.common.data import prompts
+from benchmarks.common.data import whole_text
 from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, progress, remarks, turned
 from benchmarks.common.script import Bench, numbers, parse, plain_parser, run
 from benchmarks.engines import documents
+from lopt_plugin.cli.benchmarking.prompts import spread
 from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 from lopt_plugin.cli.serving.vllm_server import RenderServer
 
@@ -58,7 +59,9 @@ def measure(bench: Bench) -> list[Result]:
         oracle = AutoTokenizer.from_pretrained(model)
         running = {name: stack.enter_context(server(name, model, folder)) for name in servers}
         for chars in given.chars:
-            texts, remark = prompts(given.corpus, (given.repeat * len(given.at_once) + 1) * given.requests, chars)
+            text, remark = whole_text(given.corpus)
+            # Long ones overlap, but no two of them begin alike.
+            texts = spread(text, (given.repeat * len(given.at_once) + 1) * given.requests, chars)
             expected = dict(zip(texts, oracle(texts)["input_ids"], strict=True))
             warm_up, texts = texts[: given.requests], texts[given.requests :]
             for each in running.values():
