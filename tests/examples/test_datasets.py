@@ -68,7 +68,8 @@ def test_ids_and_threads(tmp_path: Path, model: Path, documents: list[str], proc
         {"token_type_ids"} & set(tokenizer.model_input_names)
     )
     if processes is None:
-        assert recorder.threads == {THREADS}
+        # The last batch is small.
+        assert max(recorder.threads) == THREADS
         assert tokenizer.lopt.explain()["calls"]["hf"] == 0
 
 
