@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// Bounded: when it is full, it is emptied. No thread waits for its lock, which may never be released in a forked child.
+// Bounded: a full cache is emptied. Never waits for its lock, which may never be released in a forked child.
 template <class Answer>
 class AnswerCache {
   public:

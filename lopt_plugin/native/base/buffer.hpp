@@ -1,4 +1,4 @@
-// Memory for reused buffers: large ones return to the system as soon as they are freed.
+// Memory for reused buffers: large buffers return to the system as soon as they are freed.
 //
 // Each thread's heap keeps up to 64 MB of freed memory, so blocks of more than a megabyte are mapped separately.
 #pragma once
@@ -31,7 +31,7 @@ inline void free_memory(void* memory, size_t bytes) {
     std::free(memory);
 }
 
-// Memory of `to` bytes that contains the first `from` bytes of the old block (null if `from` is 0). Throws
+// Returns `to` bytes that start with the first `from` bytes of the old block (null if `from` is 0). Throws
 // std::bad_alloc.
 inline void* move_memory(void* memory, size_t from, size_t to) {
 #if defined(__linux__)
@@ -66,7 +66,7 @@ struct BufferMemory {
 template <class T>
 using Buffer = std::vector<T, BufferMemory<T>>;
 
-// Frees the buffer if its capacity exceeds that; returns the bytes it still occupies.
+// Frees the buffer if its capacity exceeds `bytes`; returns the size that it still occupies.
 template <class Vector>
 size_t keep_at_most(size_t bytes, Vector& buffer) {
     if (buffer.capacity() * sizeof buffer[0] > bytes) Vector().swap(buffer);

@@ -1,4 +1,4 @@
-// Hashing of short keys and byte strings. Hashes choose a slot; equality is always decided by the full key.
+// Hashes short keys and byte strings. A hash only chooses a slot; equality is always decided by the full key.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// Only its high bits are well mixed, so tables index by them.
+// Only the high bits are well mixed, so tables use these as indexes.
 inline uint64_t hash_words(uint64_t low, uint64_t high) {
     const uint64_t sum = low * HASH_A + high;
     return (sum ^ sum >> 32) * HASH_C;
 }
 
-// For tables filled from users' texts, with a secret: without it, nobody can choose keys with the same hash.
+// For tables filled from users' texts, with a secret: without it, nobody can choose keys that have the same hash.
 inline uint64_t hash_bytes(const uint8_t* p, size_t n, uint64_t secret = 0) {
     const uint64_t factor = HASH_B ^ secret, add = HASH_A ^ secret;
     uint64_t h = n * HASH_A ^ secret;

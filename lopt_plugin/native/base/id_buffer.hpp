@@ -10,7 +10,7 @@
 
 namespace lopt {
 
-// `count`, or somewhat more if it is large: memory that one result leaves then also fits the next, slightly longer one.
+// `count`, or somewhat more if it is large, so that the memory of one result also fits the next, slightly longer one.
 // Fresh memory costs more than writing to it, and untouched memory costs nothing.
 inline size_t roomy(size_t count) {
     if (count < (size_t{1} << 14)) return count;
@@ -31,7 +31,7 @@ class IdBuffer {
     }
     ~IdBuffer() { free_memory(data_, capacity_ * sizeof(uint32_t)); }
 
-    // Room for `count` more ids after the end; they count after `set_end`.
+    // Returns room for `count` more ids after the end; `set_end` then adds them.
     uint32_t* reserve(size_t count) {
         if (capacity_ - size_ < count) grow(count);
         return data_ + size_;
@@ -50,7 +50,7 @@ class IdBuffer {
         size_ += count;
     }
     void clear() { size_ = 0; }
-    // Frees the memory that one large text needed, if it exceeds that; returns the remaining bytes.
+    // Frees the memory if it is larger than `bytes`; returns the size that remains.
     size_t keep_at_most(size_t bytes) {
         if (capacity_ * sizeof(uint32_t) > bytes) *this = IdBuffer();
         return capacity_ * sizeof(uint32_t);

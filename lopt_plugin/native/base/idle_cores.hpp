@@ -1,4 +1,4 @@
-// How many cores are idle, and therefore how many threads are worth using.
+// The number of idle cores, and the number of threads that are worth using.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace lopt {
 
-// How many of `cores` are idle according to a line of /proc/loadavg. Its fourth field is the number of runnable threads
-// including the caller, "/", and the number of all threads. SIZE_MAX if the line does not say.
+// The number of idle cores among `cores`, according to a line of /proc/loadavg. Its fourth field is the number of
+// runnable threads, including the caller, "/", and the number of all threads. SIZE_MAX if the line does not say.
 inline size_t idle_cores(std::string_view load, size_t cores) {
     for (int field = 0; field < 3; field++) {
         const size_t space = load.find(' ');
@@ -29,7 +29,7 @@ inline size_t idle_cores(std::string_view load, size_t cores) {
     return cores > running ? cores - running : 0;
 }
 
-// The same for this system now; takes some microseconds. SIZE_MAX if unknown, or if the process may not run on all
+// The number for this system now; takes a few microseconds. SIZE_MAX if unknown, or if the process may not run on all
 // cores.
 inline size_t idle_cores() {
 #if defined(__linux__)
@@ -52,9 +52,9 @@ inline size_t idle_cores() {
 #endif
 }
 
-// How many of `threads`, including the caller, should work on a text of this length. A second thread that has to share
-// a core gains nothing: it moves tables and caches, and the first one waits for its part. With many threads, at least
-// half are used, because on a large machine a busy core may soon be idle, and a long text leaves time to wait for that.
+// How many of `threads`, including the caller, should work on a text of this length. A second thread that shares a core
+// gains nothing: it evicts tables and caches, and the first thread waits for its part. Of many threads, at least half are
+// used, because on a large machine a busy core may soon be idle, and a long text leaves time to wait for it.
 inline size_t threads_worth(size_t threads, size_t characters) {
     constexpr size_t LONG = size_t{4} << 20;
     if (threads < 2 || characters >= LONG) return threads;

@@ -1,4 +1,4 @@
-// The only exception for inputs that the reference has to handle.
+// The only exception for inputs that the reference must handle.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,4 @@
-// Loops over independent elements on a few threads, used while tables are built.
+// Loops over independent elements on a few threads; used to build tables.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace lopt {
 
-// Calls work(begin, end) in parallel for parts that cover [0, count); rethrows the first exception.
+// Calls work(begin, end) in parallel for ranges that cover [0, count); rethrows the first exception.
 template <class Work>
 void parallel_for(size_t count, Work&& work) {
     constexpr size_t MOST_THREADS = 4, LEAST_PART = 4096;

@@ -1,17 +1,17 @@
-// Whether the processor has AVX-512, for which some loops are compiled as well; chosen once a process.
+// Detects AVX-512, for which some loops have a second version; checked once per process.
 #pragma once
 
 #include <cstdlib>
 #include <string_view>
 
 #if defined(__x86_64__) && defined(__GNUC__)
-// For a function that uses them. Those that compress bytes came with Ice Lake and Zen 4.
+// An attribute for functions that use AVX-512. The instructions that compress bytes need Ice Lake or Zen 4.
 #define LOPT_AVX512 gnu::target("avx2,bmi,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")
 #endif
 
 namespace lopt {
 
-// LOPT_CPU=v2 says no, so that the loops without AVX-512 can be tested where it is there.
+// LOPT_CPU=v2 disables AVX-512, so that the other loops can be tested on any processor.
 inline bool has_avx512() {
 #if defined(LOPT_AVX512)
     static const bool found = [] {

@@ -15,8 +15,8 @@
 
 namespace lopt {
 
-// Tables of a megabyte or more use 2 MB pages if the system grants them: with 4 KB pages, nearly every random probe
-// costs a TLB miss on top of the cache miss.
+// Tables of a megabyte or more use 2 MB pages if the system provides them: with 4 KB pages, nearly every random probe
+// costs a TLB miss in addition to the cache miss.
 template <class T>
 class Table {
     static_assert(std::is_trivially_destructible_v<T>);
@@ -74,7 +74,7 @@ class Table {
     }
 
 #if defined(__linux__)
-    // Memory from the heap may have been used before, in which case it has small pages and keeps them.
+    // Memory from the heap may have been used before; it would then keep its small pages.
     static std::unique_ptr<T, Free> map(size_t bytes) {
         void* const mapped = mmap(nullptr, bytes + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (mapped == MAP_FAILED) return nullptr;

@@ -1,4 +1,4 @@
-// Worker threads for one prompt or batch: started when first needed, shared by all callers, recreated after a fork.
+// Worker threads for one prompt or batch: started on first use, shared by all callers, recreated after a fork.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ class ThreadPool {
 
     using Work = std::function<void(size_t)>;
 
-    // Calls work(i) for every i below count, on the caller and at most threads - 1 workers, and returns when all are
-    // done. consume(i) is called on the caller, in order, as soon as all items up to i are done, so sequential work
+    // Calls work(i) for every i below count, on the caller and at most threads - 1 workers, and returns when all items
+    // are done. Calls consume(i) on the caller, in order, as soon as all items up to i are done, so sequential work
     // overlaps with the rest. Rethrows the first exception; nothing is consumed after it.
     void run(size_t count, size_t threads, const Work& work, const Work& consume = {}) {
         if (threads < 2 || count < 2) {
@@ -59,7 +59,7 @@ class ThreadPool {
     struct Job {
         Job(size_t n, const Work* f) : count(n), work(f), done(n, 0) {}
 
-        // Does the next item that has not been started; false if there is none.
+        // Does the next item that has not been started; returns false if there is none.
         bool do_one() {
             const size_t i = next.fetch_add(1);
             if (i >= count) return false;
@@ -68,7 +68,7 @@ class ThreadPool {
             } catch (...) {
                 fail();
             }
-            // Under the lock, so that the waiting caller cannot miss it.
+            // Holds the lock, so that the waiting caller cannot miss it.
             const std::lock_guard<std::mutex> lock(mutex);
             done[i] = 1;
             finished++;
@@ -79,7 +79,7 @@ class ThreadPool {
             const std::lock_guard<std::mutex> lock(mutex);
             if (!error) error = std::current_exception();
         }
-        // Whether item i is done and nothing has failed. Waits for it if asked to.
+        // Is item i done, without any failure? Waits for it if `waiting`.
         bool ready(size_t i, bool waiting) {
             std::unique_lock<std::mutex> lock(mutex);
             if (waiting) progress.wait(lock, [&] { return done[i] || error; });
@@ -90,11 +90,11 @@ class ThreadPool {
             std::unique_lock<std::mutex> lock(mutex);
             progress.wait(lock, [&] { return finished == items; });
         }
-        // Starts no more items; returns how many were started.
+        // Prevents further items from starting; returns how many were started.
         size_t stop() { return std::min(next.exchange(count), count); }
 
         const size_t count;
-        const Work* work;  // alive until all items are done; not called after that
+        const Work* work;  // valid until all items are done; not called after that
         std::atomic<size_t> next{0};
         std::mutex mutex;
         std::condition_variable progress;
@@ -115,7 +115,7 @@ class ThreadPool {
         const pid_t process = process_number();
         std::mutex mutex;
         std::condition_variable wake;
-        std::deque<std::shared_ptr<Job>> jobs;  // one element per worker that may still join
+        std::deque<std::shared_ptr<Job>> jobs;  // one element for each worker that may still join
         std::vector<std::thread> workers;
         size_t idle = 0;
         bool stopping = false;
@@ -132,7 +132,7 @@ class ThreadPool {
             constexpr size_t MOST_WORKERS = 1024;
             const std::lock_guard<std::mutex> lock(mutex);
             for (size_t i = 0; i < helpers; i++) jobs.push_back(job);
-            // If the system grants no more threads, the work is only slower: the caller does it itself.
+            // If the system allows no more threads, the work is only slower: the caller does it.
             try {
                 while (workers.size() < MOST_WORKERS && idle < jobs.size() && workers.size() < helpers) {
                     workers.emplace_back([this] { serve(); });
@@ -161,8 +161,8 @@ class ThreadPool {
     Crew& crew() {
         Crew* current = crew_.load();
         if (current && current->process == process_number()) return *current;
-        // First use, or a child process: the parent's crew has no threads here, and its mutex may never be released, so
-        // it is abandoned.
+        // First use, or a forked child. The parent's crew has no threads in a child, and its mutex may never be released,
+        // so it is abandoned.
         auto fresh = std::make_unique<Crew>();
         if (crew_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
         return current && current->process == process_number() ? *current : crew();
@@ -171,8 +171,8 @@ class ThreadPool {
     std::atomic<Crew*> crew_{nullptr};
 };
 
-// Calls work(i) for every i below count on workers, until it is destroyed; without workers, the caller of `finish` does
-// it. `work` must not throw. The pool must outlive this object.
+// Calls work(i) for every i below count on workers, until it is destroyed. Without workers, the caller of `finish` does
+// the work. `work` must not throw. The pool must outlive this object.
 class ThreadPool::Background {
   public:
     Background(ThreadPool& pool, size_t count, size_t workers, Work work)
@@ -191,8 +191,8 @@ class ThreadPool::Background {
     }
 
     bool is_done(size_t i) { return process_ == process_number() && job_->ready(i, false); }
-    // Returns true when item i is done; the caller does items up to there that have not been started. False in a forked
-    // child, where the item may never be done.
+    // Returns true when item i is done; the caller first does any items up to i that have not been started. Returns false
+    // in a forked child, where the item may never be done.
     bool finish(size_t i) {
         if (process_ != process_number()) return false;
         while (!job_->ready(i, false)) {

@@ -1,4 +1,4 @@
-// The C interface to compiled tokenizers. No exception leaves it.
+// The C interface to compiled tokenizers. It lets no exception escape.
 #include <lopt.h>
 
 #include <cerrno>
@@ -17,7 +17,7 @@ struct lopt_tokenizer {
 namespace lopt {
 namespace {
 
-// Errors that have no type in the core.
+// An error that has no exception type in the core.
 struct CallError {
     lopt_status status;
     std::string reason;
@@ -83,7 +83,7 @@ void check(bool valid, const char* reason) {
     if (!valid) throw CallError{LOPT_INVALID_ARGUMENT, reason};
 }
 
-// Returns the number of ids; they are written if they fit.
+// Returns the number of ids, and writes them if they fit.
 size_t encode(const lopt_tokenizer* tokenizer, const char* text, size_t length, uint32_t flags, uint32_t* ids, size_t capacity) {
     check(tokenizer, "the tokenizer is a null pointer");
     check(text || !length, "the text is a null pointer");

@@ -1,4 +1,4 @@
-// A tokenizer from a compiled file: UTF-8 to ids without Python.
+// A tokenizer read from a compiled file: encodes UTF-8 without Python.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace lopt {
 
 class CompiledTokenizer {
   public:
-    // `version`: the version of this library. Throws InvalidFileError, or std::invalid_argument for anything that a
-    // core rejects.
+    // `version`: the version of this library. Throws InvalidFileError, or std::invalid_argument for anything that a core
+    // rejects.
     CompiledTokenizer(std::string_view file, std::string_view version) : CompiledTokenizer(after_header(file, version)) {}
 
     // A description of what the file was compiled from.
     const std::string& source() const { return source_; }
 
-    // Writes the ids of a text to `out` if they fit; returns their number. Throws InvalidUtf8Error and NeedsReference.
+    // Writes the ids of a text to `out` if they fit; returns their number. May throw InvalidUtf8Error and NeedsReference.
     size_t encode(std::string_view utf8, bool adds_special_tokens, bool split_special, uint32_t* out, size_t capacity) const {
         return std::visit([&](const auto& core) { return encode_by(*core, utf8, adds_special_tokens, split_special, out, capacity); }, core_);
     }

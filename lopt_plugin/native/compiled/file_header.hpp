@@ -11,10 +11,10 @@
 namespace lopt {
 
 inline constexpr std::string_view FILE_SIGNATURE = "\x93LOPT\r\n\x1A";
-// Increased when a value changes its position or meaning.
+// Increase it when a value changes its position or meaning.
 inline constexpr uint32_t FILE_FORMAT = 1;
 
-// CRC-32 as in zlib.
+// CRC-32, as in zlib.
 inline uint32_t checksum(std::string_view bytes) {
     static const auto table = [] {
         std::array<uint32_t, 256> made;
@@ -29,8 +29,8 @@ inline uint32_t checksum(std::string_view bytes) {
     return ~sum;
 }
 
-// A reader for the part after the header. Throws InvalidFileError if the file is damaged or was written by another
-// version, because the meaning of its values belongs to the version.
+// Returns a reader for the part after the header. Throws InvalidFileError if the file is damaged or was written by
+// another version, because only that version defines what the values mean.
 inline FileReader after_header(std::string_view file, std::string_view version) {
     if (!file.starts_with(FILE_SIGNATURE)) throw InvalidFileError("this is not a compiled file of lopt_plugin");
     FileReader in(file.substr(FILE_SIGNATURE.size()));

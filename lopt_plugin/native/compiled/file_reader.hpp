@@ -1,4 +1,4 @@
-// Reads the values of a compiled file in order. Nothing outside the file is read, whatever it contains.
+// Reads the values of a compiled file in order. Never reads outside the file, whatever it contains.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@ struct InvalidFileError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// A number has four bytes, little endian. Bytes and texts are preceded by their length, rows by their number. Results
+// A number has four bytes, little endian. Bytes and texts are preceded by their length, and rows by their number. Results
 // point into the file.
 class FileReader {
     static_assert(std::endian::native == std::endian::little);
@@ -41,7 +41,7 @@ class FileReader {
         return value;
     }
     std::string_view bytes() { return take(number()); }
-    // Valid UTF-8.
+    // Must be valid UTF-8.
     std::string_view text() {
         const std::string_view taken = bytes();
         if (!is_utf8(taken)) throw InvalidFileError("the compiled file is damaged: a text is not UTF-8");
@@ -55,7 +55,7 @@ class FileReader {
         if (!elements.empty()) std::memcpy(elements.data(), taken.data(), taken.size());
         return elements;
     }
-    // Calls read() for each row; a row contains at least a number.
+    // Calls read() for each row; a row contains at least one number.
     template <class Read>
     void each(Read&& read) {
         for (uint32_t left = number(); left > 0; left--) read();

@@ -1,5 +1,5 @@
-// Builds the core that a compiled file describes. lopt_plugin/routes/compiled.py writes the values in the order in
-// which they are read here.
+// Builds the core that a compiled file describes. Reads the values in the order in which lopt_plugin/routes/compiled.py
+// writes them.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ using AnyCore = std::variant<std::unique_ptr<BytePairCore>, std::unique_ptr<Unig
 
 namespace detail {
 
-// The reference is not available.
+// Stands in for the reference, which is not available.
 inline std::string no_reference(std::string_view) {
     throw NeedsReference("the normalizer of the Hugging Face library has to be asked about this text");
 }

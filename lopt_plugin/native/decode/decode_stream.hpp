@@ -1,5 +1,4 @@
-// Decodes ids as they arrive into parts of text, with the same result at each step as
-// `tokenizers.decoders.DecodeStream`.
+// Decodes ids one by one into parts of text, with the same result at each step as `tokenizers.decoders.DecodeStream`.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +12,14 @@
 
 namespace lopt {
 
-// The text of more ids does not begin with the text of fewer ids.
+// The text of more ids does not begin with the text of fewer.
 struct InvalidPrefix : std::runtime_error {
     InvalidPrefix() : std::runtime_error("the text of more ids does not begin with the text of fewer") {}
 };
 
-// The reference decodes all ids since the last part but one at every step. Here each id is decoded once when it
-// arrives, and once more after a part was returned, so the time is linear in the text. If the id and the one before it
-// are plain, the part is what the id adds, and nothing is decoded (`step_plainly`).
+// At every step, the reference decodes all ids since the last part but one. Here each id is decoded once when it arrives,
+// and once more after a part is returned, so the time is linear in the text. If the id and the one before it are plain,
+// the part is the text that the id adds, and nothing is decoded (`step_plainly`).
 class DecodeStream {
   public:
     DecodeStream(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, bool skip_special)
@@ -30,14 +29,14 @@ class DecodeStream {
     DecodeStream(const DecodeStream&) = delete;
     DecodeStream& operator=(const DecodeStream&) = delete;
 
-    // Appends an id if the new part is what it adds to any text.
+    // Appends an id if it adds the same text after any other text, which is then the new part.
     bool step_plainly(uint32_t id) {
         if (!is_plain_ || !table_->shows(id, skips_) || !table_->is_plain(id)) return false;
         ids_[0] = id;
         is_decoded_ = false;
         return true;
     }
-    // Appends ids; returns whether there is a new part, which is then in `part`. After InvalidPrefix, nothing is
+    // Appends ids; returns true if there is a new part, which is then in `part`. If it throws InvalidPrefix, nothing is
     // appended.
     bool step(const uint32_t* ids, size_t count, std::string& part) {
         decode_plain_id();
@@ -66,7 +65,7 @@ class DecodeStream {
         return true;
     }
 
-    // The ids that may still matter, the text of the first of them, and the number of those.
+    // The ids that may still matter, the text of the first `prefix_ids` of them, and that number.
     const std::vector<uint32_t>& ids() const { return ids_; }
     const std::string& prefix() {
         decode_plain_id();
@@ -75,7 +74,7 @@ class DecodeStream {
     size_t prefix_ids() const { return prefix_ids_; }
     bool skips_special() const { return skips_; }
 
-    // Continues from such a state, with this table.
+    // Continues from such a state with this table.
     void go_on(std::shared_ptr<const TokenTable> table, std::vector<uint32_t> ids, std::string prefix, size_t prefix_ids) {
         if (prefix_ids > ids.size()) throw std::invalid_argument("go_on: more ids of the prefix than ids");
         table_ = std::move(table);
@@ -103,8 +102,8 @@ class DecodeStream {
     std::string prefix_;
     size_t prefix_ids_ = 0;
     bool skips_;
-    bool is_plain_ = false;   // There is one id, whose part was given, and it is plain.
-    bool is_decoded_ = true;  // `window_` and `prefix_` are true of it.
+    bool is_plain_ = false;   // the only id is plain, and its part was returned
+    bool is_decoded_ = true;  // `window_` and `prefix_` are up to date
     DecodedText window_;
 };
 

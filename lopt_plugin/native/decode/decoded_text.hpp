@@ -1,4 +1,4 @@
-// The text of ids that arrive one by one: at any time, what the reference decodes from all ids so far.
+// The text of ids that arrive one by one: at any time, the reference would decode the same text from all ids so far.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class DecodedText {
         }
     }
 
-    // Of the text, in bytes.
+    // The length of the text in bytes.
     size_t length() {
         settle();
         return text_.size() + end_length() - stripped();
@@ -46,7 +46,7 @@ class DecodedText {
         text.erase(0, stripped());
         return text;
     }
-    // The same; nothing can be appended afterwards.
+    // Like `text`, but nothing can be appended afterwards.
     std::string take() {
         settle();
         const size_t off = stripped();
@@ -62,7 +62,7 @@ class DecodedText {
         const size_t unfinished = append_repaired(open_, text_);
         open_.erase(0, open_.size() - unfinished);
     }
-    // A run of byte tokens is a text as a whole, or else one U+FFFD per token.
+    // A run of byte tokens becomes text as a whole, or one U+FFFD per token if it is not UTF-8.
     void append_to_run(uint8_t byte) {
         open_.push_back(static_cast<char>(byte));
         const auto* const bytes = reinterpret_cast<const uint8_t*>(open_.data());
@@ -106,7 +106,7 @@ class DecodedText {
     const TokenTable* table_;
     std::string text_;
     std::string open_;
-    size_t whole_ = 0;  // bytes of a run that form whole characters
+    size_t whole_ = 0;  // bytes of the run that form whole characters
     bool broken_ = false;
     bool begun_ = false;
 };

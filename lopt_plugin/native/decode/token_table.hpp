@@ -12,12 +12,12 @@
 namespace lopt {
 
 enum class Joining : uint8_t {
-    texts,        // tokens are texts
+    texts,        // tokens are text
     bytes,        // tokens are bytes, which are joined before they become text
-    byte_tokens,  // tokens are texts; some stand for one byte, and a run of these is decoded together
+    byte_tokens,  // tokens are text, but some stand for one byte, and a run of these is decoded together
 };
 
-// Stripped from the beginning of the joined text: the character, and the maximum number of times.
+// Stripped from the start of the joined text: the character, at most `most` times.
 struct LeadingStrip {
     char character = ' ';
     uint32_t most = 0;
@@ -40,7 +40,7 @@ class TokenTable {
         entries_.at(id).byte = byte;
     }
 
-    // All ids were added.
+    // Call it after the last id.
     void shrink() {
         entries_.shrink_to_fit();
         texts_.shrink_to_fit();
@@ -51,21 +51,21 @@ class TokenTable {
     Joining joining() const { return joining_; }
     const LeadingStrip& strip() const { return strip_; }
 
-    // Whether the id has a token in the text; false for unknown ids.
+    // Does the id have a token in the text? False for unknown ids.
     bool shows(uint32_t id, bool skip_special) const {
         if (id >= entries_.size()) return false;
         const uint8_t flags = entries_[id].flags;
         return flags & KNOWN && !(skip_special && flags & SPECIAL);
     }
-    // For an id that is shown:
+    // Only for an id that is shown:
     std::string_view token(uint32_t id) const { return text_of(entries_[id].token); }
     std::string_view added(uint32_t id) const { return text_of(entries_[id].added); }
     std::string_view first(uint32_t id) const { return text_of(entries_[id].first); }
     bool is_byte(uint32_t id) const { return entries_[id].flags & BYTE; }
-    // Does it add a text of its own, whatever stands around it? That of other ids begins or ends in the middle of a character,
-    // is nothing, also where it is the first one, or ends in U+FFFD, for which a stream waits.
+    // Does the id add its own text whatever its neighbours are? Not if the text begins or ends inside a character, is
+    // empty (also as the first id), or ends in U+FFFD, for which a stream waits.
     bool is_plain(uint32_t id) const { return entries_[id].flags & PLAIN; }
-    // Is the text of this id alone what it adds to any other?
+    // Is the text of this id alone the same as what it adds to any other text?
     bool adds_alone(uint32_t id) const { return joining_ == Joining::bytes || (strip_.most == 0 && entries_[id].first.begin == entries_[id].added.begin); }
     uint8_t byte(uint32_t id) const { return entries_[id].byte; }
 

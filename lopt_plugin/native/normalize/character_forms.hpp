@@ -1,4 +1,4 @@
-// A normalization form from tables, for a core without the reference library: decompose, sort marks, compose.
+// A normalization form computed from tables, for a core without the reference library: decompose, sort marks, compose.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace lopt {
 
 struct CharacterForms {
-    // Characters that change, with their full decompositions.
+    // Characters that the form decomposes, with their full decompositions.
     std::unordered_map<uint32_t, std::vector<uint32_t>> decompositions;
-    // Characters with a combining class, in the order of the classes, from 1.
+    // Characters with a combining class, and the rank of their class, from 1.
     std::unordered_map<uint32_t, uint32_t> ranks;
-    // By first << 32 | second; none for a form that does not compose.
+    // Keyed by first << 32 | second; empty for a form that does not compose.
     std::unordered_map<uint64_t, uint32_t> compositions;
 
     std::string normalize(std::string_view text) const {
@@ -44,7 +44,7 @@ struct CharacterForms {
         return {c, found == ranks.end() ? 0 : found->second};
     }
 
-    // Within a run of characters with a class, lower classes come first.
+    // Sorts each run of characters with a combining class by class.
     static void put_in_order(std::vector<Ranked>& characters) {
         const auto has_class = [](const Ranked& character) { return character.rank > 0; };
         for (auto from = characters.begin(); from != characters.end();) {
@@ -55,8 +55,8 @@ struct CharacterForms {
         }
     }
 
-    // A character composes with the last one of class 0, unless another of its own class, or of class 0, stands
-    // between.
+    // A character composes with the last one of class 0, unless a character of the same or a higher class stands between
+    // them.
     void compose(std::vector<Ranked>& characters) const {
         constexpr size_t NOTHING = SIZE_MAX;
         size_t starter = NOTHING, kept = 0;

@@ -30,7 +30,7 @@ class CharacterSet {
     }
     bool holds(uint32_t code_point) const { return bits_[rows_[code_point / 64]] >> (code_point & 63) & 1; }
     bool holds_ascii() const { return std::find(ascii_.begin(), ascii_.end(), true) != ascii_.end(); }
-    // One mark for every 16 code points: set if any of them outside ASCII is a member.
+    // Marks each page of 16 code points that contains a non-ASCII member.
     void mark_pages(Table<uint8_t>& marks) const {
         for (const uint32_t c : members_)
             if (c >= 0x80) marks[c >> 4] = 1;
@@ -53,7 +53,7 @@ class CharacterSet {
     }
 
   private:
-    // Whether eight bytes are all from the space to the tilde.
+    // Are all eight bytes between the space and the tilde?
     static bool are_visible(uint64_t bytes) {
         constexpr uint64_t ONES = 0x0101010101010101u;
         return !((bytes | (bytes + ONES) | (bytes - ' ' * ONES)) & 0x80 * ONES);
@@ -62,7 +62,7 @@ class CharacterSet {
     std::vector<uint16_t> rows_;
     std::vector<uint64_t> bits_;
     std::array<bool, 0x80> ascii_{};
-    bool any_visible_ = false;  // a member from the space to the tilde
+    bool any_visible_ = false;  // whether any member is between the space and the tilde
     std::vector<uint32_t> members_;
 };
 

@@ -16,9 +16,9 @@ namespace lopt {
 
 class Charsmap {
   public:
-    // The trie's size in bytes (32 bits, little endian), the trie, and the replacements, each valid UTF-8 terminated by
-    // a zero byte. Throws std::invalid_argument for anything else; so may the other methods, if the trie points
-    // outside.
+    // `map`: the trie's size in bytes (32 bits, little endian), the trie, and the replacements, each valid UTF-8
+    // terminated by a zero byte. Throws std::invalid_argument for anything else. The other methods throw it if the trie
+    // points outside itself.
     explicit Charsmap(std::string_view map) {
         uint32_t size = 0;
         if (map.size() < sizeof size) throw std::invalid_argument("a character map is too short");
@@ -30,7 +30,7 @@ class Charsmap {
         images_ = map.substr(size);
     }
 
-    // The replacement of the shortest key that the text begins with; nothing if there is no such key.
+    // The replacement of the shortest key that is a prefix of the text; nothing if there is none.
     std::optional<std::string_view> image_of(std::string_view text) const {
         std::optional<uint32_t> found;
         walk(text, [&found](uint32_t value) {
@@ -43,7 +43,7 @@ class Charsmap {
         if (is_continuation(static_cast<uint8_t>(image[0]))) throw std::invalid_argument("a character map points into a character");
         return image.substr(0, image.find('\0'));
     }
-    // Whether a text that begins with this character may begin with a key.
+    // Can a text that begins with this character begin with a key?
     bool begins_key(std::string_view character) const {
         bool found = false;
         const bool goes_on = walk(character, [&found](uint32_t) { return !(found = true); });
@@ -51,7 +51,7 @@ class Charsmap {
     }
 
   private:
-    // Calls visit(value) for each key that the text begins with, shortest first, until it returns false. Returns
+    // Calls visit(value) for each key that is a prefix of the text, shortest first, until it returns false. Returns
     // whether the whole text is a prefix of keys, according to the trie's last unit.
     template <class Visit>
     bool walk(std::string_view text, Visit&& visit) const {

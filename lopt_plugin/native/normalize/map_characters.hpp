@@ -1,4 +1,4 @@
-// Normalizer steps that treat each character independently: Lowercase, StripAccents, Nmt.
+// Normalizer steps that map each character independently: Lowercase, StripAccents, Nmt.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ struct MappedCharacter {
 
 class MapCharacters final : public NormalizerStep {
   public:
-    // All characters that the step changes, each once; every other one remains unchanged.
+    // `mapped`: every character that the step changes, once each.
     explicit MapCharacters(const std::vector<MappedCharacter>& mapped) : changed_(code_points_of(mapped)) {
         for (const auto& [code_point, text] : mapped) texts_[code_point] = text;
     }
@@ -26,7 +26,7 @@ class MapCharacters final : public NormalizerStep {
     bool changes_ascii() const override { return changed_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { changed_.mark_pages(marks); }
 
-    // Every position divides, but the characters that meet there must be known.
+    // Every position divides, but the images of the characters there must be known.
     bool begins_apart(uint32_t) const override { return true; }
     bool passes(Junction& junction) const override {
         const std::string *const left = text_of(junction.left), *const right = text_of(junction.right);
@@ -38,7 +38,7 @@ class MapCharacters final : public NormalizerStep {
         if (right || next_changes) junction.has_next = false;
         return true;
     }
-    // A character's replacement takes its position.
+    // The replacement of a character takes its position.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* p = changed_.next(begin, end);
         if (p == end) return false;
@@ -64,7 +64,7 @@ class MapCharacters final : public NormalizerStep {
         for (const MappedCharacter& character : mapped) code_points.push_back(character.code_point);
         return code_points;
     }
-    // A character's replacement; null if it remains unchanged.
+    // The replacement of a character; null if it is unchanged.
     const std::string* text_of(uint32_t c) const { return changed_.holds(c) ? &texts_.find(c)->second : nullptr; }
 
     CharacterSet changed_;

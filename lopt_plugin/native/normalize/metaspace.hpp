@@ -1,5 +1,5 @@
-// Pipelines that write spaces as U+2581, the metaspace, and prepend one to a text. The core does the reverse: a
-// metaspace in the text becomes a space, and nothing else has to change.
+// Pipelines that write spaces as U+2581, the metaspace, and prepend one to a text. The core does the reverse: it turns
+// each metaspace in the text into a space, and leaves the rest unchanged.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ inline PrependScheme prepend_scheme(std::string_view name) {
 
 struct Metaspace {
     bool in_normalizer;           // before added tokens are searched in the normalized text
-    bool normalizer_prepends;     // each stretch that is normalized gets a space
+    bool normalizer_prepends;     // prepends a space to each stretch that is normalized
     PrependScheme prepend_scheme;  // after the added tokens: which stretches get a space if they do not begin with one
-    bool stays = false;            // a metaspace in the text remains one, and the encoder treats it as a space
+    bool stays = false;            // keeps metaspaces in the text; the encoder treats them as spaces
 };
 
-// One mark for every 16 code points, set for the page of the metaspace.
+// Marks the page of 16 code points that contains the metaspace.
 inline std::vector<uint8_t> metaspace_page_marks() {
     std::vector<uint8_t> marks(0x110000 >> 4, 0);
     marks[METASPACE >> 4] = 1;
@@ -49,7 +49,7 @@ inline const uint8_t* find_metaspace(const uint8_t* p, const uint8_t* end) {
     return end;
 }
 
-// [p, end) with a space for every metaspace; false if there is none. `sources`: see Normalizer::apply.
+// Replaces each metaspace in [p, end) with a space; returns false if there is none. `sources`: see Normalizer::apply.
 inline bool spaces_for_metaspaces(const uint8_t* p, const uint8_t* end, std::string& out, Sources* sources) {
     const uint8_t* sign = find_metaspace(p, end);
     if (sign == end) return false;

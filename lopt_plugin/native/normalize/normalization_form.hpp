@@ -1,8 +1,8 @@
-// NFC, NFD, NFKC and NFKD by the reference library's own normalizer, applied only to stretches that it may change.
+// NFC, NFD, NFKC and NFKD with the reference library's own normalizer, applied only to stretches that it may change.
 //
-// All four decompose and reorder marks; the C forms also compose. A character is safe if it alone remains unchanged,
-// and the first character of its decomposition has no combining class and is the second part of no composing pair: then
-// nothing before it affects its normalization. Text between safe characters, including the one before it (a mark may
+// All four decompose and reorder marks; the C forms also compose. A character is safe if it is unchanged on its own, and
+// if the first character of its decomposition has no combining class and is not the second part of a composing pair. Then
+// nothing before it affects its normalization. Text between safe characters, including the safe one before it (a mark may
 // compose with it), is normalized independently of all other text.
 #pragma once
 
@@ -30,14 +30,14 @@ namespace form_bit {
 inline constexpr uint16_t nfd_changes = 1u << 0;    // NFD(c) != c
 inline constexpr uint16_t nfd_follows = 1u << 1;    // the first of NFD(c) has a combining class
 inline constexpr uint16_t nfkc_changes = 1u << 2;   // NFKC(c) != c
-inline constexpr uint16_t nfkc_follows = 1u << 3;   // the first of NFKD(c) has a combining class or may compose with one before
+inline constexpr uint16_t nfkc_follows = 1u << 3;   // the first of NFKD(c) has a combining class or may compose with a character before it
 inline constexpr uint16_t nfkd_changes = 1u << 4;   // NFKD(c) != c
 inline constexpr uint16_t nfkd_follows = 1u << 5;   // the first of NFKD(c) has a combining class
 }  // namespace form_bit
 
-// What a form does to a character, as bits of a class table.
+// The effects of a form on a character, as bits of a class table.
 struct FormBits {
-    uint16_t changes;     // alone
+    uint16_t changes;     // on its own
     uint16_t follows;     // may be reordered or composed with an earlier character
     uint16_t decomposes;  // has a decomposition, which a C form may recompose
     bool composes;
@@ -49,8 +49,8 @@ inline constexpr FormBits NFKD_BITS{form_bit::nfkd_changes, form_bit::nfkd_follo
 
 class NormalizationForm final : public NormalizerStep {
   public:
-    // `pairs`: all (a, b) that NFC composes into one character. `normalize` is called for short texts, `align` for
-    // where their characters come from; both may throw. Throws std::invalid_argument if the form would change ASCII.
+    // `pairs`: all (a, b) that NFC composes into one character. Calls `normalize` for short texts, and `align` for the
+    // origins of their characters; both may throw. Throws std::invalid_argument if the form would change ASCII.
     NormalizationForm(std::shared_ptr<const ClassTable> classes, const FormBits& bits, const std::vector<ComposingPair>& pairs,
                       ReferenceNormalize normalize, Aligner::Ask align = {})
         : shared_classes_(std::move(classes)), classes_(*shared_classes_), bits_(bits),
@@ -68,7 +68,8 @@ class NormalizationForm final : public NormalizerStep {
     }
 
     bool leaves(uint32_t c) const override { return !(classes_.of(c) & involved_); }
-    // A character that is not involved divides the text; it remains unchanged if the next one does not follow it.
+    // A character that is not involved divides the text. It is unchanged unless the next character may be reordered or
+    // compose.
     bool passes(Junction& junction) const override {
         if ((classes_.of(junction.left) | classes_.of(junction.right)) & involved_) return false;
         if (!junction.has_next || (classes_.of(junction.next) & involved_)) return false;
@@ -109,9 +110,9 @@ class NormalizationForm final : public NormalizerStep {
         std::string_view text() const { return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)}; }
     };
 
-    // The next stretch that may change, or an empty one at `end`. A stretch begins before a character that neither
-    // changes nor follows, or with one that changes but does not follow (its decomposition begins with a starter that
-    // composes with nothing before it); it ends before a character that neither changes nor follows. So nothing outside
+    // The next stretch that may change, or an empty one at `end`. It begins before a character that neither changes nor
+    // follows, or at one that changes but does not follow (its decomposition begins with a starter that composes with
+    // nothing before it). It ends before a character that neither changes nor follows. So nothing outside the stretch
     // affects its normalization.
     Stretch next_stretch(const uint8_t* begin, const uint8_t* p, const uint8_t* end) const {
         while (p < end) {
@@ -137,8 +138,8 @@ class NormalizationForm final : public NormalizerStep {
         return {end, end};
     }
 
-    // A single following character remains unchanged if it has no decomposition, the character before it neither
-    // follows, changes nor decomposes, the two do not compose, and nothing else follows.
+    // A single following character is unchanged if it has no decomposition, if the character before it neither follows,
+    // changes nor decomposes, if the two do not compose, and if no other character follows.
     bool harmless(const uint8_t* begin, const uint8_t* p, const uint8_t* next, const uint8_t* end, uint16_t bits) const {
         if (bits & (bits_.changes | bits_.decomposes)) return false;
         int length;
@@ -147,7 +148,7 @@ class NormalizationForm final : public NormalizerStep {
         const uint8_t* before = character_before(p);
         if (classes_.at(before, end, length) & (involved_ | bits_.decomposes)) return false;
         const size_t bit = pair_bit(decode_character(before, length), decode_character(p, length));
-        return !(pairs_[bit >> 6] >> (bit & 63) & 1);  // a collision costs only a call of the oracle
+        return !(pairs_[bit >> 6] >> (bit & 63) & 1);  // a collision only costs a call of the reference
     }
 
     static size_t pair_bit(uint32_t first, uint32_t second) {
@@ -164,7 +165,7 @@ class NormalizationForm final : public NormalizerStep {
     AnswerCache<std::string> answers_{MOST_ANSWERS};
 };
 
-// The tables that normalization forms use; `forms` may be null if NFC is the only one.
+// The class tables of normalization forms; `forms` may be null if NFC is the only form.
 struct FormTables {
     std::shared_ptr<const ClassTable> classes, forms;
     std::vector<ComposingPair> composing_pairs;

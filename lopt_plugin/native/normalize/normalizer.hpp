@@ -1,7 +1,7 @@
 // A normalizer: steps that are applied in order to a stretch between added tokens, or to an added token's content.
 //
-// The result of a step of the reference library depends only on its text, so each step is an independent function, and
-// a Sequence is their composition.
+// A step of the reference library depends only on its text, so each step is an independent function, and a Sequence is
+// their composition.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace lopt {
 // Calls the reference library; may throw.
 using ReferenceNormalize = std::function<std::string(std::string_view)>;
 
-// One mark for every 16 code points: zero if no step affects any of them.
+// One mark per 16 code points: zero if no step affects any of them.
 using PageMarks = Table<uint8_t>;
 
 class NormalizerStep {
@@ -31,30 +31,28 @@ class NormalizerStep {
     NormalizerStep& operator=(const NormalizerStep&) = delete;
     virtual ~NormalizerStep() = default;
 
-    // True, with the new text in `out`, if [begin, end) may change; false if it certainly does not. `sources`: null, or
-    // empty, in which case it receives where the characters of `out` came from. Throws OffsetsUnknownError if that is
-    // unknown.
+    // Returns false if [begin, end) certainly does not change; otherwise true, with the new text in `out`. `sources`:
+    // null, or empty; receives where the characters of `out` came from. Throws OffsetsUnknownError if that is unknown.
     virtual bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const = 0;
-    // Whether a text without characters of marked pages may change.
+    // Can the step change a text without characters of marked pages?
     virtual bool changes_ascii() const = 0;
-    // Marks the pages of all characters outside ASCII that the step needs to change anything.
+    // Marks the pages of all non-ASCII characters that the step needs to change anything.
     virtual void mark_pages(PageMarks& marks) const = 0;
-    // Whether a text that consists of this character c (outside ASCII) repeated, and of ASCII if that is not changed,
-    // remains unchanged.
+    // Is a text unchanged if it consists of repetitions of this non-ASCII character, and of ASCII if that is unchanged?
     virtual bool leaves(uint32_t) const { return false; }
-    // True if both sides of a position are normalized independently; the characters there become what the step makes of
-    // them. False if that is uncertain.
+    // True if both sides of a position are normalized independently; then replaces the characters there with what the
+    // step makes of them. False if that is uncertain.
     virtual bool passes(Junction&) const { return false; }
-    // True if the character always starts something new: the text before it is normalized independently of it and what
-    // follows, and vice versa.
+    // True if the text before such a character, and the text from it on, are always normalized independently of each
+    // other.
     virtual bool begins_apart(uint32_t) const { return false; }
-    // Whether [begin, end), and therefore every part of it, remains unchanged. Its first character begins apart, and so
-    // does the one after it.
+    // Is [begin, end), and therefore every part of it, unchanged? Its first character and the one after it must begin
+    // apart.
     virtual bool keeps(const uint8_t* begin, const uint8_t* end) const {
         std::string out;
         return !apply(begin, end, out, nullptr) || std::equal(begin, end, out.begin(), out.end(), [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
     }
-    // The maximum number of characters that one may come from; 0 if unknown.
+    // The maximum number of characters that one character may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }
 };
 
@@ -70,7 +68,7 @@ class Normalizer {
     bool empty() const { return steps_.empty(); }
     bool changes_ascii() const { return changes_ascii_; }
     const uint8_t* page_marks() const { return page_marks_.data(); }
-    // As in NormalizerStep, for all steps.
+    // See NormalizerStep; covers all steps.
     bool leaves(uint32_t c) const {
         return !page_marks_[c >> 4] || std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->leaves(c); });
     }
@@ -91,13 +89,13 @@ class Normalizer {
         return most;
     }
 
-    // As in NormalizerStep; `marked`: the text may contain characters of marked pages. `sources`: null, or receives
-    // where the characters of the new text came from.
+    // See NormalizerStep. `marked`: the text may contain characters of marked pages. `sources`: null, or receives where
+    // the characters of the new text came from.
     bool apply(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources = nullptr) const {
         bool changed = false;
         std::string next;
         for (const auto& step : steps_) {
-            // Once a step has changed the text, it may contain characters that were not there before.
+            // Once a step has changed the text, it may contain new characters.
             if (!marked && !changed && !step->changes_ascii()) continue;
             Sources of_step;
             if (!step->apply(begin, end, next, sources ? &of_step : nullptr)) continue;
@@ -120,8 +118,8 @@ class Normalizer {
     bool changes_ascii_ = false;
 };
 
-// The slow and obvious fallback for everything that no other step can do: the reference library normalizes the whole
-// stretch.
+// The slow, straightforward fallback for everything that no other step supports: the reference library normalizes the
+// whole stretch.
 class ReferenceStep final : public NormalizerStep {
   public:
     explicit ReferenceStep(ReferenceNormalize normalize) : normalize_(std::move(normalize)) {}

@@ -1,12 +1,12 @@
-// The normalizer step Precompiled: the character map of a SentencePiece model.
+// The Precompiled normalizer step: the character map of a SentencePiece model.
 //
-// The reference library looks up whole grapheme clusters of fewer than 6 bytes, and the single characters of all
-// others. A cluster, including its unmatched rest, is replaced by the mapping of the shortest key that it begins with.
-// So clusters matter only if a character that may begin a key precedes one that joins it, and both have fewer than 6
-// bytes: such places, up to the next ASCII characters, are left to the reference library. "\r\n" is a known cluster.
+// The reference library looks up grapheme clusters of fewer than 6 bytes as a whole, and all others character by
+// character. It replaces a cluster, including any unmatched rest, with the image of the shortest key that the cluster
+// begins with. So clusters matter only if a character that may begin a key precedes one that joins it, and both have
+// fewer than 6 bytes. The reference library normalizes such places, up to the next ASCII characters. "\r\n" is a known
+// cluster.
 //
-// A cluster boundary is certain before an ASCII character, unless it follows a character that joins what comes next
-// (Prepend).
+// A cluster boundary is certain before an ASCII character, unless the character before it joins what follows (Prepend).
 #pragma once
 
 #include <optional>
@@ -53,7 +53,7 @@ class Precompiled final : public NormalizerStep {
 
     bool changes_ascii() const override { return mapped_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
-    // No key begins with the character, so it does not matter what it is joined with.
+    // No key begins with the character, so it does not matter which cluster it is in.
     bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c); }
     bool keeps(const uint8_t* begin, const uint8_t* end) const override { return stops_.next(begin, end) == end; }
     bool passes(Junction& junction) const override {
@@ -92,8 +92,9 @@ class Precompiled final : public NormalizerStep {
   private:
     static constexpr int LOOKED_UP_WHOLE = 6;  // clusters of fewer bytes
 
-    // How the reference library aligns the new text. An added character has the source of the one before it. A removed
-    // character is merged into the last character of the new text; if the new text is still empty, it is not counted.
+    // The alignment of the new text, as in the reference library. An added character has the source of the character
+    // before it. A removed character is merged into the last character of the new text, or not counted if the new text is
+    // empty.
     class Changes {
       public:
         void keep(const uint8_t* p, const uint8_t* end) { inserted_.resize(inserted_.size() + count_characters(p, end), 0); }
@@ -122,15 +123,15 @@ class Precompiled final : public NormalizerStep {
         some.insert(some.end(), others.begin(), others.end());
         return some;
     }
-    // The replacement of a single character; null if it remains unchanged.
+    // The replacement of a single character; null if it is unchanged.
     const std::string* image_of(uint32_t c) const {
         if (!mapped_.holds(c)) return nullptr;
         const auto found = images_.find(c);
         return found == images_.end() ? nullptr : &found->second;
     }
 
-    // The first part of [begin, end) in which clusters may matter; empty, at the end, if there is none. It has a
-    // certain boundary before and after it.
+    // The first part of [begin, end) in which clusters may matter; empty, at `end`, if there is none. It has certain
+    // boundaries at both ends.
     std::pair<const uint8_t*, const uint8_t*> next_odd(const uint8_t* begin, const uint8_t* end) const {
         int length;
         for (const uint8_t* p = odd_.next(begin, end); p < end; p = odd_.next(p + length, end)) {
@@ -149,8 +150,7 @@ class Precompiled final : public NormalizerStep {
         }
         return {end, end};
     }
-    // Whether the position before p, inside a text that begins at `begin`, is a boundary whatever else the text
-    // contains.
+    // Is the position before p a boundary, whatever else the text contains? The text begins at `begin`.
     bool certain(const uint8_t* begin, const uint8_t* p) const {
         if (*p >= 0x80) return false;
         if (p == begin) return true;
@@ -159,7 +159,7 @@ class Precompiled final : public NormalizerStep {
         return !preceding_.holds(before) && !(before == '\r' && *p == '\n');
     }
 
-    // Appends the replacement of [p, end), looking up each character, or "\r\n", by itself.
+    // Appends the replacement of [p, end), looking up each character, or "\r\n", on its own.
     void append_images(const uint8_t* p, const uint8_t* end, std::string& out, Changes* changes) const {
         while (p < end) {
             const uint8_t* const next = mapped_.next(p, end);
@@ -183,9 +183,9 @@ class Precompiled final : public NormalizerStep {
     }
 
     CharacterSet joining_, preceding_, odd_;                        // odd: either
-    CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // those that change, that may begin a key, and that change or are odd
+    CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // characters that change; that may begin a key; that change or are odd
     std::unordered_map<uint32_t, std::string> images_;
-    std::optional<std::string> line_end_;  // the replacement of "\r\n", if it begins with a key
+    std::optional<std::string> line_end_;  // the replacement of "\r\n", if a key is a prefix of it
     ReferenceNormalize normalize_;
     AnswerCache<std::string> answers_;
 };

@@ -1,5 +1,5 @@
-// Normalizer steps that replace a text, or runs of the characters of a set. Matches are found from the left and do not
-// overlap, and replacements are not searched again.
+// Normalizer steps that replace a text, or runs of characters from a set. Matches are found from left to right without
+// overlaps, and replacements are not searched again.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace lopt {
 
 class ReplaceText final : public NormalizerStep {
   public:
-    // `pattern` is not empty and consists of whole characters, so its bytes only match at whole characters.
+    // `pattern` must not be empty and must consist of whole characters, so its bytes only match whole characters.
     ReplaceText(std::string pattern, std::string content) : pattern_(std::move(pattern)), content_(std::move(content)) {
         if (pattern_.empty()) throw std::invalid_argument("an empty text to replace");
     }
@@ -62,7 +62,7 @@ class ReplaceText final : public NormalizerStep {
     }
 
   private:
-    // A character of the pattern without which a text cannot change.
+    // A non-ASCII byte of the pattern; without its character, a text cannot change.
     std::string::const_iterator beyond_ascii() const {
         return std::find_if(pattern_.begin(), pattern_.end(), [](char c) { return static_cast<uint8_t>(c) >= 0x80; });
     }
@@ -71,8 +71,8 @@ class ReplaceText final : public NormalizerStep {
 
 class ReplaceRuns final : public NormalizerStep {
   public:
-    // Replaces runs of `least` or more (at least 1) characters of `set`, as long as possible; or, with `each`, every
-    // single one.
+    // Replaces maximal runs of at least `least` (1 or more) characters of `set`; with `each`, replaces every single
+    // character.
     ReplaceRuns(CharacterSet set, size_t least, bool each, std::string content)
         : set_(std::move(set)), least_(least), each_(each), content_(std::move(content)) {
         if (least == 0 || (each && least > 1)) throw std::invalid_argument("a run to replace has no character, or several at once");
@@ -81,7 +81,7 @@ class ReplaceRuns final : public NormalizerStep {
 
     bool changes_ascii() const override { return set_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { set_.mark_pages(marks); }
-    // No run contains a character that is not in the set; and a run of one is replaced if it need not be longer.
+    // No run contains a character outside the set, and a run of one is replaced if `least` is 1.
     bool passes(Junction& junction) const override {
         const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
         if (left && right && !each_) return false;
@@ -112,7 +112,7 @@ class ReplaceRuns final : public NormalizerStep {
                 p += length;
                 count++;
             } while (p < end && !each_);
-            // If several characters replace the same ones, they still come from the last of these.
+            // If several characters replace the same ones, they still come from the last of those.
             const bool same = stands_for_one_ && std::string_view(reinterpret_cast<const char*>(run), static_cast<size_t>(p - run)) == content_;
             if (count < least_ || same) continue;
             if (!changed) {

@@ -16,7 +16,7 @@ class Strip final : public NormalizerStep {
 
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
-    // The text before the position is not stripped on its right; the text after it must not be stripped on its left.
+    // The text before the position must not be stripped on its right, nor the text after it on its left.
     bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !(left_ && white_space_.holds(junction.right)); }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const auto [from, to] = stripped(begin, end);
@@ -51,7 +51,7 @@ class Prepend final : public NormalizerStep {
 
     bool changes_ascii() const override { return true; }
     void mark_pages(PageMarks&) const override {}
-    // An empty stretch remains empty. Prepended text takes the position of the first character.
+    // An empty stretch stays empty. The prepended text takes the position of the first character.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         if (begin == end) return false;
         out.reserve(text_.size() + static_cast<size_t>(end - begin));

@@ -122,7 +122,8 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         list.append(ids.data(), count);
         return nb::steal(list.finish());
     }
-    // Of pre-tokens that lie in `text`: the ids of all, one after the other, and how many each has.
+    // Encodes the pre-tokens [begins[i], ends[i]) of `text`; returns all ids, concatenated, and their number per
+    // pre-token.
     nb::tuple encode_pre_tokens(HostArray<uint8_t> text, HostArray<int32_t> begins, HostArray<int32_t> ends, size_t threads) const {
         if (begins.size() != ends.size()) throw std::invalid_argument("encode_pre_tokens: not as many ends as begins");
         const size_t words = begins.size();
@@ -157,7 +158,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
 };
 
-// Writes the ids, eight bytes each, to a buffer of exactly that size. False if one of them is not an int.
+// Writes the ids, eight bytes each, to a buffer of exactly that size. Returns false if one of them is not an int.
 bool copy_list(nb::list ids, nb::object out) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
@@ -174,7 +175,7 @@ bool copy_list(nb::list ids, nb::object out) {
 NB_MODULE(_core, module) {
     using namespace lopt;
     cpython::trust(true);
-    nb::set_leak_warnings(false);  // a tokenizer that lives as long as its process is not a leak
+    nb::set_leak_warnings(false);  // a tokenizer that lives as long as the process is not a leak
     module.doc() = "The native cores: text to ids for one pipeline.";
     const nb::exception<NeedsReference> needs_reference(module, "NeedsReference", PyExc_ValueError);
     nb::exception<LoneSurrogateError>(module, "LoneSurrogateError", needs_reference.ptr());

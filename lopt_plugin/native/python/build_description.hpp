@@ -8,7 +8,7 @@
 
 namespace lopt {
 
-// The compiler, the processor, and the vectors that are used on this one: "g++ 12.2.0 for x86-64 with AVX-512".
+// The compiler, the processor, and the vectors in use here, such as "g++ 12.2.0 for x86-64 with AVX-512".
 inline std::string build_description() {
 #if defined(__clang__)
     const std::string compiler = "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +

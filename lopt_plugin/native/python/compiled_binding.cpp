@@ -1,4 +1,4 @@
-// The C interface for Python: `lopt compile` uses it to read back what it has written.
+// The C interface for Python; `lopt compile` uses it to read back the file that it wrote.
 #include <lopt.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>

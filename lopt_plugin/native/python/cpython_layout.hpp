@@ -1,11 +1,11 @@
 // Everything that the core knows about CPython's private layouts.
 //
-// A list owns one block of PyMem memory for its items, so a block that was filled before its length was known can
-// become a list. An integer is a header and a digit, so it can be created in any memory, and can be immortal. An
-// untracked tuple of two integers can be turned into another one in place.
+// A list owns one block of PyMem memory for its items, so a block that was filled before its length was known can become
+// a list. An integer is a header and a digit, so it can be created in any memory, and can be immortal. An untracked tuple
+// of two integers can be turned into another one in place.
 //
-// All this is used only if `trusted()`: on CPython with the interpreter lock, up to the newest version that was
-// checked, and after a self-test at import. Otherwise the same functions use the public API.
+// All this is used only if `trusted()`: on CPython with the interpreter lock, up to the newest version that was checked,
+// and after a self-test at import. Otherwise the same functions use the public API.
 #pragma once
 
 #include <Python.h>
@@ -26,11 +26,11 @@ inline constexpr bool COMPILED = covers(PY_VERSION_HEX);
 #endif
 
 namespace detail {
-inline bool trusted = false;  // set at import, under the interpreter lock; after that only by tests
+inline bool trusted = false;  // set at import, under the interpreter lock; later only by tests
 }
 inline bool trusted() { return COMPILED && detail::trusted; }
 
-// Clears Python's own exception, which the next caller that checks for one would find.
+// Clears Python's own exception; otherwise the next caller that checks for one would find it.
 [[noreturn]] inline void throw_no_memory() {
     PyErr_Clear();
     throw std::bad_alloc();
@@ -51,8 +51,8 @@ struct Held {
 
 }  // namespace detail
 
-// A new list of `size` items, which takes over their references and their block of PyMem memory, whose capacity is
-// `room`. Throws std::bad_alloc, in which case nothing is taken over.
+// Creates a list of `size` items that takes over their references and their block of PyMem memory, which has room for
+// `room` items. Throws std::bad_alloc, in which case it takes over nothing.
 inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
     PyObject* const list = PyList_New(trusted() ? 0 : static_cast<Py_ssize_t>(size));
     if (!list) throw_no_memory();
@@ -68,10 +68,10 @@ inline PyObject* list_of_block(PyObject** items, size_t size, size_t room) {
     return list;
 }
 
-// Creates the integers [first, last), integer i at memory + i * INTEGER_BYTES, with a reference count that never
-// becomes zero: from 3.12 on that of CPython's own immortal integers, which nothing changes; before, one so large that
-// nobody has to count references (decrementing it a billion times per second would take 36 years). Only if `trusted()`;
-// last is at most 2^30.
+// Creates the integers [first, last), integer i at memory + i * INTEGER_BYTES, with a reference count that never becomes
+// zero. From 3.12 on, it is that of CPython's own immortal integers, which never changes. Before, it is so large that
+// nobody has to count references (a billion decrements per second would take 36 years). Only if `trusted()`; last is at
+// most 2^30.
 inline constexpr size_t INTEGER_BYTES = 32;
 inline void make_integers(uint8_t* memory, size_t first, size_t last) {
     constexpr size_t HEADER_BYTES = sizeof(PyVarObject), SMALL = 257;  // CPython creates the integers below at start-up
@@ -90,7 +90,7 @@ inline void make_integers(uint8_t* memory, size_t first, size_t last) {
     }
 }
 
-// Turns a tuple of two into another one. No references are counted, neither to the old items nor to the new ones.
+// Turns a tuple of two items into another one. Does not count references, neither to the old items nor to the new ones.
 inline void set_pair(PyObject* tuple, PyObject* first, PyObject* second) {
     auto* const object = reinterpret_cast<PyTupleObject*>(tuple);
     object->ob_item[0] = first;
@@ -99,8 +99,8 @@ inline void set_pair(PyObject* tuple, PyObject* first, PyObject* second) {
     object->ob_hash = -1;
 #endif
 }
-// A new tuple of integers, whose references are not counted. They are in no cycle, so the garbage collector need not
-// track the tuple: it would find that out and untrack the tuples one by one.
+// Creates a tuple of integers without counting references to them. Integers are in no cycle, so the garbage collector
+// need not track the tuple; it would otherwise find that out and untrack the tuples one by one.
 inline PyObject* new_pair(PyObject* first, PyObject* second) {
     if (trusted()) {
         auto* const tuple = reinterpret_cast<PyObject*>(PyObject_GC_NewVar(PyTupleObject, &PyTuple_Type, 2));
@@ -129,7 +129,7 @@ inline bool lists_as_expected() {
         const Py_ssize_t basic = PyList_Type.tp_basicsize, all = basic + ROOM * static_cast<Py_ssize_t>(sizeof(PyObject*));
         const Held bytes(PyObject_CallMethod(list.object, "__sizeof__", nullptr));
         if (PyList_Size(list.object) != COUNT || PyList_GetItem(list.object, COUNT - 1) != number.object || PyLong_AsSsize_t(bytes.object) != all) return false;
-        // Past its block, and back.
+        // Grows past its block, and shrinks back.
         for (Py_ssize_t i = 0; i < ROOM; i++)
             if (PyList_Append(list.object, number.object)) return false;
         if (PyList_Size(list.object) != COUNT + ROOM || Py_REFCNT(number.object) != 1 + COUNT + ROOM) return false;
@@ -158,14 +158,14 @@ inline bool tuples_as_expected() {
     const Held pair(new_pair(Py_NewRef(a.object), Py_NewRef(b.object)));
     const Held reversed(PyTuple_Pack(2, b.object, a.object));
     if (PyTuple_Size(pair.object) != 2 || PyTuple_GetItem(pair.object, 1) != b.object || PyObject_Hash(pair.object) == -1) return false;
-    set_pair(pair.object, b.object, a.object);  // the references are the same ones
+    set_pair(pair.object, b.object, a.object);  // the same references as before
     return PyObject_RichCompareBool(pair.object, reversed.object, Py_EQ) == 1 && PyObject_Hash(pair.object) == PyObject_Hash(reversed.object);
 }
 
 }  // namespace detail
 
-// Makes layouts trusted from now on, if requested, if this CPython is covered, and if the self-test succeeds. Called at
-// import.
+// Makes layouts trusted from now on, if requested, if this CPython version is covered, and if the self-test succeeds.
+// Called at import.
 inline void trust(bool wanted) {
     detail::trusted = false;
     if (!COMPILED || !wanted) return;

@@ -18,10 +18,10 @@ namespace lopt {
 
 namespace {
 
-// From this length on, other Python threads run while ids are decoded.
+// For rows of at least this length, other Python threads run during decoding.
 constexpr size_t LONG_ROW = size_t{1} << 14;
 
-// The bytes that the characters stand for; the token itself if one of them stands for none.
+// The bytes that the characters of a token stand for; the token itself if one of them stands for no byte.
 class ByteAlphabet {
   public:
     explicit ByteAlphabet(std::string_view characters) {
@@ -82,7 +82,8 @@ nb::object text_object(std::string_view text) {
     return nb::steal(made);
 }
 
-// Takes an id or a list of ids. False if one is not a plain 32-bit int; the reference then has to reject or read it.
+// Takes an id or a list of ids. Returns false if one is not a plain 32-bit int, which the reference must then reject or
+// read.
 bool take_plain_ids(nb::handle given, std::vector<uint32_t>& ids) {
     const auto take = [&ids](int64_t id) {
         if (id < 0 || id > int64_t{UINT32_MAX}) return false;
@@ -113,7 +114,7 @@ class PythonDecoder {
     void allow(uint32_t calls) { allowed_ = calls; }
     void stop() { allowed_ = 0; }
     bool is_allowed() const { return allowed_ > 0; }
-    // Must be called once per call.
+    // Must be called exactly once per call.
     bool may_answer() {
         if (!allowed_) return false;
         allowed_--;
@@ -127,7 +128,7 @@ class PythonDecoder {
         const bool skips = skip_special.ptr() == Py_True;
         return ids_.size() == 1 && table_->shows(ids_[0], skips) ? text_alone(ids_[0]) : decoded(skips);
     }
-    // The text of an id that is shown. All callers get one object; those of a vocabulary take some megabytes.
+    // The text of an id that is shown. All callers share one object per id; those of a vocabulary take a few megabytes.
     nb::object text_alone(uint32_t id) {
         if (texts_alone_.empty()) texts_alone_.resize(table_->size());
         nb::object& text = texts_alone_[id];
@@ -137,7 +138,7 @@ class PythonDecoder {
     nb::object decode_rows(nb::handle rows, nb::handle skip_special) {
         if (!allowed_ || !PyBool_Check(skip_special.ptr()) || !PyList_CheckExact(rows.ptr())) return nb::none();
         nb::list texts;
-        // Lists can change only while other threads run, so each row is examined when its turn comes.
+        // Lists can only change while other threads run, so each row is checked when its turn comes.
         for (Py_ssize_t row = 0; row < PyList_GET_SIZE(rows.ptr()); row++) {
             const nb::object ids = nb::borrow(PyList_GET_ITEM(rows.ptr(), row));
             ids_.clear();
@@ -149,7 +150,7 @@ class PythonDecoder {
     }
     // The token of each id, or None.
     nb::object tokens(nb::handle given) {
-        nb::list tokens;  // created first: the garbage collector may then run finalizers, which may come back here
+        nb::list tokens;  // created first: the garbage collector may run finalizers that call this method again
         ids_.clear();
         if (!allowed_ || !PyList_CheckExact(given.ptr()) || !take_plain_ids(given, ids_) || !may_answer()) return nb::none();
         for (const uint32_t id : std::exchange(ids_, {})) {
@@ -163,7 +164,7 @@ class PythonDecoder {
         return tokens;
     }
 
-    // What an id that is plain adds to a text.
+    // The text that a plain id adds.
     nb::object text_added(uint32_t id) { return table_->adds_alone(id) ? text_alone(id) : text_object(table_->added(id)); }
 
   private:
@@ -184,13 +185,13 @@ class PythonDecoder {
     }
 
     std::shared_ptr<const TokenTable> table_;
-    std::vector<nb::object> texts_alone_;  // of the ids that were asked for
+    std::vector<nb::object> texts_alone_;  // for the ids requested so far
     std::vector<uint32_t> ids_;
     uint32_t allowed_ = 0;
     uint64_t calls_ = 0;
 };
 
-// `otherwise(stream, id, invalid)` handles a step that the decoder may not answer, or that has an invalid prefix.
+// `otherwise(stream, id, invalid)` handles a step that the decoder may not answer, or whose prefix is invalid.
 class PythonDecodeStream {
   public:
     PythonDecodeStream(std::shared_ptr<PythonDecoder> decoder, const std::vector<uint32_t>& ids, bool skip_special, nb::object otherwise)
@@ -212,7 +213,7 @@ class PythonDecodeStream {
         return stream.otherwise_(self, given, invalid);
     }
     nb::tuple state() {
-        // Copies: a finalizer may step this stream while the list is created.
+        // These are copies, because a finalizer may step this stream while the list is created.
         const std::vector<uint32_t> ids = stream_.ids();
         const std::string prefix = stream_.prefix();
         const size_t prefix_ids = stream_.prefix_ids();

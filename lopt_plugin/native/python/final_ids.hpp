@@ -11,7 +11,7 @@ namespace lopt {
 // All members hold the interpreter lock.
 class FinalIds {
   public:
-    // core: identifies the core that the ids come from, whose largest id this is.
+    // core: the core of the ids, for comparison. largest: its largest id.
     FinalIds(const void* core, uint32_t largest) : core_(core), largest_(largest) {}
     // Starts with the first ids of `other`, at most `count`.
     FinalIds(const FinalIds& other, size_t count) : FinalIds(other.core_, other.largest_) {
@@ -21,7 +21,7 @@ class FinalIds {
     bool are_of(const void* core) const { return core == core_; }
     void append(const uint32_t* ids, size_t count) { ids_.append(ids, count); }
     size_t size() const { return ids_.size(); }
-    // A new list of another list's items and the ids from number `start` on, with room for a few more.
+    // A new list of the items of `before` and the ids from index `start` on, with room for a few more.
     PyObject* list_from(PyObject* before, size_t start) const {
         constexpr size_t MORE = 64;
         const auto leading = static_cast<size_t>(PyList_GET_SIZE(before));

@@ -17,8 +17,8 @@ namespace lopt {
 class IdList {
   public:
     static constexpr uint32_t NO_ID = ~uint32_t{0};
-    // largest: the largest id that may occur. first: an id that the list begins with; inserting it later would move all
-    // others.
+    // largest: the largest id that may occur. first: an id to put at the start of the list; inserting it later would move
+    // all others.
     explicit IdList(uint32_t largest, uint32_t first = NO_ID) : shared_(SharedIntegers::make(size_t{largest} + 1)), first_(first) {}
 
     void append(const uint32_t* ids, size_t count) {
@@ -30,7 +30,7 @@ class IdList {
         }
         for (size_t i = 0; i < count; i++) push_new(ids[i]);
     }
-    // The same for id objects.
+    // The same for objects that represent ids.
     void append_objects(PyObject* const* objects, size_t count) {
         reserve(count);
         for (size_t i = 0; i < count; i++) items_.push(Py_NewRef(objects[i]));
@@ -40,7 +40,7 @@ class IdList {
         items_.reserve(count + (first != NO_ID));
         if (first != NO_ID) push_new(first);
     }
-    // The list object, which takes over the items. Never null.
+    // Returns the list object, which takes over the items; never null.
     PyObject* finish() {
         reserve(0);
         return items_.finish();

@@ -1,4 +1,4 @@
-// Releasing and acquiring Python's lock, even while the interpreter shuts down.
+// Releases and acquires Python's lock, even while the interpreter shuts down.
 #pragma once
 
 #include <Python.h>
@@ -9,8 +9,8 @@
 
 namespace lopt {
 
-// Up to Python 3.13, a thread that requests the lock after shutdown has begun is ended by pthread_exit, whose unwinding
-// must not leave a destructor: the process would abort. Such a thread hangs here instead, as in Python 3.14.
+// Up to Python 3.13, a thread that requests the lock after shutdown has begun is ended by pthread_exit. Its unwinding
+// must not pass through a destructor, or the process aborts. Such a thread hangs here instead, as in Python 3.14.
 template <class Request>
 void take_interpreter_lock(Request&& request) {
     try {
@@ -34,7 +34,7 @@ class InterpreterUnlocked {
     PyThreadState* state_;
 };
 
-// Thrown if Python is needed on a thread that Python does not know: one of our workers.
+// Thrown if Python is needed on a thread that Python does not know, such as one of our workers.
 struct NotPythonThread : std::runtime_error {
     NotPythonThread() : std::runtime_error("not a thread of Python's") {}
 };

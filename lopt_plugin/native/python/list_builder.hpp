@@ -23,7 +23,8 @@ class ListBuilder {
     ListBuilder(const ListBuilder&) = delete;
     ListBuilder& operator=(const ListBuilder&) = delete;
 
-    // Room for `count` more. The first call reserves little more than requested, because mostly it is the only one.
+    // Makes room for `count` more items. The first call reserves little more than requested, because it is usually the
+    // only one.
     void reserve(size_t count) {
         if (room_ - size_ >= count) return;
         const size_t room = size_ == 0 ? roomy(count) : std::max(size_ + count, room_ + room_ / 4);
@@ -32,12 +33,12 @@ class ListBuilder {
         items_ = items;
         room_ = room;
     }
-    // Takes the reference; there is room.
+    // Takes over the reference. There must be room.
     void push(PyObject* item) { items_[size_++] = item; }
-    // Where the next items go; the second call marks them as written.
+    // Where to write the next items; set_end then adds them.
     PyObject** end() { return items_ + size_; }
     void set_end(PyObject** end) { size_ = static_cast<size_t>(end - items_); }
-    // A new list, which takes over the items.
+    // Returns a new list, which takes over the items.
     PyObject* finish() {
         PyObject* const list = cpython::list_of_block(items_, size_, room_);
         items_ = nullptr;

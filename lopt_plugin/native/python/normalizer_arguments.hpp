@@ -11,13 +11,13 @@
 
 namespace lopt {
 
-// form_pages, form_cells: empty where NFC is the only form.
+// form_pages, form_cells: empty if NFC is the only form.
 inline FormTables form_tables(std::shared_ptr<const ClassTable> classes, nb::bytes form_pages, nb::bytes form_cells, nb::bytes compose_pairs) {
     auto forms = form_cells.size() ? std::make_shared<const ClassTable>(class_table(form_pages, form_cells)) : nullptr;
     return {std::move(classes), std::move(forms), copy_of<ComposingPair>(compose_pairs)};
 }
 
-// Where each character of a normalized text came from, according to a function of the reference library; none for None.
+// A function that asks the reference library where each character of a normalized text came from; empty for None.
 inline Aligner::Ask aligner(nb::object function) {
     const auto ask = reference_function(std::move(function));
     if (!ask) return {};
@@ -35,7 +35,7 @@ inline Aligner::Ask aligner(nb::object function) {
 
 inline CharacterSet character_set(const std::string& members) { return CharacterSet(code_points_of(members)); }
 
-// A step is a tuple: its kind, then the values described in _core.pyi.
+// A step is a tuple: its kind, followed by the values described in _core.pyi.
 inline std::unique_ptr<NormalizerStep> normalizer_step(nb::tuple step, const FormTables& tables) {
     if (nb::len(step) == 0) throw std::invalid_argument("a normalizer step is empty");
     const auto kind = nb::cast<std::string>(step[0]);

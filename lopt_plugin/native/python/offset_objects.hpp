@@ -29,10 +29,10 @@ class GarbageCollectionWaits {
     int was_enabled_;
 };
 
-// Creates lists of offsets. Allocating a tuple costs more than filling it, so tuples are kept, and those that no one
-// else holds any more are refilled, as zip() does. A list like the previous one then touches the same memory in the
-// same order, and allocates only itself. The integers are the shared ones, so none is touched. All members hold the
-// interpreter lock; if layouts are not trusted, nothing is kept.
+// Creates lists of offsets. Allocating a tuple costs more than filling it, so tuples are kept, and refilled once nobody
+// else holds them, as in zip(). A list like the previous one then touches the same memory in the same order, and
+// allocates only itself. The integers are the shared ones, so none is touched. All members require the interpreter lock.
+// If layouts are not trusted, nothing is kept.
 class OffsetObjects {
   public:
     OffsetObjects() = default;
@@ -42,12 +42,12 @@ class OffsetObjects {
     OffsetObjects(const OffsetObjects&) = delete;
     OffsetObjects& operator=(const OffsetObjects&) = delete;
 
-    // A new reference to a list of `leading` tuples (0, 0), followed by those of the offsets.
+    // A new reference to a list of `leading` tuples (0, 0), followed by the tuples of the offsets.
     PyObject* list(const Offset* offsets, size_t count, size_t leading = 0) {
         const GarbageCollectionWaits waits;
         ListBuilder items;
         items.reserve(leading + count);
-        // A value that is no position in a text counts as the largest one.
+        // A value that is not a position in a text counts as the largest one.
         uint32_t largest = 0;
         for (size_t i = 0; i < count; i++) largest = std::max({largest, static_cast<uint32_t>(offsets[i].begin), static_cast<uint32_t>(offsets[i].end)});
         const size_t wanted = std::min(size_t{largest} + 1, SharedIntegers::MOST);
@@ -58,14 +58,14 @@ class OffsetObjects {
         for (size_t i = 0; i < count; i++) items.push(tuple(offsets[i]));
         return items.finish();
     }
-    // Bytes of what is kept.
+    // Size of the kept tuples.
     size_t bytes() const { return kept_.size() * (sizeof(PyObject*) + 64); }
 
   private:
     static constexpr size_t MOST_KEPT = size_t{1} << 19;  // tuples
-    static constexpr size_t AHEAD = 32;  // few, so that they stay in the first-level cache
+    static constexpr size_t AHEAD = 32;  // small, so that they stay in the L1 cache
 
-    // A new reference to a tuple, which is kept if there is room.
+    // A new reference to a tuple; the tuple is kept if there is room.
     PyObject* tuple(const Offset& offset) {
         if (next_ == MOST_KEPT || !is_known(offset)) return counted_tuple(offset);
         PyObject *const begin = SharedIntegers::at(static_cast<uint32_t>(offset.begin)), *const end = SharedIntegers::at(static_cast<uint32_t>(offset.end));
@@ -94,7 +94,7 @@ class OffsetObjects {
     }
 
     std::vector<PyObject*> kept_;
-    size_t next_ = 0, integers_ = 0;  // integers that the current list may use
+    size_t next_ = 0, integers_ = 0;  // position in `kept_`; number of integers that the current list may use
 };
 
 }  // namespace lopt

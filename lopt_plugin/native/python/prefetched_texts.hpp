@@ -13,7 +13,7 @@ namespace lopt {
 
 class PrefetchedTexts {
   public:
-    // The ids of a text, by its number; throws the text's error, or NotPythonThread if it needs one of Python's
+    // Writes the ids of text number i. Throws the text's error, or NotPythonThread if it needs one of Python's own
     // threads.
     using Encode = std::function<void(size_t, IdBuffer&)>;
 
@@ -21,7 +21,7 @@ class PrefetchedTexts {
     PrefetchedTexts(ThreadPool& pool, size_t workers, uint32_t largest_id, nb::tuple texts, Encode encode)
         : largest_id_(largest_id), texts_(std::move(texts)), encode_(std::move(encode)), ids_(texts_.size()), whole_(texts_.size(), 0),
           background_(pool, texts_.size(), workers, [this](size_t i) {
-              // `take` encodes it again, and throws.
+              // On any error, `take` encodes the text again, and throws.
               try {
                   encode_(i, ids_[i]);
                   whole_[i] = 1;
@@ -45,7 +45,8 @@ class PrefetchedTexts {
         list.append(ids->data(), ids->size());
         nb::object made = nb::steal(list.finish());
 #ifndef Py_GIL_DISABLED
-        // Integers are in no cycle. With thousands of lists, the collector would traverse all of them again and again.
+        // Integers are in no cycle, and with thousands of lists, the collector would traverse all of them again and
+        // again.
         PyObject_GC_UnTrack(made.ptr());
 #endif
         return made;
@@ -58,7 +59,7 @@ class PrefetchedTexts {
     // Written by the thread that encodes the text, and read afterwards.
     std::vector<IdBuffer> ids_;
     std::vector<uint8_t> whole_;
-    // The last member: no worker is left when the others are destroyed.
+    // Must be the last member: its destructor stops the workers before the other members are destroyed.
     ThreadPool::Background background_;
 };
 

@@ -36,7 +36,7 @@ inline std::string_view utf8_of(nb::handle text) {
 inline Characters characters_of(nb::handle text) {
     PyObject* object = text.ptr();
 #if PY_VERSION_HEX < 0x030C0000
-    // A legacy string, whose characters are elsewhere until someone requests them.
+    // A legacy string stores its characters elsewhere until someone requests them.
     if (PyUnicode_READY(object) < 0) throw nb::python_error();
 #endif
     const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
@@ -56,14 +56,14 @@ inline ClassTable class_table(nb::bytes class_pages, nb::bytes class_cells) {
     return {pages.data(), pages.size(), cells.data(), cells.size()};
 }
 
-// The names point into strings of the caller's objects, which outlive the construction.
+// The names point into the caller's strings, which outlive the construction.
 inline std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
     std::vector<VocabularyItem> items;
     items.reserve(vocabulary.size());
     for (auto [name, id] : vocabulary) {
         if (!PyUnicode_Check(name.ptr())) throw nb::type_error("vocabulary: a name is not a str");
         items.push_back({utf8_of(name), nb::cast<uint32_t>(id)});
-        // Tables have an entry for each id up to the largest.
+        // Tables have an entry for every id up to the largest.
         if (items.back().id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
     }
     return items;
@@ -80,7 +80,7 @@ inline std::shared_ptr<nb::object> reference_function(nb::object function) {
     return {new nb::object(std::move(function)), drop};
 }
 
-// The same as a function from text to text.
+// The same, as a function from text to text.
 inline std::function<std::string(std::string_view)> normalizer(nb::object function) {
     const auto ask = reference_function(std::move(function));
     if (!ask) return {};

@@ -36,7 +36,7 @@ class PythonCore {
         if (options.threads == 1) {
             run_and_hold(text, options, *space);
         } else {
-            // Part of the list is created while other threads are still encoding.
+            // Creates part of the list while other threads are still encoding.
             run_and_hold(text, options, *space, [&append](const uint32_t* ids, size_t count) {
                 const InterpreterLocked locked;
                 append(ids, count);
@@ -84,7 +84,7 @@ class PythonCore {
     }
     nb::list encode_batch_lists(nb::list texts, size_t threads, bool split_special) const {
         nb::list rows;
-        // Lists are created while other threads are still encoding.
+        // Creates lists while other threads are still encoding.
         encode_rows(texts, threads, split_special, [&](const EncodedRows& part) {
             const InterpreterLocked locked;
             size_t begin = 0;
@@ -105,7 +105,7 @@ class PythonCore {
             encode_row(rows[i], split_special, *space, ids);
         });
     }
-    // The integers of ids that came from elsewhere.
+    // The list of integers for ids that came from elsewhere.
     nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
         const int32_t* data = ids.data();
         const size_t count = ids.shape(0), most = id_count();
@@ -116,7 +116,7 @@ class PythonCore {
         list.append(reinterpret_cast<const uint32_t*>(data), count);
         return nb::steal(list.finish());
     }
-    // For each text, its bytes in UTF-8, and whether the normalizer may change it: [texts, 2].
+    // For each text, its number of UTF-8 bytes, and whether the normalizer may change it: [texts, 2].
     nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> packed_sizes(nb::list texts, size_t threads) const {
         const nb::tuple alive(texts);
         const std::vector<Characters> rows = characters_of_all(alive, "packed_sizes: a text is not a str");
@@ -124,7 +124,7 @@ class PythonCore {
         {
             const InterpreterUnlocked unlocked;
             const auto& method = core_->method();
-            constexpr size_t TOGETHER = 64;  // so that short texts do not keep the threads busy with each other
+            constexpr size_t TOGETHER = 64;  // so that threads do not contend over short texts
             core_->pool().run((rows.size() + TOGETHER - 1) / TOGETHER, threads, [&](size_t some) {
                 for (size_t i = some * TOGETHER; i < std::min(rows.size(), (some + 1) * TOGETHER); i++) {
                     const PackedSize size = packed_size(rows[i], method.page_marks());
@@ -135,8 +135,8 @@ class PythonCore {
         }
         return array_over<int64_t, 2>(std::move(sizes), {rows.size(), 2});
     }
-    // Texts as the GPU route sends them, written to `out`: their bytes, the positions and ids of separators, and which
-    // of these end rows.
+    // Packs texts for the GPU route into `out`; returns their number of bytes, the positions and ids of separators, and
+    // which separators end rows.
     nb::tuple pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
                    std::vector<int32_t> suffix, bool split_special, size_t threads, size_t part_characters) const {
         const nb::tuple alive(texts);
@@ -162,7 +162,7 @@ class PythonCore {
                               array_of_each(separators, [](const Separator& one) { return one.id; }),
                               array_of_each(packed->row_ends(), [](int32_t number) { return number; }));
     }
-    // Ids and offsets, truncated to `limit` ids. first_id: an id, or -1; with an id, lists begin with it and (0, 0).
+    // Ids and offsets, truncated to `limit` ids. first_id: -1, or an id; the lists then begin with this id and (0, 0).
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
                                   std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
         const uint32_t of_no_text = checked_first_id(first_id);
@@ -179,7 +179,7 @@ class PythonCore {
         });
         return ids_and_offsets(space->ids.data() + first, kept, std::move(offsets), first, kept, as_lists, of_no_text);
     }
-    // The ids of each word by itself, the number per word, and the offsets within each word.
+    // The ids of each word on its own, the number of ids per word, and the offsets within each word.
     nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
         const nb::tuple alive(words);
         const std::vector<Characters> texts = characters_of_all(alive, "encode_words: a word is not a str");
@@ -227,7 +227,7 @@ class PythonCore {
         for (const auto& [name, counter] : COUNTERS) result[name] = counters.*counter;
         return result;
     }
-    // How much the growing counters have grown since the last call, by name; empty if no text was looked up.
+    // By how much the cumulative counters have grown since the last call, by name; empty if no text was looked up.
     nb::dict new_prefix_counts() {
         nb::dict result;
         if (!held_texts()) return result;
@@ -281,7 +281,7 @@ class PythonCore {
   protected:
     const Core& core() const { return *core_; }
     uint32_t largest_id() const { return largest_id_; }
-    // Does the work on the text's characters, without the interpreter lock if the text is long.
+    // Calls work with the text's characters, without the interpreter lock if the text is long.
     template <class Work>
     static void run(nb::handle text, Work&& work) {
         const Characters characters = characters_of(text);
@@ -289,8 +289,8 @@ class PythonCore {
         const InterpreterUnlocked unlocked;
         work(characters);
     }
-    // The strings must outlive the result, even if another thread empties the list that they came from, so a tuple
-    // holds them.
+    // The strings must outlive the result, even if another thread empties the list that they came from, so a tuple keeps
+    // them alive.
     static std::vector<Characters> characters_of_all(const nb::tuple& texts, const char* message) {
         std::vector<Characters> all;
         all.reserve(texts.size());
@@ -316,7 +316,7 @@ class PythonCore {
         if (first_id >= static_cast<int64_t>(id_count())) throw nb::value_error("first_id: not an id of this core");
         return first_id < 0 ? IdList::NO_ID : static_cast<uint32_t>(first_id);
     }
-    // `count` offsets, from number `first` on.
+    // `count` offsets, starting at index `first`.
     nb::tuple ids_and_offsets(const uint32_t* ids, size_t ids_count, Allocated<Offset> offsets, size_t first, size_t count, bool as_lists,
                               uint32_t first_id) const {
         if (!as_lists) return nb::make_tuple(array_of(ids, ids_count), array_over<int32_t, 2>(std::move(offsets), {count, 2}, first));
@@ -327,9 +327,9 @@ class PythonCore {
         return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.get() + first, count, leading)));
     }
 
-    static constexpr size_t GIL_FREE_FROM = 2048;  // characters; below, releasing the lock costs more than it gains
+    static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for shorter texts, releasing the lock costs more than it gains
 
-    // Those that only grow come first.
+    // The cumulative counters come first.
     static constexpr std::pair<const char*, uint64_t HeldTexts::Counters::*> COUNTERS[] = {
         {"lookups", &HeldTexts::Counters::lookups},         {"hits", &HeldTexts::Counters::hits},
         {"bytes_saved", &HeldTexts::Counters::bytes_saved}, {"evictions", &HeldTexts::Counters::evictions},
@@ -347,8 +347,8 @@ class PythonCore {
     void release_removed() const {
         if (held_texts()) held_texts()->release_removed();
     }
-    // The object that keeps a text's characters alive; null if the text is not to be held. An instance of a str
-    // subclass is not: code could run when it is deleted.
+    // The object that keeps a text's characters alive; null if the text must not be held. Instances of str subclasses are
+    // not held, because deleting them could run code.
     std::shared_ptr<void> owner_of(nb::handle text, const Characters& characters) const {
         if (!PyUnicode_CheckExact(text.ptr()) || !core_->prefix_cache().applies(characters)) return {};
         return {Py_NewRef(text.ptr()), [](PyObject* string) { Py_DECREF(string); }};
@@ -360,7 +360,7 @@ class PythonCore {
         for (const Characters& characters : characters_of_all(texts, message)) rows.push_back({characters, owner_of(texts[rows.size()], characters)});
         return rows;
     }
-    // Appends the ids of the known prefix; `more` will follow.
+    // Appends the ids of the known prefix; `more` ids will follow.
     static void append_known(const typename Core::Workspace& space, size_t more, IdList& list) {
         if (!space.known.ids) return;
         list.reserve(space.known.ids + more);
@@ -371,12 +371,13 @@ class PythonCore {
         run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink, owner); });
         if (owner) release_removed();
     }
-    // Rows that one thread encodes together: their ids, and where those of each end.
+    // Rows that one thread encodes together: their ids, and the end of each row's ids.
     struct EncodedRows {
         IdBuffer ids;
         std::vector<size_t> ends;
     };
-    // Calls take(part) for all rows in order, on this thread, maybe without the interpreter lock. Returns how many rows there are.
+    // Calls take(part) for all rows in order, on this thread, possibly without the interpreter lock. Returns the number
+    // of rows.
     template <class Take>
     size_t encode_rows(nb::list texts, size_t threads, bool split_special, Take&& take) const {
         const nb::tuple alive(texts);
@@ -388,7 +389,7 @@ class PythonCore {
         const std::vector<size_t> firsts = parts_of(rows, characters, threads);
         std::vector<EncodedRows> parts(firsts.size() - 1);
         const auto encode = [&](size_t i) { encode_part({rows.data() + firsts[i], firsts[i + 1] - firsts[i]}, split_special, parts[i]); };
-        // Parts that need the normalizer, and therefore Python, wait for the calling thread.
+        // Parts that need the normalizer, and therefore Python, are left to the calling thread.
         std::vector<uint8_t> deferred(parts.size(), 0);
         const auto work = [&](size_t i) {
             try {
@@ -404,7 +405,7 @@ class PythonCore {
         });
         return rows.size();
     }
-    // Where parts of the rows begin, and the end: as few as keep the threads busy.
+    // The first row of each part, and the number of rows. Makes just enough parts to keep the threads busy.
     static std::vector<size_t> parts_of(const std::vector<Row>& rows, size_t all_characters, size_t threads) {
         constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
         const size_t enough = std::clamp(all_characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
@@ -418,7 +419,7 @@ class PythonCore {
         }
         return firsts;
     }
-    // On any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
+    // Runs on any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
     void encode_part(std::span<const Row> rows, bool split_special, EncodedRows& part) const {
         typename Core::Borrowed space(*core_);
         part.ids.clear();

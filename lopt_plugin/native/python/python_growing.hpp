@@ -13,7 +13,7 @@
 
 namespace lopt {
 
-// A Python text with the counts of its parts. Core: the native core, which outlives it.
+// A Python text and the counts of its parts. Core: the native core, which must outlive this object.
 template <class Core>
 class PythonIntervals {
   public:
@@ -40,13 +40,13 @@ class PythonIntervals {
     Intervals<Core> intervals_;
 };
 
-// The ids of a long word without a seam that grows at its end.
+// The ids of a long word without a seam, to which text is appended.
 template <class Core>
 class PythonWord {
   public:
     PythonWord(const Core& core, uint32_t largest_id) : core_(core), largest_id_(largest_id), word_(*core.method().word_model()) {}
 
-    // False if it is no longer such a word; the object must not be used after that.
+    // Returns false if the text is no longer such a word; the object must not be used after that.
     bool append(nb::str text) {
         const Characters characters = characters_of(text);
         if (characters.length < LONG_WORD) return append_characters(characters);
@@ -75,7 +75,7 @@ class PythonWord {
     const Core& core_;
     const uint32_t largest_id_;
     GrowingWord word_;
-    unsigned kinds_ = ALL_RUNS;  // of runs that it may be
+    unsigned kinds_ = ALL_RUNS;  // kinds of runs that the word may still be
 };
 
 template <class Core>
@@ -206,7 +206,7 @@ class PythonGrowing : public PythonCore<Core> {
     }
 
   private:
-    static constexpr size_t LONG = 2048;             // characters: from here on, releasing the lock pays off
+    static constexpr size_t LONG = 2048;             // characters; for longer texts, releasing the lock pays off
     static constexpr size_t RANGE = size_t{1} << 17;  // characters that one thread counts at a time
 
     // Characters [begin, end) of one of several texts, between seams.
@@ -224,7 +224,7 @@ class PythonGrowing : public PythonCore<Core> {
         if (!settled.are_of(this)) throw nb::value_error("settled ids of another core");
         return settled;
     }
-    // Calls use(ids) for a part of a text, with the interpreter lock.
+    // Calls use(ids) for a part of a text, holding the interpreter lock.
     template <class Use>
     void with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
         const Characters part = checked_part(text, begin, end);
@@ -242,7 +242,7 @@ class PythonGrowing : public PythonCore<Core> {
     static bool holds_surrogate(const Characters& text) {
         if (text.unit_bytes == 1) return false;
         return visit_units(text, [&text](const auto* units) {
-            bool any = false;  // to its end, so that many are examined together
+            bool any = false;  // no early exit, so that the loop can be vectorized
             for (size_t i = 0; i < text.length; i++) any |= is_surrogate(units[i]);
             return any;
         });
@@ -266,7 +266,7 @@ class PythonGrowing : public PythonCore<Core> {
     }
     std::vector<size_t> count_ranges(const std::vector<Characters>& rows, const std::vector<Range>& ranges, size_t threads, bool split_special) const {
         std::vector<size_t> counts(ranges.size(), 0);
-        // Ranges that need the normalizer, and therefore Python, wait for the calling thread.
+        // Ranges that need the normalizer, and therefore Python, are left to the calling thread.
         std::vector<uint8_t> deferred(ranges.size(), 0);
         const auto count_range = [&](size_t i) {
             typename Core::Borrowed space(this->core());

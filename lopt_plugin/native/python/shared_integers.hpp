@@ -1,5 +1,5 @@
-// The integers 0, 1, 2, ... of this process, contiguous and created once: the object of an id or of a position is then
-// a computed address, and a list of them is written without touching, allocating or counting anything.
+// The integers 0, 1, 2, ... of this process, contiguous and created once. The address of the object for an id or a
+// position can therefore be computed, and a list of them is written without touching, allocating or counting anything.
 //
 // They live as long as the process, so nobody counts references to them (see cpython_layout.hpp). All tokenizers share
 // them.
@@ -22,12 +22,13 @@ class SharedIntegers {
   public:
     static constexpr size_t MOST = size_t{1} << 20;
 
-    // Creates the integers below `count`. False if that is impossible: then integers come from PyLong_FromSize_t.
+    // Creates the integers below `count`. Returns false if that is impossible; PyLong_FromSize_t must then create
+    // integers.
     static bool make(size_t count) {
         if (!cpython::trusted() || count > MOST) return false;
         if (count <= made_) return true;
         if (!memory_) {
-            // Only written pages take memory.
+            // Only pages that are written take up memory.
             void* const room = mmap(nullptr, MOST * cpython::INTEGER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (room == MAP_FAILED) return false;
             memory_ = static_cast<uint8_t*>(room);
@@ -37,7 +38,7 @@ class SharedIntegers {
         made_ = last;
         return true;
     }
-    // Writes the addresses of `count` integers, all of which were created.
+    // Writes the addresses of `count` integers, which must all exist.
     static void write(const uint32_t* integers, size_t count, PyObject** out) {
         uint8_t* const memory = memory_;
         for (size_t i = 0; i < count; i++) out[i] = reinterpret_cast<PyObject*>(memory + size_t{integers[i]} * cpython::INTEGER_BYTES);

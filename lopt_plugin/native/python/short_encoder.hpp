@@ -12,14 +12,14 @@
 
 namespace lopt {
 
-// The ids that a post-processor puts before and after those of a text.
+// The ids that a post-processor adds before and after the ids of a text.
 using IdsAround = std::pair<std::vector<uint32_t>, std::vector<uint32_t>>;
 
-// Encodes for one tokenizer as long as nothing indicates that the tokenizer may have changed: one call, which asks for
-// nothing else. All members hold the interpreter lock.
+// Encodes for one tokenizer as long as nothing indicates that the tokenizer may have changed. One native call does
+// everything. All members require the interpreter lock.
 class ShortEncoder {
   public:
-    // A list of the text's ids, by the core, which outlives this. May throw.
+    // Returns a list of the text's ids, encoded by the core, which must outlive this object. May throw.
     using Encode = nb::object (*)(const void* core, nb::handle text, const IdsAround& around);
 
     // around: null if the ids with special tokens are not known.
@@ -33,7 +33,7 @@ class ShortEncoder {
     void stop() { allowed_ = 0; }
     bool is_allowed() const { return allowed_ > 0; }
 
-    // None if somebody else has to answer; errors are theirs to find.
+    // Returns None if the general path must answer, which also reports errors.
     nb::object encode(nb::handle text, nb::handle add_special_tokens) {
         PyObject* const added = add_special_tokens.ptr();
         if (!allowed_ || !PyUnicode_CheckExact(text.ptr()) || !PyBool_Check(added)) return nb::none();
@@ -48,7 +48,7 @@ class ShortEncoder {
         } catch (const std::exception&) {
             return nb::none();
         }
-        // Texts of some thousand characters are encoded without the lock.
+        // Texts of a few thousand characters are encoded without the lock, so `allowed_` may have changed.
         if (!allowed_) return nb::none();
         allowed_--;
         calls_++;

@@ -1,8 +1,8 @@
-// The Unigram model: of all segmentations of a word into pieces, the one whose scores have the largest sum.
+// The Unigram model: of all segmentations of a word into pieces, it chooses the one with the largest sum of scores.
 //
 // The sums are computed as in the reference library: in double precision, from the start of the word, with the model's
-// own scores. A path to a position is replaced by a later one only if that is better, so rounding and ties have the
-// same effect as there.
+// own scores. A later path to a position replaces an earlier one only if it is better, so rounding and ties have the same
+// effect.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@
 
 namespace lopt {
 
-// A piece of a word: its bytes [begin, end), with one id, or, for unknown characters, one id per byte.
+// Bytes [begin, end) of a word, with one id, or, for unknown characters, with one id per byte.
 struct Piece {
     uint32_t begin, end, id;
     bool as_bytes;
 };
 
-// The working space of one word.
+// Scratch space for one word.
 struct Lattice {
     static constexpr uint32_t UNREACHED = ~uint32_t{0};
     // The best path to a position: its score and its last piece.
@@ -45,8 +45,8 @@ struct Lattice {
 
 class Unigram {
   public:
-    // The ids are the indices of the names. Words contain a space for each U+2581, which no name may contain together
-    // with a space. Throws std::invalid_argument.
+    // The ids are the indexes of the names. Words contain a space for each U+2581, so no name may contain both. Throws
+    // std::invalid_argument.
     Unigram(const std::vector<std::string_view>& names, std::vector<double> scores, uint32_t unknown_id, bool byte_fallback)
         : scores_(std::move(scores)), unknown_id_(unknown_id), trie_(entries(names)) {
         if (scores_.size() != names.size() || unknown_id >= names.size()) throw std::invalid_argument("a unigram model lacks scores, or its unknown id");
@@ -57,7 +57,7 @@ class Unigram {
         if (byte_fallback) find_bytes(names);
     }
 
-    // The pieces of a word, in order, in `lattice`.
+    // Writes the pieces of a word, in order, to `lattice`.
     void divide(const uint8_t* p, const uint8_t* end, Lattice& lattice) const {
         find_ways(p, static_cast<uint32_t>(end - p), lattice);
         auto& pieces = lattice.pieces;
@@ -88,7 +88,7 @@ class Unigram {
     }
 
     uint32_t unknown_id() const { return unknown_id_; }
-    // The ids for the bytes of unknown characters; NONE if they do not become bytes.
+    // The ids for the bytes of unknown characters; NONE if unknown characters do not become bytes.
     const std::array<uint32_t, 256>& byte_ids() const { return byte_ids_; }
     size_t bytes() const { return trie_.bytes() + scores_.size() * sizeof(double); }
 
@@ -96,7 +96,7 @@ class Unigram {
     static constexpr double UNKNOWN_PENALTY = 10.0;
     static constexpr std::array<uint8_t, 3> SIGN{0xE2, 0x96, 0x81};  // U+2581
 
-    // The entries of the trie, with a space for each U+2581. A name that contains a space itself occurs in no word.
+    // The entries of the trie, with a space for each U+2581. A name that itself contains a space occurs in no word.
     class Entries {
       public:
         explicit Entries(const std::vector<std::string_view>& names) : spelled_(names.size()) {
@@ -108,7 +108,7 @@ class Unigram {
                 if (name.find(' ') != std::string_view::npos) continue;
                 const auto* const p = reinterpret_cast<const uint8_t*>(name.data());
                 if (!spaces_for_metaspaces(p, p + name.size(), spelled_[id], nullptr)) spelled_[id] = name;
-                last[spelled_[id]] = id;  // of two with one name, the last
+                last[spelled_[id]] = id;  // if two entries have the same name, the last one counts
             }
             for (const auto& [name, id] : last) sorted_.push_back({name, id});
             std::sort(sorted_.begin(), sorted_.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
@@ -154,7 +154,7 @@ class Unigram {
             begin = after_character;
         }
     }
-    // The ids of a run of unknown characters: an entry, bytes, or the unknown id.
+    // Sets the ids of a run of unknown characters: an entry, bytes, or the unknown id.
     void name_unknown(const uint8_t* p, Piece& piece) const {
         uint32_t base = Trie::ROOT, id = NONE;
         for (uint32_t at = piece.begin; at < piece.end; at++) {
@@ -173,7 +173,7 @@ class Unigram {
         piece.as_bytes = true;
         visit_bytes(p + piece.begin, p + piece.end, [&](uint8_t byte) { piece.as_bytes &= byte_ids_[byte] != NONE; });
     }
-    // The bytes of a part of a word in which a space stands for U+2581.
+    // Visits the bytes of a part of a word in which a space stands for U+2581.
     template <class Visit>
     static void visit_bytes(const uint8_t* p, const uint8_t* end, Visit&& visit) {
         for (; p < end; p++) {

@@ -1,5 +1,5 @@
-// One stretch of normalized text to ids by Unigram: words are looked up in the word cache, a block at a time, and
-// segmented by the model if they are not cached.
+// Encodes a stretch of normalized text by Unigram. Words are looked up in the word cache, a block at a time; words that
+// are not cached are segmented by the model.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ namespace lopt {
 
 class UnigramEncoder {
   public:
-    // The working space of one scan; not shared by threads.
+    // Scratch space for one scan; not shared between threads.
     struct Workspace {
-        static constexpr uint32_t BLOCK = 64;  // words that are looked up together, so that their cache misses overlap
+        static constexpr uint32_t BLOCK = 64;  // number of words looked up together, so that their cache misses overlap
         struct Word {
             const uint8_t *begin, *end;
             WordKey key;
@@ -30,16 +30,16 @@ class UnigramEncoder {
         Lattice lattice;
         std::vector<uint8_t> spelled;
 
-        // Frees each buffer with more bytes than that; returns the bytes of the others.
+        // Frees each buffer larger than `bytes`; returns the size of the remaining buffers in bytes.
         size_t keep_at_most(size_t bytes) { return lattice.keep_at_most(bytes) + lopt::keep_at_most(bytes, spelled); }
     };
 
-    // prepends: a word between white space that does not begin with U+2581 gets one.
+    // prepends: a word between white space gets a U+2581 if it does not begin with one.
     UnigramEncoder(const Unigram& model, UnigramWords words, bool prepends)
         : model_(model), words_(std::move(words)), prepends_(prepends), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS) {}
 
-    // Appends the ids of all words that begin in [from, stop), where `from` is the beginning of a unit; returns the end
-    // of the last unit. Reads the text up to its end.
+    // Appends the ids of all words that begin in [from, stop), where `from` is the start of a unit; returns the end of
+    // the last unit. May read the text up to its end.
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         const uint8_t* p = from;
         while (true) {
@@ -52,7 +52,7 @@ class UnigramEncoder {
         resolve(space, out);
         return p;
     }
-    // Calls visit(end) for each unit of a stretch, once its ids are appended to `out`, until it returns false.
+    // Calls visit(end) for each unit of a stretch, after appending its ids to `out`, until it returns false.
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
@@ -63,11 +63,11 @@ class UnigramEncoder {
     }
     // The end of the unit that begins at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return words_.next(p, end); }
-    // The end of the text that has to be encoded together with a space prepended at p.
+    // The end of the text that must be encoded together with a space prepended at p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return words_.word_end(p, end); }
     bool divides(uint32_t left, uint32_t right) const { return words_.divides(left, right); }
 
-    // Calls visit(word, prepended) for each word of a stretch; the model's input is in `spelled`, and begins with a
+    // Calls visit(word, prepended) for each word of a stretch. `spelled` contains the model's input, which begins with a
     // space that is not in the text if `prepended`.
     template <class Visit>
     void visit_words(const Span& stretch, std::vector<uint8_t>& spelled, Visit&& visit) const {
@@ -121,7 +121,7 @@ class UnigramEncoder {
 
     static bool begins_with_sign(const Span& word) { return word.end - word.begin >= 3 && find_metaspace(word.begin, word.begin + 3) == word.begin; }
     bool gets_space(const Span& word) const { return words_.division() == WordDivision::white_space && prepends_ && !begins_with_sign(word); }
-    // A word in the form that the model gets.
+    // A word as the model expects it.
     Span spell(const Span& word, std::vector<uint8_t>& spelled) const {
         if (words_.division() == WordDivision::none) {
             std::string text;

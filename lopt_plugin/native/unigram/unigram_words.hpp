@@ -1,6 +1,6 @@
 // The words of a Unigram pipeline: WhitespaceSplit and Metaspace, or Metaspace alone.
 //
-// A word depends on its own characters and on where it ends, so two scans that share a boundary agree on all later
+// A word depends only on its own characters and on where it ends, so two scans that share a boundary agree on all later
 // ones.
 #pragma once
 
@@ -18,9 +18,9 @@
 namespace lopt {
 
 enum class WordDivision {
-    white_space,  // words stand between white space, which is dropped, and each U+2581 begins one
-    spaces,       // each space begins a word, and U+2581 is one
-    none          // a stretch is a word
+    white_space,  // words are separated by white space, which is dropped, and each U+2581 begins a word
+    spaces,       // each space begins a word, and U+2581 counts as a space
+    none          // the whole stretch is a word
 };
 
 inline WordDivision word_division(std::string_view scanner) {
@@ -46,7 +46,7 @@ class UnigramWords {
     }
 
     WordDivision division() const { return division_; }
-    // The first character of [p, end) that is not dropped white space, or `end`.
+    // The first character of [p, end) that is not dropped white space; `end` if there is none.
     const uint8_t* skip_white_space(const uint8_t* p, const uint8_t* end) const {
         if (division_ != WordDivision::white_space) return p;
         for (int length; p < end && kinds_[*p] != INSIDE; p += length)
@@ -67,14 +67,14 @@ class UnigramWords {
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
         return skip_white_space(p, end) == p ? word_end(p, end) : p + character_bytes(*p);
     }
-    // Whether every scan has a boundary between these neighbours.
+    // Does every scan have a boundary between these characters?
     bool divides(uint32_t left, uint32_t right) const {
         if (division_ == WordDivision::none) return false;
         return begins(right) || (division_ == WordDivision::white_space && white_space_.holds(left));
     }
 
   private:
-    enum Kind : uint8_t { INSIDE, BEGINS, ASK };  // of a byte: in a word, the first of one that ends a word, or that may be
+    enum Kind : uint8_t { INSIDE, BEGINS, ASK };  // of a byte: inside a word, first byte of a character that ends one, or possibly that
     static constexpr uint8_t SIGN_BEGIN = 0xE2;
 
     bool begins(uint32_t c) const { return c == METASPACE || (division_ == WordDivision::spaces ? c == ' ' : white_space_.holds(c)); }

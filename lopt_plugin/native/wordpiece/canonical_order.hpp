@@ -1,9 +1,9 @@
-// Canonical order, needed if stripping accents leaves characters with a combining class. The reference sorts them.
+// Canonical order, needed if stripping accents leaves characters with a combining class. The reference library sorts
+// them.
 //
-// Only characters marked `reordered` leave something that may change places, and only within a run of these and of
-// removed ones: every other character leaves a starter, and starters stay in place. Removed characters do not matter,
-// wherever they were moved before. So the reference has to be asked about a run with two of them, but not about a run
-// with one.
+// Only characters marked `reordered` leave something that may change places, and only within a run of reordered and
+// removed characters: every other character leaves a starter, and starters stay in place. The position of removed
+// characters does not matter. So only a run with at least two reordered characters needs the reference.
 #pragma once
 
 #include <functional>
@@ -29,10 +29,10 @@ class CanonicalOrder {
             if (classes_.of(c) & word_bit::reordered) page_marks_[c >> 4] = 1;
     }
 
-    // One mark for every 16 code points: zero if none of them may be reordered.
+    // One mark per 16 code points: zero if none of them may be reordered.
     const uint8_t* page_marks() const { return page_marks_.data(); }
 
-    // True, with the text in `out`, if something in [begin, end) was sorted.
+    // Returns true, with the text in `out`, if something in [begin, end) was sorted.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
         const uint8_t *copied = begin, *run = begin;
         size_t in_run = 0;
@@ -61,7 +61,7 @@ class CanonicalOrder {
         return changed;
     }
 
-    // Whether something in [begin, end) may change places. Characters that stay in place may then take another one's
+    // Can something in [begin, end) change places? Characters that stay in place may then take another character's
     // position.
     bool concerns(const uint8_t* begin, const uint8_t* end) const {
         int length;

@@ -1,4 +1,4 @@
-// Raw words: the text between the characters that become spaces. A character that stands alone is a word by itself.
+// Raw words: the text between characters that become spaces. An isolated character is a word of its own.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 
 namespace lopt {
 
-// Places of consecutive raw words: word k is [base + starts[k], base + ends[k]).
+// Positions of consecutive raw words: word k is [base + starts[k], base + ends[k]).
 struct RawWords {
     static constexpr uint32_t WINDOW = 1024;
-    static constexpr uint32_t ROOM = WINDOW + 80;  // a scan step may add 64 words to a window that is nearly full
+    static constexpr uint32_t ROOM = WINDOW + 80;  // a scan step may add 64 words to a nearly full window
 
     const uint8_t* base = nullptr;
     uint32_t count = 0;
@@ -23,7 +23,7 @@ struct RawWords {
         base = at;
         count = 0;
     }
-    // Offsets stay small: distant text begins a new window.
+    // Distant text starts a new window, so that offsets stay small.
     bool full(const uint8_t* p) const { return count >= WINDOW || p - base > (1 << 20); }
     void add(const uint8_t* begin, const uint8_t* end) {
         starts[count] = static_cast<uint32_t>(begin - base);
@@ -33,8 +33,8 @@ struct RawWords {
     uint32_t length(uint32_t word) const { return ends[word] - starts[word]; }
 };
 
-// Splits a text into units, which are raw words and single spaces. It only looks ahead, and a unit depends on its own
-// characters and on where it ends, so two scans that share a boundary agree on all later ones.
+// Splits a text into units, which are raw words and single white space characters. It only looks ahead, and a unit
+// depends only on its own characters and on where it ends, so two scans that share a boundary agree on all later ones.
 class RawWordScanner {
   public:
     explicit RawWordScanner(const WordCharacters& characters) : classes_(characters.classes()), windows_(ascii_is_as_usual(classes_)) {}
@@ -46,8 +46,8 @@ class RawWordScanner {
         return divides ? p + length : word_end(p + length, end);
     }
 
-    // Adds the raw words that start in [p, stop) to a window that is not full, as many as one step finds; returns the
-    // end of the last unit. The text ends at `end`.
+    // Adds the raw words that one step finds in [p, stop) to a window that is not full; returns the end of the last unit.
+    // The text ends at `end`.
     [[gnu::always_inline]] const uint8_t* step(const uint8_t* p, const uint8_t* stop, const uint8_t* end, RawWords& words) const {
         if (windows_ && stop - p >= 64 && *p < 0x80) {
             const uint8_t* reached = step_of_64(p, words);
@@ -71,7 +71,8 @@ class RawWordScanner {
 
     const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const { return classes_.skip_without(DIVIDING, p, end); }
 
-    // The words among the 64 bytes at p, as far as these are plain ASCII; returns p if no unit ends there.
+    // Adds the words among the 64 bytes at p, up to the first byte that is not plain ASCII; returns p if no unit ends
+    // there.
     const uint8_t* step_of_64(const uint8_t* p, RawWords& words) const {
         const AsciiMasks m = AsciiMasks::of(p);
         uint64_t white = m.space | m.newline, odd = m.high | m.control;
@@ -83,7 +84,7 @@ class RawWordScanner {
         const uint64_t isolated = m.punctuation(), part = m.letter | m.digit;
         const unsigned known = odd ? static_cast<unsigned>(__builtin_ctzll(odd)) : 64;
         if (!known) return p;
-        // If the last word reaches the end of the known bytes, it is left for the next step.
+        // If the last word reaches the end of the known bytes, the next step adds it.
         const uint64_t valid = known == 64 ? ~uint64_t{0} : (uint64_t{1} << known) - 1;
         uint64_t starts = ((part & ~(part << 1)) | isolated) & valid;
         uint64_t ends = ((part & ~(part >> 1)) | isolated) & valid;
@@ -97,7 +98,7 @@ class RawWordScanner {
         return p + reached;
     }
 
-    // Four at a time, because their number is hard to predict. Writes up to 3 elements past the last.
+    // Adds four at a time, because their number is hard to predict. Writes up to 3 elements past the last.
     static void add(RawWords& words, const uint8_t* p, uint64_t starts, uint64_t ends) {
         constexpr uint64_t LAST = uint64_t{1} << 63;
         const auto at = static_cast<uint32_t>(p - words.base), n = static_cast<uint32_t>(__builtin_popcountll(starts));

@@ -1,4 +1,4 @@
-// Characters as a WordPiece pipeline sees them: their classes, and the normalized form of each.
+// The characters of a WordPiece pipeline: their classes, and the normalized form (image) of each.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace lopt {
 
-// Bits of the class table of a WordPiece pipeline (unicode_tables/bert.py describes them). class_bit::word and
-// class_bit::strip_space are in it too, for added tokens.
+// Bits of the class table of a WordPiece pipeline (see unicode_tables/bert.py). The table also has class_bit::word and
+// class_bit::strip_space, for added tokens.
 namespace word_bit {
-inline constexpr uint16_t raw_white_space = 1u << 0;     // divides raw words and is part of none
-inline constexpr uint16_t raw_isolated = 1u << 1;  // a raw word by itself
+inline constexpr uint16_t raw_white_space = 1u << 0;     // separates raw words and belongs to none
+inline constexpr uint16_t raw_isolated = 1u << 1;  // a raw word of its own
 inline constexpr uint16_t removed = 1u << 2;       // becomes nothing
 inline constexpr uint16_t changes = 1u << 3;       // has an image
 inline constexpr uint16_t spaced = 1u << 4;        // the image, or the character, gets a space on both sides
-inline constexpr uint16_t divides = 1u << 5;       // the image is not a word, or part of one, as a whole
+inline constexpr uint16_t divides = 1u << 5;       // the image is not, as a whole, a word or part of one
 inline constexpr uint16_t reordered = 1u << 6;     // may change places with its neighbours
 inline constexpr uint16_t white_space = 1u << 7;         // removed by the pre-tokenizer
 inline constexpr uint16_t punctuation = 1u << 8;   // isolated by the pre-tokenizer
@@ -30,14 +30,14 @@ inline constexpr uint16_t punctuation = 1u << 8;   // isolated by the pre-tokeni
 class WordCharacters {
   public:
     struct Image {
-        const uint8_t* data;  // COPIED bytes may be read
+        const uint8_t* data;  // COPIED bytes are readable
         uint32_t bytes, characters;
     };
-    // Most images are copied with this many bytes, whatever their length.
+    // Most images are copied as this many bytes, whatever their length.
     static constexpr size_t COPIED = 8;
 
-    // changed: code points in order; ends: where the image of each ends in `images`, which is UTF-8. Throws
-    // std::invalid_argument if the parts do not fit together.
+    // changed: code points in ascending order; ends: the end of each one's image in `images`, which is UTF-8. Throws
+    // std::invalid_argument if the parts do not match.
     WordCharacters(ClassTable classes, const std::vector<uint32_t>& changed, const std::vector<uint32_t>& ends, std::vector<uint8_t> images)
         : classes_(std::move(classes)), images_(std::move(images)), rows_(ClassTable::page_count, NO_ROW) {
         if (changed.size() != ends.size()) throw std::invalid_argument("word characters: one end for each image expected");
@@ -85,7 +85,7 @@ class WordCharacters {
         const uint32_t row = rows_[code_point >> 7];
         return row == NO_ROW ? none : places_[row + (code_point & 127)];
     }
-    // The last, or first, character of the image of a character that is not removed, spaces included.
+    // The last or first character of the image of a character that is not removed, including spaces.
     uint32_t edge_of_image(uint32_t code_point, bool last) const {
         const uint16_t bits = classes_.of(code_point);
         if (bits & word_bit::spaced) return ' ';
@@ -94,13 +94,13 @@ class WordCharacters {
         int length;
         return decode_character(last ? character_before(made.data + made.bytes) : made.data, length);
     }
-    // The single byte that an ASCII byte becomes, without the spaces around it; 0 for other bytes, and if it does not
-    // become a single one.
+    // The single byte that an ASCII byte becomes, without the spaces around it; 0 if it does not become one, and for
+    // other bytes.
     uint8_t ascii_image(uint8_t byte) const { return ascii_images_[byte]; }
-    // Whether each ASCII character that is part of a word becomes one byte of the same word, or nothing.
+    // Does each ASCII character inside a word become at most one byte of the same word?
     bool ascii_never_grows() const { return ascii_never_grows_; }
-    // Copies the image of the character at p, of `length` bytes, without the spaces around it, to `out`, which has room
-    // for `room_for_image` bytes. The character is not a removed one. Returns the end, and counts the characters.
+    // Copies the image of the character at p, which has `length` bytes and is not removed, to `out`, without the spaces
+    // around it. `out` needs room for `room_for_image` bytes. Returns the end, and counts the characters.
     uint8_t* copy_image(const uint8_t* p, int length, uint16_t bits, uint8_t* out, size_t& characters) const {
         if (!(bits & word_bit::changes)) {
             characters++;

@@ -12,8 +12,8 @@ namespace lopt {
 
 class WordPiece {
   public:
-    // items: names in UTF-8. prefix: of every piece except a word's first. most_characters: a longer word is unknown.
-    // Throws std::invalid_argument for ids that the tables cannot hold.
+    // items: names in UTF-8. prefix: of every piece except the first of a word. most_characters: longer words are
+    // unknown. Throws std::invalid_argument for ids that the tables cannot store.
     WordPiece(const std::vector<VocabularyItem>& items, std::string_view prefix, uint32_t unknown_id, size_t most_characters)
         : trie_(sorted(items)), unknown_id_(unknown_id), most_characters_(most_characters) {
         if (unknown_id > MAX_ID) throw std::invalid_argument("the unknown token's id is above 2^20 - 2");
@@ -25,8 +25,8 @@ class WordPiece {
         }
     }
 
-    // The ids of a normalized word, written to o, which has room for one per byte, and at least one. None for an empty
-    // word.
+    // Writes the ids of a normalized word to o, which needs room for one per byte, and at least one. An empty word has no
+    // ids.
     uint32_t* encode(const uint8_t* p, const uint8_t* end, size_t characters, uint32_t* o) const {
         if (p == end) return o;
         uint32_t* const first = o;

@@ -1,5 +1,5 @@
-// One stretch of text to ids by WordPiece: raw words from the scanner are looked up, a window at a time, as they occur
-// in the text. Only raw words that neither the table nor the cache contains are normalized and matched.
+// Encodes a stretch of text by WordPiece. Raw words from the scanner are looked up, a window at a time, as they occur in
+// the text. Only raw words that are neither in the table nor in the cache are normalized and matched.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ namespace lopt {
 
 class WordPieceEncoder {
   public:
-    // The working space of one scan; not shared by threads.
+    // Scratch space for one scan; not shared between threads.
     struct Workspace {
-        // Frees each buffer with more bytes than that; returns the bytes of the others.
+        // Frees each buffer larger than `bytes`; returns the size of the remaining buffers in bytes.
         size_t keep_at_most(size_t bytes) { return lopt::keep_at_most(bytes, normalized); }
 
         struct Miss {
@@ -42,7 +42,7 @@ class WordPieceEncoder {
     }
 
     // Appends the ids of all raw words that start in [from, stop), where `from` is the start of a unit; returns the end
-    // of the last unit. Reads the text up to its end.
+    // of the last unit. May read the text up to its end.
     const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
         const uint8_t* p = from;
         RawWords& words = space.words;
@@ -64,7 +64,7 @@ class WordPieceEncoder {
         if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
         return p;
     }
-    // Calls visit(end) for each unit of a stretch, once its ids are appended to `out`, until it returns false.
+    // Calls visit(end) for each unit of a stretch, after appending its ids to `out`, until it returns false.
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
@@ -76,27 +76,27 @@ class WordPieceEncoder {
     // The end of the unit that starts at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
-    // The only id of a character that is a word by itself; NONE if it is not, or is not known to be.
+    // The only id of a character that is a word of its own; NONE if it is not, or if that is unknown.
     uint32_t lone_id(uint32_t code_point) const { return code_point < LONE_CHARACTERS ? lone_[code_point] : NONE; }
 
     size_t bytes() const { return table_.bytes() + cache_.bytes() + long_cache_.bytes() + lone_.bytes(); }
 
   private:
-    // Words that are looked up together: enough for their cache misses to overlap, few enough for the L1 cache.
+    // Number of words looked up together: enough for their cache misses to overlap, and few enough for the L1 cache.
     static constexpr uint32_t BLOCK = 256;
     static constexpr size_t CACHE_SLOTS = 1 << 15, LONG_CACHE_SLOTS = 1 << 14;
-    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // a larger capacity, which one long word needed, is freed
+    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // a larger capacity, needed only by one long word, is freed
     static constexpr uint32_t LONE_CHARACTERS = 0x10000;
 
-    // In text where every character is a word, no words need to be split off: ids are found by code point. Whether
-    // several characters from p on are likely to be such.
+    // In text where every character is a word, ids are found by code point and no words are split off. Are several
+    // characters from p on likely to be such words?
     bool begins_row(const uint8_t* p, const uint8_t* stop) const {
         const auto is_likely = [](uint8_t byte) { return byte >= 0xE3 && byte <= 0xE9; };
         if (!is_likely(*p) || stop - p < 16 || !is_likely(p[3]) || !is_likely(p[6]) || !is_likely(p[9])) return false;
         int length;
         return lone_[decode_character(p, length)] != NONE;
     }
-    // Appends the ids of characters that stand alone, of three bytes each, as long as they continue; returns their end.
+    // Appends the ids of isolated three-byte characters up to the first other character; returns their end.
     const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, IdBuffer& out) const {
         uint32_t* o = out.reserve(static_cast<size_t>(stop - p) / 3 + 1);
         int length;
@@ -124,8 +124,8 @@ class WordPieceEncoder {
             missing = probe_block<NEAR_END>(space, first, std::min(first + BLOCK, space.words.count), missing);
         return missing;
     }
-    // Looks words [first, last) up in the first slots of the table; adds those that are not there to `missing`. All
-    // slots are prefetched before one is read.
+    // Looks words [first, last) up in the first slots of the table, and adds the missing ones to `missing`. Prefetches
+    // all slots before reading any.
     template <bool NEAR_END>
     uint32_t probe_block(Workspace& space, uint32_t first, uint32_t last, uint32_t missing) const {
         const RawWords& words = space.words;
@@ -161,7 +161,7 @@ class WordPieceEncoder {
         for (uint32_t m = 0; m <= missing; m++) {
             const uint32_t stop = m < missing ? space.misses[m].word : count;
             uint32_t* o = out.reserve(stop - word + SLACK);
-            for (uint32_t n = 0; n < stop - word; n += 8) std::memcpy(o + n, space.ids + word + n, 32);  // may copy too much
+            for (uint32_t n = 0; n < stop - word; n += 8) std::memcpy(o + n, space.ids + word + n, 32);  // may copy more than needed
             out.set_end(o + (stop - word));
             word = stop + 1;
             if (m < missing) encode(space, space.misses[m], out);
@@ -190,7 +190,7 @@ class WordPieceEncoder {
         cache.insert(key, hash, out.data() + before, out.size() - before);
     }
 
-    // Normalizes and matches [p, end); `normalized` is working space.
+    // Normalizes and matches [p, end); `normalized` is scratch space.
     void encode_raw_word(const uint8_t* p, const uint8_t* end, std::vector<uint8_t>& normalized, IdBuffer& out) const {
         const ClassTable& classes = characters_.classes();
         const size_t step = characters_.room_for_image();
@@ -211,14 +211,14 @@ class WordPieceEncoder {
             if (bits & word_bit::removed) continue;
             uint8_t* const at = normalized.data() + bytes;
             bytes += static_cast<size_t>(characters_.copy_image(p, length, bits, at, characters) - at);
-            // The rest of an over-long word does not matter, unless it may turn out to be several words.
+            // The rest of an overlong word does not matter, unless it may consist of several words.
             if (characters > model_.most_characters() && !characters_.any_divides()) break;
         }
         const uint8_t* const begin = normalized.data();
         if (divides) encode_divided(begin, begin + bytes, out);
         else add_word(begin, begin + bytes, characters, out);
     }
-    // A normalized text that the pre-tokenizer sees as several words.
+    // Encodes a normalized text that the pre-tokenizer divides into several words.
     void encode_divided(const uint8_t* p, const uint8_t* end, IdBuffer& out) const {
         const ClassTable& classes = characters_.classes();
         const uint8_t* word = p;
@@ -251,7 +251,7 @@ class WordPieceEncoder {
             if (ids.size() == 1) lone_[c] = ids.data()[0];
         }
     }
-    // Every entry that is a raw word with one id, and its capitalized form if that has one too.
+    // Every entry that is a raw word with one id, and its capitalized form if that also has one id.
     std::vector<WordTable::Item> whole_words(const std::vector<VocabularyItem>& items) const {
         std::vector<WordTable::Item> found;
         std::vector<uint8_t> normalized;
@@ -281,7 +281,7 @@ class WordPieceEncoder {
         return found;
     }
 
-    static constexpr size_t SLACK = 16;  // ids that a copy may write too much, or a slot of a cache holds
+    static constexpr size_t SLACK = 16;  // number of ids that a copy may write in excess, or that a cache slot stores
     static_assert(LongWordCache::MAX_IDS <= SLACK && WordCache::MAX_IDS <= SLACK);
 
     const WordCharacters& characters_;
@@ -291,7 +291,7 @@ class WordPieceEncoder {
     WordTable table_;
     mutable WordCache cache_;
     mutable LongWordCache long_cache_;
-    Table<uint32_t> lone_;  // the id of each character of three bytes that stands alone and has one; else NONE
+    Table<uint32_t> lone_;  // the id of each isolated three-byte character that has one; otherwise NONE
 };
 
 }  // namespace lopt
