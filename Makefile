@@ -1,31 +1,31 @@
-# Each target makes the environment that it needs, once. None needs a GPU. CONTRIBUTING.md has the tiers of the tests.
+# Each target creates the environment that it needs, once. None needs a GPU. CONTRIBUTING.md lists the test tiers.
 #   make test           the quick tier: lint, the core, the GPU kernels in Triton's interpreter, one vLLM and one SGLang server
-#   make test-core      the core alone: a developer's inner loop. TESTS="tests/native/test_seams.py -k cut" for some
-#   make doctest        the examples in docstrings; a part of test-core
+#   make test-core      the core alone: a developer's inner loop. TESTS="tests/native/test_seams.py -k cut" runs only some
+#   make doctest        the examples in docstrings; part of test-core
 #   make test-kernels   the GPU kernels and their route in Triton's interpreter
 #   make test-vllm      the tests against the real vLLM
-#   make test-vllm-python  those that need no engine, with the Python files of a vLLM that has no CPU build: RELEASE=0.34.0
+#   make test-vllm-python  the tests without an engine, with the Python files of a vLLM that has no CPU build: RELEASE=0.34.0
 #   make test-sglang    the tests against the real SGLang (Python 3.11 or newer)
-#   make test-deep      everything, for hours, in parts that go on where they were. PART="vllm sanitize" for some
-#   make test-faults    planted faults: each must be seen by the quick tier. FAULTS="native/chunk" for some
+#   make test-deep      everything, for hours, in parts that resume where they stopped. PART="vllm sanitize" runs only some
+#   make test-faults    planted faults: the quick tier must detect each one. FAULTS="native/chunk" runs only some
 #   make test-sanitize  the tests of the native core, built with AddressSanitizer and UndefinedBehaviorSanitizer
 #   make test-threads   the native core called by many threads, under ThreadSanitizer; needs clang
-#   make fuzz           fuzzers of the native core, a minute each; needs clang. SECONDS=600 FUZZ="encode model" for others
-#   make c-api          liblopt.so, the C interface, in build/c-api; its tests in C, and the examples in Rust and Go
-#   make soak           the Hugging Face interface under load from 16 threads. CALLS=100000 for fewer calls than a million
+#   make fuzz           fuzzers of the native core, a minute each; needs clang. SECONDS=600 FUZZ="encode model" to change that
+#   make c-api          liblopt.so, the C interface, in build/c-api, with its C tests and the examples in Rust and Go
+#   make soak           the Hugging Face interface under load from 16 threads, a million calls. CALLS=100000 for fewer
 #   make test-examples  the examples that need Ray and datasets
 #   make test-rl        the example in TRL's GRPOTrainer, on the CPU
-#   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on the GPU, or else in Triton's interpreter
-#   make gpu-check      on a machine with a GPU: are the ids right, what does each step take? Eight minutes, into build/gpu-check
+#   make gpu-test       the GPU kernels and their route, with $(PYTHON) as it is: on a GPU, or in Triton's interpreter
+#   make gpu-check      on a machine with a GPU: checks the ids and times each step. Eight minutes, into build/gpu-check
 #   make demo           the real vLLM server with --tokenizer-mode lopt and a long prompt, in .venv-demo
 #   make demo-sglang    the same with SGLang and --tokenizer-backend lopt, in .venv-demo-sglang
-#   make bench          the benchmarks, and benchmarks/RESULTS.md from them; half an hour. BENCH="--only peek2" for some
-#   make lint           ruff, mypy, pyright and the layers of the rooms alone
+#   make bench          the benchmarks, and benchmarks/RESULTS.md; half an hour. BENCH="--only peek2" runs only some
+#   make lint           ruff, mypy, pyright and the checks of the layers
 #   make docs           the pages of docs/, into build/docs
-#   make wheels         the sdist and wheels into dist, with zig as the compiler: x86-64 and arm64, each CPython that is here.
-#                       PYTHONS=python3.12 PROCESSORS=x86_64 for one
-#   make release-check  is dist ready to be published? REHEARSAL=--rehearsal before the changelog has its date
-#   make man            the manual pages in docs/man, from the command's help; needs help2man
+#   make wheels         the sdist and wheels, into dist, compiled with zig: x86-64 and arm64, for each installed CPython.
+#                       PYTHONS=python3.12 PROCESSORS=x86_64 for a single one
+#   make release-check  checks that dist is ready to publish. REHEARSAL=--rehearsal until the changelog has its date
+#   make man            the manual pages in docs/man, from the help of the command; needs help2man
 #   make clean          removes environments and builds
 
 SHELL := bash
@@ -36,22 +36,22 @@ RELEASE ?= 0.33.0
 WHEELS ?= build/wheels
 export PYTHON
 PIP := -m pip --disable-pip-version-check --quiet
-# Not `python -m pytest`, which would find the source tree before what is installed.
+# Not `python -m pytest`, which would find the source tree before the installed package.
 PYTEST := pytest -p no:cacheprovider --durations=10
-# Blocks that the reference and the core give back go back to the system; else a test process grows without end.
+# Memory that the reference and the core free returns to the system; otherwise a test process grows without end.
 export MALLOC_ARENA_MAX ?= 2
 export MALLOC_TRIM_THRESHOLD_ ?= 1000000
-# The wheel and what it needs; a wheel of the same version that was built anew is installed again.
+# The wheel and its dependencies. A rebuilt wheel of the same version is installed again.
 install_wheel = $(1)/bin/python $(PIP) install $(WHEELS)/*.whl && \
 	$(1)/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
-# A warning is an error here, but not for a user whose compiler is newer than ours.
+# Warnings are errors here, but not for users, whose compilers may be newer.
 STRICT := --config-settings cmake.define.CMAKE_COMPILE_WARNING_AS_ERROR=ON
-# How long each target takes stands in the log.
+# The log shows how long each target takes.
 TIMED = TIMEFORMAT='$@ took %0R s'; time
 
 SOURCES := $(shell find lopt_plugin triton_kernels include -not -path '*__pycache__*' -not -name '*.so') \
 	pyproject.toml CMakeLists.txt README.md
-# Those need Triton, an engine, Ray, datasets or TRL.
+# These need Triton, an engine, Ray, datasets or TRL.
 KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
 	tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py
 EXAMPLE_TESTS := tests/examples/test_ray.py tests/examples/test_datasets.py
@@ -70,7 +70,7 @@ test:
 	@$(TIMED) $(MAKE) --no-print-directory lint test-core test-kernels
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=2 --output-sync=target test-vllm test-sglang
 
-# A file is the work of one process: it loads its tokenizers once. With TESTS, only these are run.
+# Each file runs in one process, which loads its tokenizers once. With TESTS, only these are run.
 test-core: environment $(if $(filter file,$(origin TESTS)),doctest)
 	@$(TIMED) $(VENV)/bin/$(PYTEST) -n auto --dist loadfile $(TESTS)
 
@@ -78,18 +78,18 @@ doctest: environment
 	@PYTHONPATH=tests/support; export PYTHONPATH; \
 	$(TIMED) $(VENV)/bin/$(PYTEST) --quiet --noconftest -p docstring_examples --doctest-modules --pyargs $(DOCUMENTED)
 
-# LOPT_REQUIRE_...: what is not installed makes these tests fail instead of being skipped.
+# LOPT_REQUIRE_...: these tests fail, instead of being skipped, if something is not installed.
 test-kernels: sglang-environment
 	@LOPT_REQUIRE_KERNELS=1; export LOPT_REQUIRE_KERNELS; \
 	$(TIMED) .venv-sglang/bin/$(PYTEST) -n auto $(KERNEL_TESTS)
 
-# The grid of calls is run here as well because torch is there, which test-core has not: tensors are torch's. So is FastAPI.
+# Runs the grid of calls again, because torch is installed here (for tensors), unlike in test-core. So is FastAPI.
 test-vllm: vllm-environment
 	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
 	$(TIMED) .venv-vllm/bin/$(PYTEST) tests/engines/vllm tests/encoder/test_padding.py tests/examples/test_gateway.py \
 		$(if $(filter deep,$(LOPT_TIER)),tests/tokenizer/test_interface_grid.py)
 
-# A release that has no CPU build: all tests that need no engine.
+# A release without a CPU build: all tests that need no engine.
 test-vllm-python: vllm-environment
 	@$(TIMED) tests/support/vllm_python.sh $(RELEASE) .venv-vllm-$(RELEASE)
 	@LOPT_REQUIRE_VLLM=1; export LOPT_REQUIRE_VLLM; \
@@ -104,7 +104,7 @@ test-examples: environment
 	$(VENV)/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev,ray,datasets]"
 	LOPT_REQUIRE_RAY=1 LOPT_REQUIRE_DATASETS=1 $(VENV)/bin/$(PYTEST) $(EXAMPLE_TESTS)
 
-# TRL and torch are large as well, and torch would change what test-core tests.
+# TRL and torch are also large, and torch would change what test-core tests.
 test-rl: $(WHEELS)/made
 	$(PYTHON) -m venv .venv-rl
 	.venv-rl/bin/python $(PIP) install torch==2.13.0 "$$(echo $(WHEELS)/*.whl)[dev,trl]"
@@ -117,15 +117,15 @@ test-deep: environment
 test-faults: environments
 	$(VENV)/bin/python tests/faults/run.py $(FAULTS)
 
-# A part of the deep tier.
+# One part of the deep tier.
 exhaustive: environment
 	LOPT_TIER=deep $(VENV)/bin/python tests/exhaustive.py --corpora --divided-documents 4 \
 		--differences build/deep/differences.jsonl $(NAMES)
 
-# The sanitizers' runtime has to be loaded before Python, and the C++ library with it, so that exceptions are seen.
-# --capture=sys: what the runtime prints before it ends the process must not be lost. Left out: ceilings of memory (freed
-# memory is kept back by the sanitizer) and forks among threads (its allocator may hang in the child). PYTHONMALLOC: Python's
-# objects, which lists of offsets use again, lie in memory that the sanitizer knows.
+# The sanitizers' runtime must be loaded before Python, and so must the C++ library, so that exceptions are intercepted.
+# --capture=sys: what the runtime prints before it ends the process must not be lost. Excluded: tests of memory limits (the
+# sanitizer retains freed memory) and forks from threads (its allocator may hang in the child). PYTHONMALLOC: the sanitizer
+# must track the memory of Python's objects, which lists of offsets reuse.
 test-sanitize: environment
 	rm -rf build/sanitized
 	LOPT_SANITIZE=ON $(VENV)/bin/python $(PIP) install --no-deps --target build/sanitized \
@@ -136,14 +136,14 @@ test-sanitize: environment
 		$(VENV)/bin/$(PYTEST) --capture=sys -k 'not memory and not fork and not each_code_point and not kept' \
 		tests/native tests/encoder/test_prefetch.py tests/encoder/test_growing.py tests/encoder/test_backend_watch.py
 
-# CPython itself is not instrumented: the cores are called from C++.
+# CPython itself is not instrumented, so C++ calls the cores.
 test-threads: environment
 	@$(TIMED) $(VENV)/bin/python tests/fuzz/run.py --threads
 
 fuzz: environment
 	$(VENV)/bin/python tests/fuzz/run.py --seconds $(or $(SECONDS),60) $(FUZZ)
 
-# The tests of compiled files run with this library instead of the extension module, which holds the same code.
+# The tests of compiled files use this library instead of the extension module, which contains the same code.
 c-api: environment
 	$(VENV)/bin/cmake -S . -B build/c-api -Wno-dev -DLOPT_C_LIBRARY=ON -DCMAKE_COMPILE_WARNING_AS_ERROR=ON
 	$(VENV)/bin/cmake --build build/c-api
@@ -153,15 +153,15 @@ c-api: environment
 soak: environment
 	$(VENV)/bin/python tests/soak.py --calls $(or $(CALLS),1000000)
 
-# Needs pytest, hypothesis, tokenizers, transformers, torch and triton; no network. Without a native core, it is built into
-# the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
-# racecheck and synccheck; else the summary says why not.
+# Needs pytest, hypothesis, tokenizers, transformers, torch and triton, but no network. If there is no native core, it is built
+# in the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
+# racecheck and synccheck; otherwise the summary says why not.
 gpu-test: core-for-gpu-test
 	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" LOPT_TIER=deep LOPT_REQUIRE_KERNELS=1 $(PYTHON) -m pytest -p no:cacheprovider \
 		tests/gpu_kernels tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py tests/encoder/test_padding.py
 
-# The eight minutes begin before the build.
+# The eight minutes start before the build.
 gpu-check: BEGAN := $(shell date +%s)
 gpu-check: core-for-gpu-test
 	PYTHONPATH="$$PWD:$${PYTHONPATH:-}" $(PYTHON) benchmarks/gpu/check.py --began $(BEGAN)
@@ -195,7 +195,7 @@ lint: environment
 		$(VENV)/bin/python tests/support/native_layers.py; \
 		$(VENV)/bin/pyright --pythonpath $(VENV)/bin/python --project tests/typing; }
 
-# Of this package it needs the source only, so nothing is compiled. Without the variable, the theme prints an announcement.
+# Only needs the source of this package, so nothing is compiled. The variable stops the theme from printing an announcement.
 docs: .venv-docs/made
 	@NO_MKDOCS_2_WARNING=1; export NO_MKDOCS_2_WARNING; $(TIMED) .venv-docs/bin/mkdocs build --strict
 
@@ -222,7 +222,7 @@ environment: $(VENV)/made
 vllm-environment: .venv-vllm/made
 sglang-environment: .venv-sglang/made
 
-# The tests run what is installed, not the source tree; a change of the source installs it again.
+# The tests run the installed package, not the source tree; it is installed again when the source changes.
 $(VENV)/made: $(WHEELS)/made
 	@$(TIMED) $(VENV)/bin/python $(PIP) install "$$(echo $(WHEELS)/*.whl)[dev]" $(VERSIONS)
 	$(VENV)/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
@@ -240,7 +240,7 @@ $(VENV)/made: $(WHEELS)/made
 	.venv-sglang/bin/python $(PIP) install --force-reinstall --no-deps $(WHEELS)/*.whl
 	touch $@
 
-# Without isolation nanobind stays where it is, so that a change in Python compiles nothing.
+# Without isolation, nanobind stays where it is, so a change in Python recompiles nothing.
 .venv-docs/made: pyproject.toml
 	$(PYTHON) -m venv .venv-docs
 	@LOPT_PURE=1; export LOPT_PURE; $(TIMED) .venv-docs/bin/python $(PIP) install ".[docs]"

@@ -1,9 +1,9 @@
-"""Is what is in dist ready to be published? One line for each thing that is looked at.
+"""Checks that the files in dist are ready to be published. Prints one line for each thing that it checks.
 
     python release/check.py [--rehearsal]
 
-The version, the changelog, the manual pages, the files of each wheel and of the sdist, the bills of materials, and
-whether each wheel that this Python can install works in a clean environment. With --rehearsal the changelog may still
+Checks the version, the changelog, the manual pages, the files of each wheel and of the sdist, the bills of materials,
+and that each wheel that this Python can install works in a clean environment. With --rehearsal, the changelog may still
 say "unreleased". Needs twine, check-wheel-contents and cyclonedx-python-lib[validation]; `make release-check` has them.
 """
 
@@ -29,7 +29,7 @@ TOOLS = Path(sysconfig.get_path("scripts"))
 
 
 def main() -> int:
-    """Exit status 1 where anything is not ready."""
+    """Returns exit status 1 if anything is not ready."""
     wheels = sorted(DIST.glob("*.whl"))
     problems = [*_texts("--rehearsal" in sys.argv[1:]), *_files(wheels)]
     for wheel in wheels:

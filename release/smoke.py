@@ -1,9 +1,9 @@
-"""Does the installed package work? Compares ids with Hugging Face's for real tokenizers, and prints the build.
+"""Checks the installed package: compares its ids with Hugging Face's for real tokenizers, and prints the build.
 
     python release/smoke.py [--without-core]
 
-Run it with the Python of the environment; the tokenizers are those of this checkout. Exit status 1 where ids differ, or
-where the native core is there against expectation or is not.
+Run it with the Python of the environment; it uses the tokenizers of this checkout. The exit status is 1 if ids differ, or
+if the native core is unexpectedly present or missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COMMAND = [sys.executable, "-m", "lopt_plugin.cli"]
 def main() -> int:
     """Returns the exit status."""
     route = "hf_chunks" if "--without-core" in sys.argv[1:] else "native"
-    # Away from the checkout, whose source tree would be found first.
+    # Leave the checkout, whose source tree would be found first.
     os.chdir(tempfile.gettempdir())
     subprocess.run([*COMMAND, "--version"], check=True)
     for name in ("qwen3", "bert_base_uncased"):

@@ -28,7 +28,7 @@ MOST_BYTES = 3_000_000
 
 
 def main() -> int:
-    """Builds what was asked for, into the folder. Exit status 1 where a wheel is too large."""
+    """Builds the requested wheels into the folder. Returns exit status 1 if a wheel is too large."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     found = [path for _, path in pythons()]
@@ -51,9 +51,9 @@ def main() -> int:
 
 
 def zig_tools(folder: Path, target: str) -> Path:
-    """A folder with the commands c++, ar and ranlib for the target."""
+    """Creates a folder with the commands c++, ar and ranlib for the target."""
     folder.mkdir()
-    # Not `python -m ziglang`, which pip's isolated builds hide from their children.
+    # Not `python -m ziglang`, which pip's isolated builds hide from subprocesses.
     zig = Path(ziglang.__file__).with_name("zig")
     for tool, arguments in {"c++": f"c++ -target {target}", "ar": "ar", "ranlib": "ranlib"}.items():
         script = folder / tool
@@ -63,7 +63,7 @@ def zig_tools(folder: Path, target: str) -> Path:
 
 
 def native_wheel(python: str, processor: str, tools: Path, folder: Path) -> None:
-    """A wheel of this CPython for that processor, whose tag is still that of any Linux."""
+    """Builds a wheel of this CPython for that processor, with the tag of any Linux."""
     code = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
     suffix = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     suffix = suffix.replace("x86_64", processor).replace("aarch64", processor)
@@ -72,7 +72,7 @@ def native_wheel(python: str, processor: str, tools: Path, folder: Path) -> None
         "CMAKE_SYSTEM_PROCESSOR": processor,
         "CMAKE_AR": str(tools / "ar"),
         "CMAKE_RANLIB": str(tools / "ranlib"),
-        # zig strips when it links; the system's strip knows its own processor only.
+        # zig strips while it links; the system's strip only supports its own processor.
         "CMAKE_SHARED_LINKER_FLAGS": "-s",
         "CMAKE_MODULE_LINKER_FLAGS": "-s",
     }
@@ -87,7 +87,7 @@ def native_wheel(python: str, processor: str, tools: Path, folder: Path) -> None
 
 
 def pip_wheel(python: str, folder: Path, environment: dict[str, str], settings: list[str]) -> None:
-    """`pip wheel` of this repository."""
+    """Runs `pip wheel` on this repository."""
     pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     command = [*pip, "wheel", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
     for setting in settings:
@@ -96,7 +96,7 @@ def pip_wheel(python: str, folder: Path, environment: dict[str, str], settings: 
 
 
 def repair(wheel: Path, folder: Path) -> None:
-    """The wheel in that folder, with the tag of the oldest system that has all that it asks for."""
+    """Puts the wheel into that folder, with the tag of the oldest system that meets its requirements."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     command = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "--wheel-dir", str(folder), str(wheel)]
     subprocess.run(command, env=environment, check=True)
