@@ -153,8 +153,8 @@ c-api: environment
 soak: environment
 	$(VENV)/bin/python tests/soak.py --calls $(or $(CALLS),1000000)
 
-# Needs pytest, hypothesis, tokenizers, transformers, torch and triton, but no network. If there is no native core, it is built
-# in the checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
+# Needs pytest, hypothesis, tokenizers, transformers, torch and triton, but no network. A missing native core is built in the
+# checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
 # racecheck and synccheck; otherwise the summary says why not.
 gpu-test: core-for-gpu-test
 	$(PYTHON) -c "import torch, triton; print('GPU:', torch.cuda.get_device_name() if torch.cuda.is_available() else 'no GPU')"

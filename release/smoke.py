@@ -2,8 +2,8 @@
 
     python release/smoke.py [--without-core]
 
-Run it with the Python of the environment; it uses the tokenizers of this checkout. The exit status is 1 if ids differ, or
-if the native core is unexpectedly present or missing.
+Run it with the Python of the environment; it uses the tokenizers of this checkout. The exit status is 1 if ids differ,
+or if the native core is unexpectedly present or missing.
 """
 
 from __future__ import annotations
