@@ -26,7 +26,8 @@ class Settings:
             process already uses it. "gpu": the same, but all batches go to the GPU, which is initialized if necessary.
         chunk_chars: Characters per chunk of a long text (LOPT_CHUNK_CHARS; 0: the route chooses).
         overlap_chars: Characters by which chunks of "hf_chunks" overlap if they must (LOPT_OVERLAP_CHARS).
-        parallel_min_chars: Shorter texts use one thread (LOPT_PARALLEL_MIN_CHARS).
+        parallel_min_chars: Shorter texts use one thread, and batches with less than an eighth of it
+            (LOPT_PARALLEL_MIN_CHARS).
         prefix_cache_mb: Size of the prefix cache in MiB (LOPT_PREFIX_CACHE_MB; 0 disables it).
         gpu_min_bytes: With "auto", smaller batches and shorter texts are not sent to the GPU (LOPT_GPU_MIN_BYTES; bytes
             of UTF-8, counted as characters). None: the size that `benchmarks/gpu/gpu.py` stored for this machine;

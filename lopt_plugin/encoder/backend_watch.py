@@ -72,13 +72,21 @@ class Changes:
     _next = itertools.count(1).__next__
 
     def __init__(self) -> None:
-        # Native objects that answer without looking at `last`, and are stopped instead.
-        self.answering: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Native objects that answer without looking at `last`, and are stopped instead. Not a WeakSet, which raises an
+        # error if another thread adds to it while it is read: each step on a dict is one that no thread interrupts.
+        self._answering: dict[int, weakref.ref[Any]] = {}
+
+    def stop_at_next(self, native: Any) -> None:
+        """Has a native object stopped at every change from now on, as long as it exists."""
+        key = id(native)
+        self._answering[key] = weakref.ref(native, lambda _: self._answering.pop(key, None))
 
     def count(self) -> int:
         self.last = number = self._next()
-        for native in list(self.answering):
-            native.stop()
+        for reference in list(self._answering.values()):
+            native = reference()
+            if native is not None:
+                native.stop()
         return number
 
 

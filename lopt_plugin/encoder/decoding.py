@@ -17,7 +17,7 @@ from ..pipeline.decoders import read_decoder
 from ..routes.native_core import import_core
 from ..routes.token_table import build_token_table, tokens_of
 from .backend_watch import BackendWatch, Fingerprint, changes
-from .route_choice import watch_of
+from .route_choice import no_answer, watch_of
 from .runner import Runner
 
 _T = TypeVar("_T")
@@ -63,9 +63,9 @@ class Decoding:
         # Of a state without a native decoder: the number of the last change, and how many calls may rely on it.
         self._true_at = self._calls_left = 0
         self._earlier_calls = 0
-        self.decode: Callable[[Any, Any], str | None] = _no_answer
-        self.decode_rows: Callable[[Any, Any], list[str] | None] = _no_answer
-        self.tokens: Callable[[Any], list[str | None] | None] = _no_answer
+        self.decode: Callable[[Any, Any], str | None] = no_answer
+        self.decode_rows: Callable[[Any, Any], list[str] | None] = no_answer
+        self.tokens: Callable[[Any], list[str | None] | None] = no_answer
         # Whether transformers has warned that it ignores `clean_up_tokenization_spaces`.
         self.warned_of_clean_up = False
 
@@ -190,9 +190,9 @@ class Decoding:
             self._earlier_calls += self._found.decoder.calls
         self._found = found
         decoder = found.decoder
-        self.decode = self.decode_rows = self.tokens = _no_answer
+        self.decode = self.decode_rows = self.tokens = no_answer
         if decoder is not None:
-            changes.answering.add(decoder)
+            changes.stop_at_next(decoder)
             if not self._runner.verifies:
                 self.decode, self.decode_rows, self.tokens = decoder.decode, decoder.decode_rows, decoder.tokens
 
@@ -239,10 +239,6 @@ class Decoding:
             logger.error("lopt_plugin: reading the decoder failed; Hugging Face decodes", exc_info=error)
             return Decoded(None, f"reading the decoder failed: {type(error).__name__}: {error}", fingerprint)
         return Decoded(make(table), "the decoder is supported", fingerprint, added_tokens, steps.kind, streams)
-
-
-def _no_answer(*args: Any) -> None:
-    return None
 
 
 def _checked_rows(tokens: Sequence[str | None]) -> list[list[int]]:

@@ -214,8 +214,8 @@ def watch_of(backend: Any) -> BackendWatch | str:
         return str(error)
 
 
-def _no_answer(text: str, add_special_tokens: bool) -> None:
-    return None
+def no_answer(*arguments: Any) -> None:
+    """Stands for a native call that may not answer."""
 
 
 class BackendState:
@@ -233,7 +233,7 @@ class BackendState:
         self._takes_short = True
         self._earlier_short_calls = 0
         # The ids of a short text; None if `snapshot` must be consulted.
-        self.short: Callable[[str, bool], list[int] | None] = _no_answer
+        self.short: Callable[[str, bool], list[int] | None] = no_answer
 
     def snapshot(self) -> Snapshot:
         """The snapshot of the backend's current state, rebuilt after a change."""
@@ -347,11 +347,11 @@ class BackendState:
         self._stop_short()
         if snapshot.short is not None:
             self._earlier_short_calls -= snapshot.short.calls
-            changes.answering.add(snapshot.short)
+            changes.stop_at_next(snapshot.short)
         self._snapshot = snapshot
 
     def _stop_short(self) -> None:
-        self.short = _no_answer
+        self.short = no_answer
         if self._snapshot is not None and self._snapshot.short is not None:
             self._snapshot.short.stop()
 

@@ -51,8 +51,6 @@ class NativeRoute:
             if settings.prefix_cache_mb:
                 core.remember_prefixes(settings.prefix_cache_mb << 20, least_characters=_HELD_FROM_CHARS)
         self.core = core
-        # Bound once: looking the method up costs as much as the shortest texts.
-        self._encode = self.core.encode
         self.post_processing = PostProcessing(pipeline.post_processor, pipeline.templates)
         prefix = self.post_processing.prefix
         # The core writes a single id of the prefix itself: inserted afterwards, it would move all others.
@@ -84,9 +82,9 @@ class NativeRoute:
             room, first_id = math.inf, self._first_id if adds else -1
         split = request.split_special_tokens
         if len(text) < self._parallel_min_chars:
-            ids = self._encode(text, 1, 0, split, first_id)
+            ids = self.core.encode(text, 1, 0, split, first_id)
         else:
-            ids = self._encode(text, self.settings.threads, self.settings.chunk_chars, split, first_id)
+            ids = self.core.encode(text, self.settings.threads, self.settings.chunk_chars, split, first_id)
         if first_id >= 0:
             ids += self.post_processing.suffix
             return ids
@@ -150,7 +148,7 @@ class NativeRoute:
         if self.seams_checked is None:
             checked = False
             try:
-                wrong = sum(self._by_parts(text) != self._encode(text, 1, 0, False) for text in self.seam_texts())
+                wrong = sum(self._by_parts(text) != self.core.encode(text, 1, 0, False) for text in self.seam_texts())
                 checked = not wrong
                 if wrong:
                     logger.error("lopt_plugin: %d texts change when split; texts are not split at seams", wrong)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import random
+import sys
+import threading
 from typing import Any
 
 import corpus
 import pytest
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
+from lopt_plugin.encoder.backend_watch import changes
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.route_choice import CALLS_UNTIL_COMPARED
 from lopt_plugin.pipeline import read_pipeline
@@ -59,17 +62,47 @@ def test_what_the_shortcut_leaves_to_others() -> None:
 def test_every_change_stops_it() -> None:
     encoder = encoder_of("tiny_qwen2")
     backend = encoder._backend
-    changes = [
+    all_changes = [
         lambda: setattr(backend, "normalizer", normalizers.Lowercase()),
         lambda: backend.add_tokens([AddedToken("Hell", normalized=False)]),
         lambda: setattr(backend, "normalizer", None),
     ]
-    for change in changes:
+    encoder.encode_list("Hello")
+    for change in all_changes:
         stopped = encoder._state.short
+        assert stopped("Hello HELLO", False) is not None
         change()
         assert stopped("Hello HELLO", False) is None
         for _ in range(3):
             assert encoder.encode_list("Hello HELLO", False) == expected(backend, "Hello HELLO", False)
+
+
+def test_changes_while_other_threads_make_encoders() -> None:
+    class Native:
+        def stop(self) -> None: ...
+
+    def make() -> None:
+        kept: list[Native] = []
+        while not done.is_set():
+            kept.append(Native())
+            changes.stop_at_next(kept[-1])
+            del kept[:-200]
+
+    before, done = len(changes._answering), threading.Event()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        makers = [threading.Thread(target=make) for _ in range(3)]
+        for maker in makers:
+            maker.start()
+        for _ in range(300):
+            changes.count()
+    finally:
+        done.set()
+        for maker in makers:
+            maker.join()
+        sys.setswitchinterval(interval)
+    assert len(changes._answering) <= before
 
 
 def test_the_backend_is_compared_now_and_then() -> None:

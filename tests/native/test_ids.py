@@ -14,7 +14,10 @@ import strategies
 import tier
 from hypothesis import given
 from native_cores import different
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, normalizers
+
+from lopt_plugin.pipeline import read_pipeline
+from lopt_plugin.routes.native_core import build_core
 
 # Characters of each corpus that all tokenizers are tried on: the reference encodes about 2 MB/s.
 SAMPLE = tier.pick(60_000, 150_000)
@@ -98,6 +101,21 @@ def test_arrays_and_batches_are_the_lists(name: str) -> None:
         assert [ids[a:b].tolist() for a, b in itertools.pairwise(row_offsets)] == lists
     ids, row_offsets = core.encode_batch([], 2)
     assert (ids.tolist(), row_offsets.tolist()) == ([], [0])
+
+
+def test_rows_of_a_batch_in_parts() -> None:
+    """Threads take several rows each; where a normalizer needs Python, the calling thread encodes them."""
+    backend = corpus.load_tokenizer("tiny_qwen2")
+    short = [f"{'caf' * (k % 7)}e\u0301 {k} words " * (k % 60) for k in range(300)]
+    rows = ["", *short, "e\u0301 " * 30_000, "", "a", ""]
+    for normalizer in (None, normalizers.Replace(Regex("e\u0301"), "e")):
+        backend.normalizer = normalizer
+        core = build_core(read_pipeline(backend))
+        expected = [encoding.ids for encoding in backend.encode_batch(rows, add_special_tokens=False)]
+        for threads in (1, 2, 5):
+            assert core.encode_batch_lists(rows, threads) == expected
+            ids, row_offsets = core.encode_batch(rows, threads)
+            assert [ids[a:b].tolist() for a, b in itertools.pairwise(row_offsets)] == expected
 
 
 def test_added_tokens(name: str) -> None:
