@@ -446,6 +446,10 @@ class Encoder:
 
     def _encode(self, rows: Sequence[Row], request: EncodeRequest) -> tuple[Columns, Snapshot]:
         """The columns of each row, and the state of the backend that they are for. Raises NeedsReference."""
+        if request.is_plain and not request.offsets:
+            found = self._state.short_and_snapshot(rows, request)
+            if found is not None:
+                return Columns(found[0]), found[1]
         return self._runner.run(None, COLUMNS, rows, request)
 
 

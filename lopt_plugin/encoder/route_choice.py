@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from ..routes.hard_texts import hard_texts
 from ..routes.hf import HfRoute
 from ..routes.hf_chunks.route import HfChunksRoute
 from ..routes.native import NativeRoute
-from ..routes.request import EncodeRequest
+from ..routes.request import EncodeRequest, Row
 from ..settings import Settings
 from .backend_watch import (
     ADDED_TOKENS_VERSION,
@@ -253,8 +253,8 @@ class BackendState:
                 snapshot.short.stop()
         return snapshot
 
-    def short_and_snapshot(self, text: str, request: EncodeRequest) -> tuple[list[int], Snapshot] | None:
-        """`short` for a request that is plain, and the snapshot that it is for."""
+    def short_and_snapshot(self, given: str | Sequence[Row], request: EncodeRequest) -> tuple[Any, Snapshot] | None:
+        """The ids of a short text, or of each text of a small batch, for a plain request, and the snapshot."""
         snapshot = self._snapshot
         if snapshot is None or snapshot.native is None or snapshot.short is None:
             return None
@@ -262,7 +262,8 @@ class BackendState:
             return None
         if request.token_type_ids and not snapshot.native.post_processing.type_ids_are_zero:
             return None
-        ids = snapshot.short.encode(text, request.add_special_tokens)
+        encode = snapshot.short.encode if type(given) is str else snapshot.short.encode_batch
+        ids = encode(given, request.add_special_tokens)
         return None if ids is None else (ids, snapshot)
 
     def take_short(self, wanted: bool) -> None:
@@ -273,9 +274,9 @@ class BackendState:
 
     @property
     def short_calls(self) -> int:
-        """How many calls `short` has answered."""
+        """How many short texts have been answered without the runner."""
         snapshot = self._snapshot
-        now = 0 if snapshot is None or snapshot.short is None else snapshot.short.calls
+        now = 0 if snapshot is None or snapshot.short is None else snapshot.short.texts
         return self._earlier_short_calls + now
 
     def stayed(self) -> bool:
@@ -346,7 +347,7 @@ class BackendState:
         self._earlier_short_calls = self.short_calls
         self._stop_short()
         if snapshot.short is not None:
-            self._earlier_short_calls -= snapshot.short.calls
+            self._earlier_short_calls -= snapshot.short.texts
             changes.stop_at_next(snapshot.short)
         self._snapshot = snapshot
 

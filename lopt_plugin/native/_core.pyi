@@ -59,9 +59,12 @@ class ShortEncoder:
     def encode(self, text: Any, add_special_tokens: Any) -> list[int] | None:
         """The ids of a text; None also where the text is not a short str, or cannot be encoded."""
 
+    def encode_batch(self, texts: Any, add_special_tokens: Any) -> list[list[int]] | None:
+        """The same for each text of a list."""
+
     @property
-    def calls(self) -> int:
-        """How many calls were answered."""
+    def texts(self) -> int:
+        """How many texts were answered."""
 
 class TokenTable:
     """The text that each id contributes."""
@@ -113,8 +116,8 @@ class Decoder:
     @property
     def table(self) -> TokenTable: ...
     @property
-    def calls(self) -> int:
-        """How many calls were answered."""
+    def texts(self) -> int:
+        """How many texts were answered."""
 
     @property
     def bytes(self) -> int:

@@ -31,8 +31,10 @@ _FIRST_OF_CHARS = 4
 _HELD_FROM_CHARS = 8192
 # A batch takes several threads from this fraction of `parallel_min_chars` on.
 _BATCH_SHARE = 8
-# The longest texts that take the shortcut; the prefix cache is not asked for these.
+# The longest texts that take the shortcut of `ShortEncoder`, and from where on batches do not. The prefix cache is not
+# asked for such short texts.
 SHORT_CHARS = 4096
+_SHORT_BATCH_CHARS = 32_768
 
 
 class NativeRoute:
@@ -91,11 +93,20 @@ class NativeRoute:
         return self.post_processing.finish(ids, request) if adds or len(ids) > room else ids
 
     def short_encoder(self) -> ShortEncoder:
-        """Encodes texts that are too short for threads, without truncation and without splitting special tokens."""
+        """Encodes texts and batches that are too small for threads and for the GPU.
+
+        Without truncation and without splitting special tokens.
+        """
         around = self.post_processing.prefix, self.post_processing.suffix
         known = all(number < self.core.id_count() for ids in around for number in ids)
-        most = max(0, min(SHORT_CHARS, self.settings.parallel_min_chars - 1))
-        short: ShortEncoder = self.core.short_encoder(most, around if known else None)
+        settings = self.settings
+        most = max(0, min(SHORT_CHARS, settings.parallel_min_chars - 1))
+        together = min(settings.parallel_min_chars // _BATCH_SHARE, _SHORT_BATCH_CHARS)
+        if settings.gpu_min_bytes is not None:
+            together = min(together, settings.gpu_min_bytes)
+        if settings.route == "gpu":
+            together = 0
+        short: ShortEncoder = self.core.short_encoder(most, max(0, together - 1), around if known else None)
         return short
 
     def encode_stretch(self, text: str, begins_text: bool) -> list[int]:

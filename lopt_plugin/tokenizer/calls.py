@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 from ..encoder.encoder import Encoder
-from ..encoder.operations import COLUMNS, LIST, LIST_WITH_OFFSETS
+from ..encoder.operations import LIST, LIST_WITH_OFFSETS
 from ..encoder.prefetch import PrefetchedIds, prefetch
 from ..encoder.token_batch import TokenBatch
 from ..routes import Ids
@@ -24,6 +24,7 @@ else:
     _Base = object
 
 _T = TypeVar("_T")
+_ONLY_STR = {str}
 
 
 class Calls(_Base):  # type: ignore[misc, valid-type]
@@ -99,7 +100,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         **kwargs: Any,
     ) -> Any:
         if (
-            (type(text) is str or _is_batch_of_one(text))
+            (type(text) is str or _is_batch(text))
             and self._lopt_direct
             and text_pair is None
             and text_target is None
@@ -125,8 +126,11 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
                     return_attention_mask,
                     return_offsets_mapping,
                 )
-                one = text if type(text) is str else text[0]
-                return self._lopt_answer_one(one, request, text is not one, warns and verbose)
+                if type(text) is str:
+                    return self._lopt_answer_one(text, request, False, warns and verbose)
+                if len(text) == 1:
+                    return self._lopt_answer_one(text[0], request, True, warns and verbose)
+                return self._lopt_answer(list(text), request, True, warns and verbose)
             except NeedsReference:
                 # `_encode_plus` comes to the same answer, and counts it.
                 pass
@@ -234,7 +238,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
     def _lopt_answer(self, rows: Sequence[Row], request: EncodeRequest, batched: bool, warns: bool) -> BatchEncoding:
         """The result of a call, without the reference. Raises NeedsReference."""
         encoder = self.lopt
-        columns, snapshot = encoder._runner.run(None, COLUMNS, rows, request)
+        columns, snapshot = encoder._encode(rows, request)
         encoder._note_call_state(request)
         if warns:
             for ids in columns.ids:
@@ -331,9 +335,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             return self._lopt_by_reference(lambda: hf(batch_text_or_text_pairs, *args, **kwargs))
 
 
-def _is_batch_of_one(text: Any) -> bool:
-    # Engines pass single prompts this way.
-    return type(text) is list and len(text) == 1 and type(text[0]) is str
+def _is_batch(text: Any) -> bool:
+    return type(text) is list and len(text) > 0 and set(map(type, text)) == _ONLY_STR
 
 
 def _changes_nothing(kwargs: dict[str, Any]) -> bool:

@@ -40,7 +40,7 @@ TEXTS = [TEXT, "", " ", "word " * 300, "\n" * 40, "e\u0301 <|start|>"]
 class FakeShortEncoder:
     """Answers nothing, so that every call reaches `FakeCore.encode`."""
 
-    calls = 0
+    texts = 0
 
     def allow(self, calls: int) -> None: ...
     def stop(self) -> None: ...
@@ -49,6 +49,9 @@ class FakeShortEncoder:
         return True
 
     def encode(self, text: str, add_special_tokens: bool) -> None:
+        return None
+
+    def encode_batch(self, texts: list[str], add_special_tokens: bool) -> None:
         return None
 
 
@@ -67,7 +70,7 @@ class FakeCore:
         self.calls.append((threads, chunk_chars))
         return [first_id] * (first_id >= 0) + self.oracle.encode_list(text, PLAIN[False][split_special_tokens])
 
-    def short_encoder(self, most_characters: int, around: Any) -> FakeShortEncoder:
+    def short_encoder(self, most_characters: int, most_together: int, around: Any) -> FakeShortEncoder:
         return FakeShortEncoder()
 
     def id_count(self) -> int:

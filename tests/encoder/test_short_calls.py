@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import random
 import sys
@@ -17,6 +18,7 @@ from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.route_choice import CALLS_UNTIL_COMPARED
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes import native_core
+from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
 
 TEXTS = ["", "a", "Hello world", "naïve café \U0001f642", "<|endoftext|> text </s>", "x" * 4096, "y" * 4097]
@@ -59,6 +61,83 @@ def test_what_the_shortcut_leaves_to_others() -> None:
         assert short(text, special) is None
 
 
+@pytest.mark.parametrize("name", corpus.tokenizer_names())
+def test_small_batches_with_and_without_special_tokens(name: str) -> None:
+    encoder, reference = encoder_of(name), corpus.load_tokenizer(name)
+    texts = [text for text in TEXTS if len(text) <= 4096]
+    for special in (True, False):
+        request = PLAIN[special][False]
+        for batch in (texts, texts[:1], texts[1:3] * 5):
+            wanted = [expected(reference, text, special) for text in batch]
+            for _ in range(2):
+                with contextlib.suppress(NeedsReference):
+                    assert encoder._encode(batch, request)[0].ids == wanted
+    if encoder.explain()["route"] == "native":
+        found = encoder._state.short_and_snapshot(["Hello", "a"], PLAIN[False][False])
+        assert found is not None
+        assert found[0] == [expected(reference, text, False) for text in ("Hello", "a")]
+
+
+def test_what_the_shortcut_leaves_to_others_in_a_batch() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    class Texts(list[str]):
+        __slots__ = ()
+
+    encoder = encoder_of("tiny_qwen2")
+    encoder.encode_list("Hello")
+    state, plain = encoder._state, PLAIN[True][False]
+    found = state.short_and_snapshot(["Hello", "a"], plain)
+    assert found is not None
+    batches: list[Any] = [
+        ["Hello", "y" * 4097], ["y" * 4096] * 8, ["Hello", Text("Hello")], ["\ud800", "a"], ["Hello", b"Hello"],
+        ["Hello", ("a", "b")], [["Hello"]], ("Hello", "a"), Texts(["Hello"]), None, 3,
+    ]  # fmt: skip
+    for batch in batches:
+        assert state.short_and_snapshot(batch, plain) is None
+    others = [EncodeRequest(max_length=3), EncodeRequest(split_special_tokens=True)]
+    assert all(state.short_and_snapshot(["Hello"], request) is None for request in others)
+    found = state.short_and_snapshot(["y" * 4095] * 8, plain)
+    assert found is not None
+    assert encoder.explain()["calls"]["native"] == 1 + 2 + 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [({"gpu_min_bytes": 100}, 99), ({"gpu_min_bytes": 0}, 0), ({"route": "gpu"}, 0), ({"parallel_min_chars": 800}, 99)],
+)
+def test_batches_for_threads_or_the_gpu_do_not_take_the_shortcut(settings: dict[str, Any], most: int) -> None:
+    encoder = encoder_of("tiny_qwen2", **settings)
+    short = encoder._state.snapshot().short
+    assert short is not None
+    assert short.encode_batch(["x" * (most + 1)], False) is None
+    if most:
+        assert short.encode_batch(["x" * (most - 1), "x"], False) is not None
+
+
+def test_a_batch_that_is_changed_while_it_is_encoded() -> None:
+    """Texts of some thousand characters are encoded without the interpreter lock."""
+    encoder = encoder_of("tiny_qwen2")
+    text = "Hello world, again and again. " * 130
+    wanted, batch, done = expected(encoder._backend, text), [text] * 8, threading.Event()
+
+    def change() -> None:
+        while not done.is_set():
+            batch.clear()
+            batch.extend([text + "" for _ in range(8)])
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        for _ in range(200):
+            rows = encoder._encode(batch, PLAIN[True][False])[0].ids
+            assert all(row == wanted for row in rows)
+    finally:
+        done.set()
+        changer.join()
+
+
 def test_every_change_stops_it() -> None:
     encoder = encoder_of("tiny_qwen2")
     backend = encoder._backend
@@ -73,6 +152,8 @@ def test_every_change_stops_it() -> None:
         assert stopped("Hello HELLO", False) is not None
         change()
         assert stopped("Hello HELLO", False) is None
+        texts = ["Hello HELLO", "Hell"]
+        assert encoder._encode(texts, PLAIN[False][False])[0].ids == [expected(backend, text, False) for text in texts]
         for _ in range(3):
             assert encoder.encode_list("Hello HELLO", False) == expected(backend, "Hello HELLO", False)
 
@@ -178,20 +259,22 @@ def test_errors_are_left_to_others_and_interrupts_are_raised(monkeypatch: pytest
     monkeypatch.setattr(native_core, "_reference", ask)
     backend = corpus.load_tokenizer("tiny_qwen2")
     backend.normalizer = normalizers.Replace(Regex("e\u0301"), "e")
-    short = native_core.build_core(read_pipeline(backend)).short_encoder(100, None)
+    short = native_core.build_core(read_pipeline(backend)).short_encoder(100, 100, None)
     short.allow(10)
     assert short.encode("plain", False) is not None
     assert short.encode("cafe\u0301", False) is None
     raised[0] = KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt):
         short.encode("cafe\u0301", False)
-    assert short.calls == 1
+    raised[0] = ValueError
+    assert short.encode_batch(["plain", "cafe\u0301"], False) is None
+    assert short.texts == 1
 
 
 def test_special_ids_that_the_core_does_not_know_are_refused() -> None:
     core = encoder_of("tiny_qwen2")._state.snapshot().native.core  # type: ignore[union-attr]
     with pytest.raises(ValueError, match="not an id of this core"):
-        core.short_encoder(10, ([core.id_count()], []))
+        core.short_encoder(10, 10, ([core.id_count()], []))
 
 
 def test_special_ids_are_those_of_the_post_processor() -> None:
@@ -199,14 +282,14 @@ def test_special_ids_are_those_of_the_post_processor() -> None:
     random_ids = random.Random(1)
     for before, after in ((0, 0), (1, 0), (0, 1), (3, 2)):
         around = [[random_ids.randrange(core.id_count()) for _ in range(n)] for n in (before, after)]
-        short = core.short_encoder(100, tuple(around))
+        short = core.short_encoder(100, 100, tuple(around))
         assert short.encode("Hello", True) is None
         short.allow(2)
         plain = short.encode("Hello", False)
         assert short.encode("Hello", True) == around[0] + plain + around[1]
         assert not short.is_allowed()
-        assert short.calls == 2
-    unknown = core.short_encoder(100, None)
+        assert short.texts == 2
+    unknown = core.short_encoder(100, 100, None)
     unknown.allow(2)
     assert unknown.encode("Hello", True) is None
     assert unknown.encode("Hello", False) == plain

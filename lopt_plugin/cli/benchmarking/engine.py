@@ -102,20 +102,20 @@ class Lopt(Engine):
         from tokenizers import Tokenizer
 
         from lopt_plugin.encoder.encoder import Encoder
+        from lopt_plugin.routes.request import PLAIN, NeedsReference
         from lopt_plugin.settings import Settings
 
         settings = Settings.read(threads=threads, **self.settings)
         self.encoder = Encoder(Tokenizer.from_str(tokenizer_json), settings)
+        self.request, self.needs_reference = PLAIN[False][False], NeedsReference
 
     def encode(self, text: str) -> Any:
         return self.encoder.encode_list(text, add_special_tokens=False)
 
     def encode_batch(self, texts: list[str]) -> Any:
-        from lopt_plugin.routes.request import PLAIN, NeedsReference
-
         try:
-            return self.encoder._encode(texts, PLAIN[False][False])[0].ids
-        except NeedsReference:
+            return self.encoder._encode(texts, self.request)[0].ids
+        except self.needs_reference:
             batch = self.encoder.encode_batch_ids(texts, add_special_tokens=False)
             return [batch.row(row).tolist() for row in range(len(batch))]
 

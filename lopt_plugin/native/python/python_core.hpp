@@ -46,14 +46,14 @@ class PythonCore {
         return nb::steal(list.finish());
     }
     // See ShortEncoder.
-    ShortEncoder* short_encoder(size_t most_characters, std::optional<IdsAround> around) const {
+    ShortEncoder* short_encoder(size_t most_characters, size_t most_together, std::optional<IdsAround> around) const {
         if (around)
             for (const auto& ids : {around->first, around->second})
                 for (const uint32_t id : ids) checked_first_id(id);
         const auto encode = [](const void* core, nb::handle text, const IdsAround& more) {
             return static_cast<const PythonCore*>(core)->encode_short(text, more);
         };
-        return new ShortEncoder(this, encode, most_characters, std::move(around));
+        return new ShortEncoder(this, encode, most_characters, most_together, std::move(around));
     }
     nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
         typename Core::Borrowed space(*core_);
@@ -250,8 +250,8 @@ class PythonCore {
     static void define(Class& type) {
         type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("first_id") = -1)
-            .def("short_encoder", &PythonCore::short_encoder, nb::arg("most_characters"), nb::arg("around").none(),
-                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("short_encoder", &PythonCore::short_encoder, nb::arg("most_characters"), nb::arg("most_together"),
+                 nb::arg("around").none(), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false)
             .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
