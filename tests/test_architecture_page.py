@@ -33,7 +33,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "`tokenizer(text)`": lambda tokenizer: tokenizer(TEXT * 200),
     "A prompt in vLLM": lambda tokenizer: tokenizer.encode(TEXT, truncation=True, max_length=4096),
     "A prompt in SGLang": lambda tokenizer: tokenizer._lopt_array(TEXT),
-    "A batch, `tokenizer(texts)`": lambda tokenizer: tokenizer([TEXT, TEXT + "1", TEXT + "2"]),
+    "A batch, `tokenizer(texts)`": lambda tokenizer: tokenizer([TEXT * 1000, TEXT * 1001, TEXT * 1002]),
     "A batch of ids, `tokenizer.lopt.encode_batch_ids(texts)`": lambda tokenizer: tokenizer.lopt.encode_batch_ids(
         [TEXT, TEXT]
     ),
