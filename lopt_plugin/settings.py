@@ -30,8 +30,8 @@ class Settings:
             (LOPT_PARALLEL_MIN_CHARS).
         prefix_cache_mb: Size of the prefix cache in MiB (LOPT_PREFIX_CACHE_MB; 0 disables it).
         gpu_min_bytes: With "auto", smaller batches and shorter texts are not sent to the GPU (LOPT_GPU_MIN_BYTES; bytes
-            of UTF-8, counted as characters). None: the size that `benchmarks/gpu/gpu.py` stored for this machine;
-            without one, "auto" does not use the GPU.
+            of UTF-8, counted as characters). None: the size that `lopt bench MODEL --gpu` measured and stored on this
+            machine; without one, "auto" does not use the GPU.
         verify: Fraction of calls, 0 to 1, that are also run through Hugging Face and compared (LOPT_VERIFY).
         decode: Whether to decode natively (LOPT_DECODE; 0: Hugging Face decodes).
 

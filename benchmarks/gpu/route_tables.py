@@ -18,6 +18,7 @@ from benchmarks.gpu.routes import (
     texts_of,
     utf8_bytes,
 )
+from lopt_plugin.cli.benchmarking.gpu import Timing, crossover_of
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.request import PLAIN
 
@@ -70,12 +71,13 @@ def table_of_methods(routes: Routes, corpus: str, given: argparse.Namespace) -> 
 
 def table_of_crossover(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
     """The size of a batch from which on the GPU is faster, to arrays and to lists; stored for the route "auto"."""
-    rows, crossover, methods = [], None, ("gpu: array", "native: array", "gpu: lists", "native: lists")
+    rows, timings, methods = [], [], ("gpu: array", "native: array", "gpu: lists", "native: lists")
     for size in given.crossover:
         texts = texts_of(corpus, given.corpora, size)
         taken = _timed(routes, texts, methods, given.repeat)
-        crossover = (crossover or size) if taken[0] < taken[1] and taken[2] < taken[3] else None
+        timings.append(Timing(size, *taken))
         rows.append([f"{size:,}", *_milliseconds(taken), f"{taken[1] / taken[0]:.2f}", f"{taken[3] / taken[2]:.2f}"])
+    crossover = crossover_of(timings)
     remarks = [
         "the GPU is never faster" if crossover is None else f"the GPU is faster from {crossover:,} characters on"
     ]

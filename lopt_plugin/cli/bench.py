@@ -12,6 +12,7 @@ import typer
 
 from ..settings import available_cpus
 from . import model as models, options
+from .bench_gpu import bench_gpu
 from .bench_report import draw, remarks, table, views
 from .benchmarking.by_length import Plan, measure, reachable_lengths
 from .benchmarking.machine import machine, machine_line
@@ -39,6 +40,9 @@ def bench(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads and CPUs. Default: all of the process.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="Fresh processes per figure.")] = 1,
     max_bytes: Annotated[int, typer.Option(min=1, help="Skip longer prompts.", metavar="BYTES")] = 10_000_000,
+    gpu: Annotated[
+        bool, typer.Option("--gpu", help="Only compare the GPU with all CPUs, and store from which size it is faster.")
+    ] = False,
     field: options.Field = "text",
     plot: Annotated[Path | None, typer.Option(help="Write plots to this file (.png, .svg, .pdf).")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write every figure to this file.")] = None,
@@ -53,12 +57,20 @@ def bench(
 
     Example: `lopt bench Qwen/Qwen3-8B book.txt --plot speed.svg`
 
+    With --gpu, the GPU kernels are compiled, and batches of growing size are timed on the GPU and on the CPUs. The size
+    from which the GPU is faster is stored; from then on larger batches go to it in processes that use CUDA.
+
     Exit status: 0 done, 1 an engine failed or its ids differ, 2 the model cannot be loaded or wrong usage.
     """
     chosen, missing = _engines(peers)
     count = available_cpus() if threads is None else threads
     if count > available_cpus():
         raise CommandError(f"--threads {count}: this process may use {available_cpus()} CPUs")
+    if gpu:
+        bench_gpu(
+            models.load(model, revision, trust_remote_code), files or [], field, count, min(max_bytes, _MOST_CHARS)
+        )
+        return
     _check_outputs(plot, json_file)
     text = first_chars(files, field, _MOST_CHARS) if files else built_in_prose(_BUILT_IN_CHARS)
     if not text:

@@ -123,7 +123,7 @@ class GpuUse:
             return crossover, "the stored crossover"
         if self._settings.route == "gpu":
             return UNMEASURED_MIN_BYTES, "route='gpu' without a stored crossover"
-        return math.inf, "no crossover is stored for this device; set gpu_min_bytes or measure it"
+        return math.inf, "no crossover is stored for this device; run `lopt bench MODEL --gpu`, or set gpu_min_bytes"
 
     def _crossover(self, snapshot: Snapshot) -> float | None:
         """The crossover of the current device, read once from the cache folder; None while CUDA is not in use."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import corpus
@@ -140,3 +141,10 @@ def test_an_empty_file(model: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     result = lopt("bench", model, tmp_path / "empty.txt")
     assert (result.exit_code, "no text" in result.stderr) == (2, True)
+
+
+def test_gpu_without_torch(model: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    result = lopt("bench", model, text, "--gpu")
+    assert result.exit_code == 2
+    assert "the GPU cannot be measured: torch is not installed" in result.stderr

@@ -1,8 +1,8 @@
 """The crossover: the size of a batch in bytes from which the GPU route is faster than the native one on this machine.
 
-`make gpu-check` and `benchmarks/gpu/gpu.py` measure it, on texts of several scripts and on code, and store it in the
-cache folder, under the device, the CPU count, the versions, the pattern and the threads of the native route. No request
-measures anything. `LOPT_GPU_MIN_BYTES` overrides it.
+`lopt bench --gpu` and `make gpu-check` measure it and store it in the cache folder, under the device, the CPU count,
+the versions, the pattern and the threads of the native route. No request measures anything. `LOPT_GPU_MIN_BYTES`
+overrides it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from ..._version import version
 from ...unicode_tables.files import atomic_file, cache_folder
+from .device import device_name
 
 logger = logging.getLogger("lopt_plugin")
 
@@ -26,9 +27,8 @@ def crossover_key(device: Any, pattern: str, threads: int) -> str:
     import torch
     import triton
 
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "Triton's interpreter"
     versions = f"lopt_plugin {version()}, torch {torch.__version__}, triton {triton.__version__}"
-    return f"{name}; {os.cpu_count()} processors; {versions}; {pattern}; {threads} threads"
+    return f"{device_name(device)}; {os.cpu_count()} processors; {versions}; {pattern}; {threads} threads"
 
 
 def store_crossover(key: str, size: float | None) -> None:

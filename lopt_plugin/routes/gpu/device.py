@@ -48,6 +48,13 @@ def find_device(wanted: Any = None) -> Any:
     return device
 
 
+def device_name(device: Any) -> str:
+    """The name of the product that a torch.device is."""
+    import torch
+
+    return str(torch.cuda.get_device_name(device)) if device.type == "cuda" else "Triton's interpreter"
+
+
 def numbered(device: str) -> str:
     """The device's name with its number; "cuda" means this thread's current device."""
     torch = sys.modules.get("torch")
