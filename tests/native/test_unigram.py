@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
 from dataclasses import replace
 from typing import Any
@@ -191,3 +192,24 @@ def test_a_model_that_begins_to_sample_is_left_to_the_reference() -> None:
     encoder.encode_list("A few words")
     assert encoder.explain()["route"] == "hf"
     assert "it is random" in encoder.explain()["reason"]
+
+
+@pytest.mark.parametrize("score", [1e280, -1e300, 1e308])
+def test_scores_whose_sums_might_be_infinite(score: float) -> None:
+    tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", score), ("b", -score)], unk_id=0))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    with pytest.raises(Unsupported, match="too large"):
+        build_core(read_pipeline(tokenizer))
+    encoder = Encoder(tokenizer)
+    assert encoder.explain()["route"] == "hf"
+    assert encoder.encode_list("ab" * 20) == tokenizer.encode("ab" * 20).ids
+
+
+def test_unknown_characters_beside_and_inside_pieces() -> None:
+    """Pieces may end among unknown characters, which no piece begins with."""
+    pieces = [("<unk>", 0.0), ("a", -1.0), ("a\u4e2d", -3.0), ("a\u4e2d\u4e2db", -9.0), ("b", -1.0), ("\u00e9", -2.0)]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    core = build_core(read_pipeline(tokenizer))
+    texts = ["".join(row) for count in range(1, 7) for row in itertools.product("a\u4e2db\u00e8", repeat=count)]
+    assert wrong(core, tokenizer, texts) == ([], 0)

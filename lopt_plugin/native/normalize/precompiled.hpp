@@ -77,13 +77,16 @@ class Precompiled final : public NormalizerStep {
         out.clear();
         out.reserve(static_cast<size_t>(end - begin) + 64);
         Changes changes;
-        for (const uint8_t* p = begin; p < end;) {
-            const auto [odd, odd_end] = next_odd(p, end);
-            append_images(p, odd, out, sources ? &changes : nullptr);
-            if (odd == end) break;
+        if (!append_images(begin, end, out, sources ? &changes : nullptr)) {
             if (sources) throw OffsetsUnknownError("a normalizer looks at characters that are joined");
-            out += answers_({reinterpret_cast<const char*>(odd), static_cast<size_t>(odd_end - odd)}, normalize_);
-            p = odd_end;
+            out.clear();
+            for (const uint8_t* p = begin; p < end;) {
+                const auto [odd, odd_end] = next_odd(p, end);
+                append_images(p, odd, out, nullptr);
+                if (odd == end) break;
+                out += answers_({reinterpret_cast<const char*>(odd), static_cast<size_t>(odd_end - odd)}, normalize_);
+                p = odd_end;
+            }
         }
         if (sources) changes.tell(begin, end, *sources);
         return true;
@@ -136,12 +139,7 @@ class Precompiled final : public NormalizerStep {
         int length;
         for (const uint8_t* p = odd_.next(begin, end); p < end; p = odd_.next(p + length, end)) {
             const uint32_t c = decode_character(p, length);
-            if (!preceding_.holds(c)) {
-                if (p == begin) continue;
-                int before;
-                const uint32_t joined = decode_character(character_before(p), before);
-                if (!beginning_.holds(joined) || before + length >= LOOKED_UP_WHOLE) continue;
-            }
+            if (!is_odd(begin, p, c, length)) continue;
             const uint8_t* first = p;
             while (first > begin && !certain(begin, first)) first = character_before(first);
             const uint8_t* last = p + length;
@@ -149,6 +147,15 @@ class Precompiled final : public NormalizerStep {
             return {first, last};
         }
         return {end, end};
+    }
+    // May the cluster of the character at p, which takes `length` bytes, matter? The text begins at `begin`.
+    bool is_odd(const uint8_t* begin, const uint8_t* p, uint32_t c, int length) const {
+        if (!odd_.holds(c)) return false;
+        if (preceding_.holds(c)) return true;
+        if (p == begin) return false;
+        int before;
+        const uint32_t joined = decode_character(character_before(p), before);
+        return beginning_.holds(joined) && before + length < LOOKED_UP_WHOLE;
     }
     // Is the position before p a boundary, whatever else the text contains? The text begins at `begin`.
     bool certain(const uint8_t* begin, const uint8_t* p) const {
@@ -159,27 +166,28 @@ class Precompiled final : public NormalizerStep {
         return !preceding_.holds(before) && !(before == '\r' && *p == '\n');
     }
 
-    // Appends the replacement of [p, end), looking up each character, or "\r\n", on its own.
-    void append_images(const uint8_t* p, const uint8_t* end, std::string& out, Changes* changes) const {
-        while (p < end) {
-            const uint8_t* const next = mapped_.next(p, end);
-            out.append(p, next);
-            if (changes) changes->keep(p, next);
-            if ((p = next) == end) break;
+    // Appends the replacement of [begin, end), looking up each character, or "\r\n", on its own. Returns false, with part
+    // of it appended, if clusters may matter.
+    bool append_images(const uint8_t* begin, const uint8_t* end, std::string& out, Changes* changes) const {
+        for (const uint8_t *p = begin, *next; p < end; p = next) {
+            const uint8_t* const stop = stops_.next(p, end);
+            out.append(p, stop);
+            if (changes) changes->keep(p, stop);
+            if (stop == end) break;
             int length;
-            const uint32_t c = decode_character(p, length);
+            const uint32_t c = decode_character(stop, length);
+            if (is_odd(begin, stop, c, length)) return false;
             const std::string* image = image_of(c);
-            size_t characters = 1;
-            if (line_end_ && c == '\r' && end - p > 1 && p[1] == '\n') {
+            next = stop + length;
+            if (line_end_ && c == '\r' && next < end && *next == '\n') {
                 image = &*line_end_;
-                characters = 2;
-                length = 2;
+                next++;
             }
             if (image) out += *image;
-            else out.push_back('\r');
-            if (changes) changes->replace(characters, image ? characters_in(*image) : 1);
-            p += length;
+            else out.append(stop, next);
+            if (changes) changes->replace(count_characters(stop, next), image ? characters_in(*image) : 1);
         }
+        return true;
     }
 
     CharacterSet joining_, preceding_, odd_;                        // odd: either

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "base/buffer.hpp"
 #include "base/id_buffer.hpp"
+#include "base/table.hpp"
 #include "bpe/trie.hpp"
 #include "normalize/metaspace.hpp"
 #include "text/utf8.hpp"
@@ -31,7 +33,6 @@ struct Piece {
 
 // Scratch space for one word.
 struct Lattice {
-    static constexpr uint32_t UNREACHED = ~uint32_t{0};
     // The best path to a position: its score and its last piece.
     struct Way {
         double score;
@@ -47,35 +48,44 @@ class Unigram {
   public:
     // The ids are the indexes of the names. Words contain a space for each U+2581, so no name may contain both. Throws
     // std::invalid_argument.
-    Unigram(const std::vector<std::string_view>& names, std::vector<double> scores, uint32_t unknown_id, bool byte_fallback)
-        : scores_(std::move(scores)), unknown_id_(unknown_id), trie_(entries(names)) {
-        if (scores_.size() != names.size() || unknown_id >= names.size()) throw std::invalid_argument("a unigram model lacks scores, or its unknown id");
-        if (!std::all_of(scores_.begin(), scores_.end(), [](double score) { return std::isfinite(score); }))
-            throw std::invalid_argument("a score of the unigram model is not finite");
-        unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - UNKNOWN_PENALTY;
+    Unigram(const std::vector<std::string_view>& names, const std::vector<double>& scores, uint32_t unknown_id, bool byte_fallback)
+        : unknown_id_(unknown_id), trie_(entries(names)), step_scores_(trie_.size(), NO_SCORE) {
+        if (scores.size() != names.size() || unknown_id >= names.size()) throw std::invalid_argument("a unigram model lacks scores, or its unknown id");
+        // Sums of scores stay finite, whatever the length of a word.
+        if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::abs(score) < LARGEST_SCORE; }))
+            throw std::invalid_argument("a score of the unigram model is too large, or not finite");
+        for (uint32_t i = 0; i < trie_.size(); i++)
+            if (trie_[i].token != NONE) step_scores_[i] = scores[trie_[i].token];
+        unknown_score_ = *std::min_element(scores.begin(), scores.end()) - UNKNOWN_PENALTY;
         byte_ids_.fill(NONE);
         if (byte_fallback) find_bytes(names);
     }
 
     // Writes the pieces of a word, in order, to `lattice`.
     void divide(const uint8_t* p, const uint8_t* end, Lattice& lattice) const {
-        find_ways(p, static_cast<uint32_t>(end - p), lattice);
-        auto& pieces = lattice.pieces;
-        pieces.clear();
-        for (auto at = static_cast<uint32_t>(end - p); at > 0;) {
-            const Lattice::Way& way = lattice.ways[at];
-            // Adjacent unknown pieces are merged into one.
-            if (way.id == unknown_id_ && !pieces.empty() && pieces.back().id == unknown_id_) pieces.back().begin = way.begin;
-            else pieces.push_back({way.begin, at, way.id, false});
-            at = way.begin;
-        }
-        std::reverse(pieces.begin(), pieces.end());
-        for (Piece& piece : pieces)
-            if (piece.id == unknown_id_) name_unknown(p, piece);
+        const auto size = static_cast<uint32_t>(end - p);
+        find_ways(p, size, lattice);
+        find_pieces(p, size, lattice);
     }
     // Appends the ids of a word.
     void encode(const uint8_t* p, const uint8_t* end, Lattice& lattice, IdBuffer& out) const {
-        divide(p, end, lattice);
+        const auto size = static_cast<uint32_t>(end - p);
+        find_ways(p, size, lattice);
+        const auto& ways = lattice.ways;
+        size_t count = 0;
+        bool unknown = false;
+        for (uint32_t at = size; at > 0; at = ways[at].begin) {
+            count++;
+            unknown |= ways[at].id == unknown_id_;
+        }
+        if (!unknown) {
+            uint32_t* const begin = out.reserve(count);
+            uint32_t* o = begin + count;
+            for (uint32_t at = size; at > 0; at = ways[at].begin) *--o = ways[at].id;
+            out.set_end(begin + count);
+            return;
+        }
+        find_pieces(p, size, lattice);
         for (const Piece& piece : lattice.pieces) {
             if (!piece.as_bytes) out.push(piece.id);
             else visit_bytes(p + piece.begin, p + piece.end, [&](uint8_t byte) { out.push(byte_ids_[byte]); });
@@ -90,10 +100,11 @@ class Unigram {
     uint32_t unknown_id() const { return unknown_id_; }
     // The ids for the bytes of unknown characters; NONE if unknown characters do not become bytes.
     const std::array<uint32_t, 256>& byte_ids() const { return byte_ids_; }
-    size_t bytes() const { return trie_.bytes() + scores_.size() * sizeof(double); }
+    size_t bytes() const { return trie_.bytes() + step_scores_.bytes(); }
 
   private:
-    static constexpr double UNKNOWN_PENALTY = 10.0;
+    static constexpr double UNKNOWN_PENALTY = 10.0, LARGEST_SCORE = 1e280;
+    static constexpr double NO_SCORE = -std::numeric_limits<double>::infinity();  // less than every sum
     static constexpr std::array<uint8_t, 3> SIGN{0xE2, 0x96, 0x81};  // U+2581
 
     // The entries of the trie, with a space for each U+2581. A name that itself contains a space occurs in no word.
@@ -132,12 +143,22 @@ class Unigram {
 
     void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice) const {
         auto& ways = lattice.ways;
-        ways.assign(size_t{size} + 1, {0.0, Lattice::UNREACHED, 0});
+        ways.assign(size_t{size} + 1, {NO_SCORE, 0, 0});
+        ways[0].score = 0;
+        uint32_t reached = 0;  // no way leads further yet
+        // Without branches: which way is better is hard to predict.
         const auto offer = [&ways](uint32_t begin, uint32_t end, double score, uint32_t id) {
             Lattice::Way& way = ways[end];
-            if (way.begin == Lattice::UNREACHED || score > way.score) way = {score, begin, id};
+            const bool better = score > way.score;
+            way.score = better ? score : way.score;
+            way.begin = better ? begin : way.begin;
+            way.id = better ? id : way.id;
         };
         for (uint32_t begin = 0; begin < size;) {
+            if (begin == reached && !trie_.has_child(p[begin])) {
+                begin = reached = cross_unknown(p, begin, size, ways);
+                continue;
+            }
             const double before = ways[begin].score;
             const uint32_t after_character = begin + static_cast<uint32_t>(character_bytes(p[begin]));
             bool known = false;
@@ -145,14 +166,43 @@ class Unigram {
             for (uint32_t at = begin; at < size; at++) {
                 const Trie::Unit unit = trie_[base ^ p[at]];
                 if (!unit.is(p[at])) break;
+                offer(begin, at + 1, step_scores_[base ^ p[at]] + before, unit.token);
                 base = unit.base();
-                if (unit.token == NONE) continue;
-                offer(begin, at + 1, scores_[unit.token] + before, unit.token);
-                known |= at + 1 == after_character;
+                known |= at + 1 == after_character && unit.token != NONE;
+                reached = std::max(reached, at + 1);
             }
-            if (!known) offer(begin, after_character, unknown_score_ + before, unknown_id_);
+            if (!known) {
+                offer(begin, after_character, unknown_score_ + before, unknown_id_);
+                reached = std::max(reached, after_character);
+            }
             begin = after_character;
         }
+    }
+    // Writes the only way over unknown characters that begin no piece, as one step; returns where it ends.
+    uint32_t cross_unknown(const uint8_t* p, uint32_t begin, uint32_t size, std::vector<Lattice::Way>& ways) const {
+        double score = ways[begin].score;
+        uint32_t at = begin;
+        do {
+            score += unknown_score_;  // one at a time, as in the reference
+            at += static_cast<uint32_t>(character_bytes(p[at]));
+        } while (at < size && !trie_.has_child(p[at]));
+        ways[at] = {score, begin, unknown_id_};
+        return at;
+    }
+    // Writes the pieces of the best way, in order.
+    void find_pieces(const uint8_t* p, uint32_t size, Lattice& lattice) const {
+        auto& pieces = lattice.pieces;
+        pieces.clear();
+        for (uint32_t at = size; at > 0;) {
+            const Lattice::Way& way = lattice.ways[at];
+            // Adjacent unknown pieces are merged into one.
+            if (way.id == unknown_id_ && !pieces.empty() && pieces.back().id == unknown_id_) pieces.back().begin = way.begin;
+            else pieces.push_back({way.begin, at, way.id, false});
+            at = way.begin;
+        }
+        std::reverse(pieces.begin(), pieces.end());
+        for (Piece& piece : pieces)
+            if (piece.id == unknown_id_) name_unknown(p, piece);
     }
     // Sets the ids of a run of unknown characters: an entry, bytes, or the unknown id.
     void name_unknown(const uint8_t* p, Piece& piece) const {
@@ -170,8 +220,8 @@ class Unigram {
             piece.id = id;
             return;
         }
-        piece.as_bytes = true;
-        visit_bytes(p + piece.begin, p + piece.end, [&](uint8_t byte) { piece.as_bytes &= byte_ids_[byte] != NONE; });
+        const auto has_id = [this](uint8_t byte) { return byte_ids_[byte] != NONE; };
+        piece.as_bytes = std::all_of(p + piece.begin, p + piece.end, [&](uint8_t byte) { return byte == ' ' ? std::all_of(SIGN.begin(), SIGN.end(), has_id) : has_id(byte); });
     }
     // Visits the bytes of a part of a word in which a space stands for U+2581.
     template <class Visit>
@@ -182,11 +232,11 @@ class Unigram {
         }
     }
 
-    std::vector<double> scores_;
     uint32_t unknown_id_;
     double unknown_score_;
     std::array<uint32_t, 256> byte_ids_;
     Trie trie_;
+    Table<double> step_scores_;  // for each unit of the trie, the score of the entry that ends there, or NO_SCORE
 };
 
 }  // namespace lopt
