@@ -1,10 +1,12 @@
 // The options of one call, and its buffers.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -89,7 +91,7 @@ class IdleWorkspaces {
     void give_back(std::unique_ptr<Workspace> space) {
         const size_t bytes = space->rest();
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (!lock || idle_.size() >= MOST || bytes_ + bytes > MOST_BYTES) return;
+        if (!lock || idle_.size() >= most_ || bytes_ + bytes > MOST_BYTES) return;
         idle_.push_back({std::move(space), bytes});
         bytes_ += bytes;
     }
@@ -99,13 +101,15 @@ class IdleWorkspaces {
     }
 
   private:
-    static constexpr size_t MOST = 64, MOST_BYTES = size_t{256} << 20;
+    static constexpr size_t MOST_BYTES = size_t{256} << 20;
 
     struct Idle {
         std::unique_ptr<Workspace> space;
         size_t bytes;
     };
 
+    // More threads than that seldom encode at the same time.
+    const size_t most_ = 2 * std::max(std::thread::hardware_concurrency(), 2u);
     mutable std::mutex mutex_;
     std::vector<Idle> idle_;
     size_t bytes_ = 0;
