@@ -20,9 +20,8 @@ class IncrementalEncoder:
 
     `ids` always equals the encoding of the whole text. `append` only stores the text. It is encoded when a result is
     requested, at the cost of the text added since the last request and the few characters after the last seam. (For a
-    long run of letters, symbols or spaces, byte-level BPE reads only the new part. Other text without a seam is encoded
-    again at each request: a long run of letters with SentencePiece or Unigram, or of combining characters with any
-    model.) If Hugging Face does the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole
+    long run of letters, symbols or spaces, BPE reads only the new part. Other text without a seam is encoded again at
+    each request: a long run of letters with Unigram, or of combining characters with any model.) If Hugging Face does the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole
     text. If the tokenizer is changed, the whole text is encoded again, once.
 
     Not safe to use from several threads at once.
@@ -350,7 +349,7 @@ class IncrementalEncoder:
         """Whether what has no seam, at the end of the text, is a long word."""
         last = now.head if now.tail is None else now.tail
         if self._word is None and len(last) >= _LONG_WORD:
-            self._word = middle.native.core.growing_word(last)
+            self._word = middle.native.core.growing_word(last, inside=now.tail is not None)
         return self._word is not None
 
     def _by_hf(self, now: Settled) -> list[int]:

@@ -490,8 +490,11 @@ class Core(_AnyCore):
         unknown_characters: tuple[str | None, bool, bool] | None = None,
         blank_signs: tuple[bool, bool, str] | None = None,
     ) -> None: ...
-    def growing_word(self, text: str) -> GrowingWord | None:
-        """A text that is one row without a seam, of letters for instance, to which more is added; None for others."""
+    def growing_word(self, text: str, inside: bool = False) -> GrowingWord | None:
+        """A text that is one row without a seam, of letters for instance, to which more is added; None for others.
+
+        inside: It follows a seam of a longer text.
+        """
 
     def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
         """Counts of the parts of a text, after one pass over it."""
@@ -555,7 +558,7 @@ class WordPieceCore(_AnyCore):
         order: Callable[[str], str] | None,
         added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
     ) -> None: ...
-    def growing_word(self, text: str) -> None: ...
+    def growing_word(self, text: str, inside: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
         """As `Core.intervals`."""
 
@@ -591,6 +594,6 @@ class UnigramCore(_AnyCore):
         form_cells: bytes,
         added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
     ) -> None: ...
-    def growing_word(self, text: str) -> None: ...
+    def growing_word(self, text: str, inside: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
         """As `Core.intervals`."""

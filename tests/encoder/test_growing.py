@@ -385,9 +385,13 @@ def _byte_level(entries: list[str], merges: list[tuple[str, str]]) -> Tokenizer:
     return tokenizer
 
 
-@pytest.mark.parametrize("kind", ["few", "letters", "wide", "one", "joiners", "marks"])
+LONG_WORDS = ["few", "letters", "wide", "one", "joiners", "marks", "blanks", "signs"]
+METASPACE = ["tiny_llama2", "tiny_metaspace", "tiny_metaspace_first", "tiny_gemma"]
+
+
+@pytest.mark.parametrize("kind", LONG_WORDS)
 @pytest.mark.parametrize(
-    "name", ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", "tiny_llama2"]
+    "name", ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", *METASPACE]
 )
 def test_long_words_without_a_seam(name: str, kind: str) -> None:
     """The ids of every prefix, from the last token of each; and the parts of such a word."""
@@ -400,14 +404,19 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
         "one": "a",
         "joiners": "\U0001f469\u200d\U0001f4bb\u200d",  # no normalizer changes them, but others of their pages
         "marks": "e\u0301\u0323",
+        "blanks": "    a",
+        "signs": "\u2581\u2581\u2581 a",
     }[kind]
     word = "".join(rng.choices(letters, k=2_000))
     text = f"start {word} the end"
     native = encoder._runner.state.snapshot().native
     assert native is not None
     # Falcon lacks bytes, which are dropped
-    if name in ("tiny_qwen2", "tiny_o200k") and kind != "marks":
+    if name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs"):
         assert native.core.growing_word(" " + word) is not None
+    if name in METASPACE and kind in ("few", "letters", "one"):
+        assert native.core.growing_word(word) is not None
+        assert native.core.growing_word(word, inside=True) is not None
     growing = encoder.incremental(add_special_tokens=False)
     growing.append(text[:900])
     end = 900

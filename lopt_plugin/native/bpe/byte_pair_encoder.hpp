@@ -87,6 +87,9 @@ class BytePairEncoder {
         if (digits_in_group_ == 1 && (classes_.of(left) & classes_.of(right) & class_bit::number)) return true;
         return divides_words_ && always_divides(classes_, left, right);
     }
+    // Is a stretch without such spaces one word?
+    bool cuts_only() const { return cut_scanner_.has_value(); }
+    bool divides_at_spaces() const { return cut_scanner_ && cut_scanner_->divides_at_spaces(); }
     // The kinds of uniform run (uniform_runs.hpp) that this character can belong to.
     unsigned run_kinds(uint32_t c) const { return runs_.kinds(classes_.of(c)); }
     // The number of digits per pre-token, counted from the start of a run of digits; 0 if unknown or unlimited.

@@ -81,10 +81,14 @@ class BytePairMethod {
     const Model* growing_model() const { return model_.matcher().usable() ? &model_ : nullptr; }
     // The model, if GrowingWord accepts any sequence of characters that continue a word; else null.
     const Model* word_model() const {
-        const bool plain = !metaspace_ && !normalizer_.changes_ascii() && !model_.ends_words();
+        const bool plain = metaspace_ ? encoder_.cuts_only() : !normalizer_.changes_ascii() && !model_.ends_words();
         return plain && model_.matcher().usable() && model_.matcher().knows_all_bytes() ? &model_ : nullptr;
     }
-    unsigned run_kinds(uint32_t c) const { return c < 0x80 || normalizer_.leaves(c) ? encoder_.run_kinds(c) : 0; }
+    unsigned run_kinds(uint32_t c) const {
+        // Any characters form one word.
+        if (metaspace_) return c == METASPACE || (c == ' ' && encoder_.divides_at_spaces()) ? 0 : ALL_RUNS;
+        return c < 0x80 || normalizer_.leaves(c) ? encoder_.run_kinds(c) : 0;
+    }
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }

@@ -44,7 +44,9 @@ class PythonIntervals {
 template <class Core>
 class PythonWord {
   public:
-    PythonWord(const Core& core, uint32_t largest_id) : core_(core), largest_id_(largest_id), word_(*core.method().word_model()) {}
+    // inside: see EncodeOptions.
+    PythonWord(const Core& core, uint32_t largest_id, bool inside)
+        : core_(core), largest_id_(largest_id), inside_(inside), word_(*core.method().word_model()) {}
 
     // Returns false if the text is no longer such a word; the object must not be used after that.
     bool append(nb::str text) {
@@ -68,12 +70,14 @@ class PythonWord {
         kinds_ = core_.boundaries().word_kinds(text, word_.size() == 0, kinds_);
         if (!kinds_) return false;
         std::string utf8;
+        if (word_.size() == 0 && text.length && core_.segmenter().prepends_space(text[0], inside_)) utf8 = " ";
         for (size_t i = 0; i < text.length; i++) append_character(text[i], utf8);
         return word_.append(utf8);
     }
 
     const Core& core_;
     const uint32_t largest_id_;
+    const bool inside_;
     GrowingWord word_;
     unsigned kinds_ = ALL_RUNS;  // kinds of runs that the word may still be
 };
@@ -167,10 +171,10 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
-    PythonWord<Core>* growing_word(nb::str text) const {
+    PythonWord<Core>* growing_word(nb::str text, bool inside) const {
         const Characters characters = characters_of(text);
         if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
-        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id());
+        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside);
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }
 
@@ -200,7 +204,8 @@ class PythonGrowing : public PythonCore<Core> {
                  nb::arg("long_word") = LONG_WORD)
             .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
-            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::arg("inside") = false, nb::rv_policy::take_ownership,
+                 nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
