@@ -21,8 +21,9 @@ class IncrementalEncoder:
     `ids` always equals the encoding of the whole text. `append` only stores the text. It is encoded when a result is
     requested, at the cost of the text added since the last request and the few characters after the last seam. (For a
     long run of letters, symbols or spaces, BPE reads only the new part. Other text without a seam is encoded again at
-    each request: a long run of letters with Unigram, or of combining characters with any model.) If Hugging Face does the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole
-    text. If the tokenizer is changed, the whole text is encoded again, once.
+    each request: a long run of letters with Unigram, or of combining characters with any model.) If Hugging Face does
+    the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole text. If the tokenizer is
+    changed, the whole text is encoded again, once.
 
     Not safe to use from several threads at once.
 
