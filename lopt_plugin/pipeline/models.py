@@ -22,6 +22,7 @@ BYTE_PAIR_OPTIONS = (
     "byte_fallback",
     "ignore_merges",
 )
+LARGEST_ID = (1 << 20) - 2  # of the native core
 # The attributes that make it sample; they are not part of its state.
 UNIGRAM_OPTIONS = ("alpha", "nbest_size")
 # All but 0xC0, 0xC1 and 0xF5 to 0xFF.
@@ -33,12 +34,23 @@ def read_model(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> Model:
 
     Raises Unsupported.
     """
+    _check_ids(tokenizer)
     kind = type(tokenizer.model).__name__
     if kind == "WordPiece":
         return _read_word_piece(tokenizer)
     if kind == "Unigram":
         return _read_unigram(tokenizer)
     return _read_byte_pairs(tokenizer, over_characters)
+
+
+def _check_ids(tokenizer: tokenizers.Tokenizer) -> None:
+    """Raises Unsupported for a huge id: to write the model's state takes Hugging Face time and memory up to the last id."""
+    size = tokenizer.get_vocab_size(with_added_tokens=False)
+    if size == 0 or tokenizer.model.id_to_token(size - 1) is not None:
+        return
+    largest = max(tokenizer.get_vocab(with_added_tokens=False).values())
+    if largest > LARGEST_ID:
+        raise Unsupported(f"the vocabulary has the id {largest}, and ids above {LARGEST_ID} are not accelerated")
 
 
 def _read_word_piece(tokenizer: tokenizers.Tokenizer) -> WordPieceModel:

@@ -663,3 +663,19 @@ def test_what_is_no_list_of_merges_is_refused(text: str) -> None:
     vocabulary = {"a": 0, "b": 1, "?": 2, "\u2581": 3}
     with pytest.raises(ValueError, match="merge"):
         native_cores.make_core(vocabulary, text.encode(), unknown_characters=("?", False, False))
+
+
+@pytest.mark.parametrize("largest", [1 << 20, (1 << 31) - 1, (1 << 32) - 1])
+@pytest.mark.parametrize("kind", ["BPE", "WordPiece"])
+def test_huge_ids_are_refused_before_the_state_is_asked_for(kind: str, largest: int) -> None:
+    """Hugging Face writes a model's state in time and memory that grow with the largest id: gigabytes for 2^31."""
+    vocabulary = {"a": 0, "b": 1, "[UNK]": 2, "ab": largest}
+    model = models.BPE(vocabulary, [("a", "b")]) if kind == "BPE" else models.WordPiece(vocabulary, unk_token="[UNK]")
+    tokenizer = Tokenizer(model)
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = byte_level if kind == "BPE" else pre_tokenizers.BertPreTokenizer()
+    with pytest.raises(Unsupported, match=f"has the id {largest}"):
+        read_pipeline(tokenizer)
+    encoder = Encoder(tokenizer)
+    assert encoder.encode_list("ab a") == tokenizer.encode("ab a").ids
+    assert encoder.decode_ids([largest, 0]) == tokenizer.decode([largest, 0], skip_special_tokens=False)
