@@ -44,7 +44,10 @@ def read_model(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> Model:
 
 
 def _check_ids(tokenizer: tokenizers.Tokenizer) -> None:
-    """Raises Unsupported for a huge id: to write the model's state takes Hugging Face time and memory up to the last id."""
+    """Raises Unsupported for a huge id, as Hugging Face writes a model's state in time that grows with the largest id.
+
+    Only a vocabulary whose last ids are missing is looked through: to look through all of them would slow down loading.
+    """
     size = tokenizer.get_vocab_size(with_added_tokens=False)
     if size == 0 or tokenizer.model.id_to_token(size - 1) is not None:
         return
