@@ -16,7 +16,7 @@ from ..routes.request import EncodeRequest
 from .checks import an_int
 from .gpu_policy import GpuUse
 from .operations import Operation
-from .reference_cut import cut_by_reference
+from .prefix_search import proof_of, search_prefix
 from .route_choice import Snapshot
 from .runner import Runner
 
@@ -30,7 +30,10 @@ def _native(snapshot: Snapshot, gpu: GpuUse, given: Any, request: EncodeRequest)
 
 
 def _cut(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> int:
-    return cut_by_reference(route, *given, request) if isinstance(route, HfRoute) else route.cut(*given, request)
+    if isinstance(route, HfRoute):
+        return search_prefix(route.count, proof_of(route.backend), *given, request)
+    length = route.cut(*given, request)
+    return search_prefix(route.count, None, *given, request) if length is None else length
 
 
 def _intervals(route: NativeRoute | HfRoute, text: str, request: EncodeRequest) -> Callable[[int, int], int]:

@@ -423,8 +423,10 @@ class _AnyCore:
     def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None:
         """`count`, or None if that exceeds `limit`. The text after that many ids is not read."""
 
-    def cut(self, text: str, most: int, split_special_tokens: bool = False, long_word: int = 512) -> int:
+    def cut(self, text: str, most: int, split_special_tokens: bool = False, long_word: int = 512) -> int | None:
         """The length, in characters, of the longest prefix that, encoded by itself, has at most `most` ids.
+
+        None if too many prefixes would have to be encoded to find it.
 
         long_word: a part between seams with at least this many characters is not encoded once per prefix.
         """

@@ -142,12 +142,15 @@ class NativeRoute:
         number: int | None = self.core.count_until(text, limit - added, request.split_special_tokens)
         return None if number is None else number + added
 
-    def cut(self, text: str, limit: int, request: EncodeRequest) -> int:
-        """The length of the longest prefix that has at most `limit` ids."""
+    def cut(self, text: str, limit: int, request: EncodeRequest) -> int | None:
+        """The length of the longest prefix that has at most `limit` ids; None if it takes too long to find.
+
+        For example in a run of marks that the normalizer sorts: each further one changes the middle of it.
+        """
         room = limit - self.post_processing.ids_added(request)
         if room < 0:
             raise NeedsReference("fewer ids than those of the post-processor")
-        length: int = self.core.cut(text, room, request.split_special_tokens)
+        length: int | None = self.core.cut(text, room, request.split_special_tokens)
         return length
 
     def is_over_long(self, text: str, room: float) -> bool:

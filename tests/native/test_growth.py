@@ -145,15 +145,14 @@ def test_cut_gives_up_before_its_time_grows_with_the_square_of_a_text() -> None:
     marks = "a" + "\u0301\u0323" * 10_000
     assert core.cut(marks[:1_001], 100_000) == 1_001
     assert 0 < core.cut(marks[:1_001], 300) < 1_001
-    with pytest.raises(NeedsReference, match="too many prefixes"):
-        core.cut(marks, core.count(marks) // 2)
+    assert core.cut(marks, core.count(marks) // 2) is None
 
 
 # How many characters are cut. tiny_llama2 has added tokens that may be others at the end of a text: where one may
 # stand, all prefixes are tried.
 _CUT_CHARS = {
     "tiny_qwen2": 1 << 16,
-    "tiny_llama2": 1 << 12,
+    "tiny_llama2": 1 << 11,
     "tiny_o200k": 1 << 16,
     "tiny_clip": 1 << 16,
     "tiny_falcon": 1 << 16,

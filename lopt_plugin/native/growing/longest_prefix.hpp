@@ -3,28 +3,34 @@
 // The counts of prefixes do not rise monotonically. But the counts of prefixes that end at seams do, and a prefix that
 // ends after a seam has at least as many ids as the prefix that ends at it. So the longest prefix ends between the last
 // seam with few enough ids and the next seam. If these are far apart, the positions between them (places.hpp) narrow the
-// range in the same way, down to one pre-token. If it is long, one pass counts all its prefixes (word_prefixes.hpp). A
-// text with a metaspace is one pre-token; its search is bounded by the maximum number of characters per id.
+// range in the same way, down to one pre-token. If it is long, one pass counts all its prefixes (word_prefixes.hpp,
+// lattice_prefixes.hpp). A text with a metaspace is one pre-token; its search is bounded by the maximum number of characters per id.
 #pragma once
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "base/needs_reference.hpp"
+#include "growing/lattice_prefixes.hpp"
 #include "growing/places.hpp"
 #include "growing/word_prefixes.hpp"
 
 namespace lopt {
+
+// The time budget was not enough to find the longest prefix.
+struct TooManyPrefixesError : NeedsReference {
+    TooManyPrefixesError() : NeedsReference("cut: too many prefixes would have to be encoded to find the longest one") {}
+};
 
 // Counts prefixes of one part of a text, within a time budget that is linear in its length.
 template <class Core>
 class PrefixCounts {
   public:
     PrefixCounts(const Core& core, const Characters& text, size_t length, bool split_special, typename Core::Workspace& space)
-        : core_(core), text_(text), split_special_(split_special), space_(space), left_((size_t{1} << 23) + 32 * length) {}
+        : core_(core), text_(text), split_special_(split_special), space_(space), left_((size_t{1} << 21) + 4 * length) {}
     size_t operator()(size_t begin, size_t end, bool inside) {
-        // For example a run of marks that the normalizer sorts: each additional one changes the middle of it.
-        if (end - begin > left_) throw NeedsReference("cut: too many prefixes would have to be encoded to find the longest one");
+        if (end - begin > left_) throw TooManyPrefixesError();
         left_ -= end - begin;
         return encode_part(core_, text_, {begin, end, inside}, split_special_, space_);
     }
@@ -36,6 +42,10 @@ class PrefixCounts {
     typename Core::Workspace& space_;
     size_t left_;  // number of characters that may still be encoded
 };
+
+// Core: of Unigram.
+template <class Core>
+concept HasLattice = requires(const Core& core) { core.method().encoder().counts_of_prefixes(std::string()); };
 
 // The longest prefix of text[part] with at most `room` ids; the whole part has more.
 template <class Core>
@@ -59,10 +69,11 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
         }
         if (none > from) return none;
     } else {
-        std::optional<WordPrefixes<Core>> word;
-        const bool is_word = next.pre_tokens - last.pre_tokens == 1 && !next.after_token && next.count > last.count && core.method().growing_model();
-        if constexpr (requires { core.method().leaves(0u); })
-            if (is_word && next.at - last.at >= long_word) word.emplace(core, text, last.at, next.at, last.inside, split_special);
+        std::optional<std::conditional_t<HasLattice<Core>, LatticePrefixes<Core>, WordPrefixes<Core>>> word;
+        const bool is_word = next.pre_tokens - last.pre_tokens == 1 && !next.after_token && next.count > last.count;
+        if constexpr (HasLattice<Core> || requires { core.method().leaves(0u); })
+            if (is_word && next.at - last.at >= long_word && (HasLattice<Core> || core.method().growing_model()))
+                word.emplace(core, text, last.at, next.at, last.inside, split_special);
         for (; end > from; end--) {
             const bool known = word && word->knows(end) && !core.segmenter().may_end_with_single_word(text, end);
             const size_t found = known ? last.count + word->count(end, space) : count(last, end);

@@ -148,11 +148,15 @@ class PythonGrowing : public PythonCore<Core> {
         });
         return count <= limit ? std::optional(count) : std::nullopt;
     }
-    size_t cut(nb::str text, size_t most, bool split_special, size_t long_word) const {
+    std::optional<size_t> cut(nb::str text, size_t most, bool split_special, size_t long_word) const {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         size_t length = 0;
-        with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
+        try {
+            with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
+        } catch (const TooManyPrefixesError&) {
+            return std::nullopt;
+        }
         return length;
     }
     nb::object encode_first(nb::str text, size_t most, size_t threads, bool split_special) const {

@@ -91,6 +91,36 @@ class Unigram {
             else visit_bytes(p + piece.begin, p + piece.end, [&](uint8_t byte) { out.push(byte_ids_[byte]); });
         }
     }
+    // The number of ids of each prefix of a word, by its bytes; only those that end at a character count.
+    std::vector<uint32_t> counts_of_prefixes(const uint8_t* p, uint32_t size) const {
+        // The unknown characters before a position.
+        struct Run {
+            uint32_t begin, bytes;
+            bool have_ids;
+        };
+        Lattice lattice;
+        find_ways(p, size, lattice, true);
+        std::vector<uint32_t> counts(size_t{size} + 1, 0);
+        std::vector<Run> runs(size_t{size} + 1, {0, 0, true});
+        for (uint32_t at = 1; at <= size; at++) {
+            const Lattice::Way& way = lattice.ways[at];
+            if (way.score == NO_SCORE) continue;  // inside a character
+            if (way.id != unknown_id_) {
+                counts[at] = counts[way.begin] + 1;
+                continue;
+            }
+            const bool goes_on = way.begin > 0 && lattice.ways[way.begin].id == unknown_id_;
+            Run run = goes_on ? runs[way.begin] : Run{way.begin, 0, true};
+            visit_bytes(p + way.begin, p + at, [&](uint8_t byte) {
+                run.bytes++;
+                run.have_ids &= byte_ids_[byte] != NONE;
+            });
+            runs[at] = run;
+            const bool as_bytes = run.have_ids && piece_of(p + run.begin, p + at) == NONE;
+            counts[at] = counts[run.begin] + (as_bytes ? run.bytes : 1);
+        }
+        return counts;
+    }
     size_t ids_of(const uint8_t* p, const Piece& piece) const {
         size_t count = 0;
         if (piece.as_bytes) visit_bytes(p + piece.begin, p + piece.end, [&count](uint8_t) { count++; });
@@ -141,7 +171,8 @@ class Unigram {
         }
     }
 
-    void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice) const {
+    // to_all: to every character. Else the way over a run of unknown characters may be one step.
+    void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, bool to_all = false) const {
         auto& ways = lattice.ways;
         ways.assign(size_t{size} + 1, {NO_SCORE, 0, 0});
         ways[0].score = 0;
@@ -155,7 +186,7 @@ class Unigram {
             way.id = better ? id : way.id;
         };
         for (uint32_t begin = 0; begin < size;) {
-            if (begin == reached && !trie_.has_child(p[begin])) {
+            if (begin == reached && !to_all && !trie_.has_child(p[begin])) {
                 begin = reached = cross_unknown(p, begin, size, ways);
                 continue;
             }
@@ -206,22 +237,23 @@ class Unigram {
     }
     // Sets the ids of a run of unknown characters: an entry, bytes, or the unknown id.
     void name_unknown(const uint8_t* p, Piece& piece) const {
-        uint32_t base = Trie::ROOT, id = NONE;
-        for (uint32_t at = piece.begin; at < piece.end; at++) {
-            const Trie::Unit unit = trie_[base ^ p[at]];
-            if (!unit.is(p[at])) {
-                id = NONE;
-                break;
-            }
-            base = unit.base();
-            id = unit.token;
-        }
-        if (id != NONE) {
+        if (const uint32_t id = piece_of(p + piece.begin, p + piece.end); id != NONE) {
             piece.id = id;
             return;
         }
         const auto has_id = [this](uint8_t byte) { return byte_ids_[byte] != NONE; };
         piece.as_bytes = std::all_of(p + piece.begin, p + piece.end, [&](uint8_t byte) { return byte == ' ' ? std::all_of(SIGN.begin(), SIGN.end(), has_id) : has_id(byte); });
+    }
+    // The entry of these bytes; NONE if there is none.
+    uint32_t piece_of(const uint8_t* p, const uint8_t* end) const {
+        uint32_t base = Trie::ROOT, id = NONE;
+        for (; p < end; p++) {
+            const Trie::Unit unit = trie_[base ^ *p];
+            if (!unit.is(*p)) return NONE;
+            base = unit.base();
+            id = unit.token;
+        }
+        return id;
     }
     // Visits the bytes of a part of a word in which a space stands for U+2581.
     template <class Visit>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -77,6 +78,17 @@ class UnigramEncoder {
             if (!visit(word, text, gets_space(word))) return;
             p = words_.skip_white_space(word.end, stretch.end);
         }
+    }
+    // The number of ids of each prefix of a word, by its bytes; nothing if that is unknown.
+    std::vector<uint32_t> counts_of_prefixes(const std::string& word) const {
+        const auto* const p = reinterpret_cast<const uint8_t*>(word.data());
+        const Span whole{p, p + word.size()};
+        if (word.empty() || find_metaspace(whole.begin, whole.end) != whole.end) return {};
+        const bool spaced = gets_space(whole);
+        const std::string spelled = spaced ? " " + word : word;
+        std::vector<uint32_t> counts = model_.counts_of_prefixes(reinterpret_cast<const uint8_t*>(spelled.data()), static_cast<uint32_t>(spelled.size()));
+        if (spaced) counts.erase(counts.begin());
+        return counts;
     }
     size_t bytes() const { return cache_.bytes() + long_cache_.bytes(); }
 

@@ -1,4 +1,6 @@
-"""The longest prefix that fits into a number of ids, if only the reference can count them.
+"""The longest prefix that fits into a number of ids, if nothing better is known than to count whole prefixes.
+
+By the reference, or natively where the core found no faster way.
 
 The counts of longer and longer prefixes rise and fall, so bisection finds a prefix that fits, but not the longest. From
 there, every longer prefix is counted until it is proven that no other fits. There are two proofs:
@@ -27,15 +29,15 @@ from tokenizers import Tokenizer, models
 from ..pipeline import Unsupported
 from ..pipeline.chunking import read_chunking
 from ..pipeline.component_state import states_of, steps_of
-from ..routes.hf import HfRoute
 from ..routes.hf_chunks.boundaries import AddedTokens, Boundaries, VocabularyCuts
 from ..routes.request import EncodeRequest
 from .backend_watch import BackendWatch, Fingerprint
 
 logger = logging.getLogger("lopt_plugin")
 
-# How many characters of longer prefixes to encode: the reference reads about two million per second.
-_MOST_ENCODED = 1 << 21
+# How many characters of longer prefixes to encode, and how many for each character of the text. The reference reads
+# about two million per second.
+_MOST_ENCODED, _TIMES_THE_TEXT = 1 << 21, 8
 
 # Each of these depends on at most so many characters beside one, or on the ends of the text.
 _MARGIN = 8
@@ -49,11 +51,16 @@ _LOCAL_PRE_TOKENIZERS = {"WhitespaceSplit", "Whitespace", "Metaspace", "Digits",
 Proof = Callable[[str, int, int], bool]
 
 
-def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest) -> int:
-    """The length of the longest prefix with at most `limit` ids. Raises ValueError if even an empty text has more."""
+def search_prefix(
+    count: Callable[[str, EncodeRequest], int], proof: Proof | None, text: str, limit: int, request: EncodeRequest
+) -> int:
+    """The length of the longest prefix with at most `limit` ids, which `count` counts.
+
+    Raises ValueError if even an empty text has more.
+    """
 
     def fits(end: int) -> bool:
-        return hf.count(text[:end], request) <= limit
+        return count(text[:end], request) <= limit
 
     if not fits(0):
         raise ValueError(f"max_tokens={limit}: even an empty text has more ids")
@@ -65,7 +72,7 @@ def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    proof, over, left = _proof(hf.backend), 0, _MOST_ENCODED + 8 * len(text)
+    over, left = 0, _MOST_ENCODED + _TIMES_THE_TEXT * len(text)
     for end in range(low + 1, len(text) + 1):
         left -= end
         if left < 0:
@@ -90,7 +97,7 @@ def cut_by_reference(hf: HfRoute, text: str, limit: int, request: EncodeRequest)
 _proofs: weakref.WeakKeyDictionary[BackendWatch, tuple[Fingerprint, Proof | None]] = weakref.WeakKeyDictionary()
 
 
-def _proof(backend: Tokenizer) -> Proof | None:
+def proof_of(backend: Tokenizer) -> Proof | None:
     """The proof that no longer prefix fits, for the backend's current state."""
     try:
         watch = BackendWatch.of(backend)

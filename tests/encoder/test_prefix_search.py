@@ -166,3 +166,15 @@ def test_t5() -> None:
     for text in ("-" * 300, "SUPPORT\n-------" * 9, "testing" * 40, *texts):
         for limit in (1, 2, 7, 40, 90):
             assert encoder.cut(text, limit) == slow(encoder, text, limit, True)
+
+
+def test_native_counts_where_too_many_prefixes_would_be_encoded(caplog: pytest.LogCaptureFixture) -> None:
+    """Each mark that the normalizer sorts changes the middle of what came before it. A prefix that fits is found."""
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}))
+    marks = "a" + "\u0301\u0323" * 10_000
+    limit = encoder.count(marks) // 2
+    prefix = encoder.cut(marks, limit)
+    assert marks.startswith(prefix)
+    assert limit - 3 <= encoder.count(prefix) <= limit
+    assert "Longer prefixes may fit too" in caplog.text
+    assert encoder.explain()["hf_calls"] == {}
