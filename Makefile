@@ -150,8 +150,9 @@ c-api: environment
 	@LOPT_C_LIBRARY="$$PWD/build/c-api/liblopt.so"; export LOPT_C_LIBRARY; \
 	$(TIMED) $(VENV)/bin/$(PYTEST) tests/c_interface tests/native/test_compiled.py
 
+# One arena, and large blocks of their own: what the allocator keeps between blocks of many threads is not measured.
 soak: environment
-	$(VENV)/bin/python tests/soak.py --calls $(or $(CALLS),1000000)
+	MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 $(VENV)/bin/python tests/soak.py --calls $(or $(CALLS),1000000)
 
 # Needs pytest, hypothesis, tokenizers, transformers, torch and triton, but no network. A missing native core is built in the
 # checkout, with cmake, a C++ compiler and nanobind. With a GPU and compute-sanitizer, a small batch runs under memcheck,
