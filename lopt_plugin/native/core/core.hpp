@@ -14,6 +14,7 @@
 #include "core/added_tokens.hpp"
 #include "core/boundaries.hpp"
 #include "core/chunks.hpp"
+#include "core/method.hpp"
 #include "core/prefix_cache.hpp"
 #include "core/segmenter.hpp"
 #include "core/workspace.hpp"
@@ -24,21 +25,8 @@
 
 namespace lopt {
 
-// Method: how the text between added tokens is encoded. It has
-//   Encoder             encodes stretches of normalized text; see Chunk
-//   encoder()
-//   classes()           the class table for added tokens
-//   page_marks()        one mark per 16 code points: zero if none of them needs the normalizer
-//   normalizes_ascii()  whether ASCII text may also need the normalizer
-//   normalize(begin, end, marked, out, sources)   returns false if [begin, end) is unchanged; otherwise sets `out` to the
-//                       result. May throw. `marked`: it may contain characters of marked pages. `sources`: null, or receives
-//                       where the characters came from; throws OffsetsUnknownError if that is not known.
-//   walks_apart()       whether the offsets between two boundaries of a stretch are known without the rest of it
-//   walk(walk, segment, origin)   computes the offsets of the ids of a stretch
-//   metaspace()         for pipelines that write spaces as U+2581, in place of a normalizer; otherwise null
-//   is_word(text, id)   whether the text alone encodes to this one id
-//   bytes()             size of its tables
-template <class Method>
+// Method: how the text between added tokens is encoded.
+template <EncodingMethod Method>
 class Core {
   public:
     using Encoder = typename Method::Encoder;
