@@ -114,6 +114,13 @@ class Calls:
     def one(self) -> None:
         self.rng.choice(self.kinds)()
 
+    def largest(self) -> None:
+        """What takes the most memory."""
+        for subject in self.subjects:
+            at = max(range(len(subject.texts)), key=lambda i: len(subject.texts[i]))
+            found = subject.fast([subject.texts[at]] * 8, return_offsets_mapping=True)
+            same(found["offset_mapping"], [subject.right[at]["offset_mapping"]] * 8, "offsets of a batch")
+
     def call(self) -> None:
         subject, at = self.any()
         same(subject.fast(subject.texts[at])["input_ids"], subject.ids[at], "call")
@@ -242,14 +249,19 @@ def resident_kb() -> int:
 def stage(subjects: list[Subject], calls: int, threads: int, seed: int, wrong: list[str]) -> None:
     """So many calls by so many threads."""
     left = itertools.count()
+    # By all threads at once, so that memory has been at its highest early.
+    together = threading.Barrier(threads)
 
     def work(number: int) -> None:
         own = Calls(subjects, seed * 1_000 + number)
+        call = own.largest
+        together.wait()
         while next(left) < calls and not wrong:
             try:
-                own.one()
+                call()
             except Exception as error:
                 wrong.append(f"{type(error).__name__}: {error}")
+            call = own.one
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
     for worker in workers:
