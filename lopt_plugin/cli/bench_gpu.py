@@ -30,7 +30,8 @@ def bench_gpu(tokenizer: Any, files: Sequence[str], field: str, threads: int, mo
     try:
         route = make_route(backend, threads)
     except (GpuUnavailableError, Unsupported) as error:
-        raise CommandError(f"the GPU cannot be measured: {error}") from None
+        hint = "pip install 'lopt-plugin[gpu]'" if "not installed" in str(error) else ""
+        raise CommandError(f"the GPU cannot be measured: {error}", hint=hint) from None
     print_line(machine_line())
     print_line(f"GPU: {device_name(route.device)}")
     with progress_bar() as bar:

@@ -148,3 +148,4 @@ def test_gpu_without_torch(model: Path, text: Path, monkeypatch: pytest.MonkeyPa
     result = lopt("bench", model, text, "--gpu")
     assert result.exit_code == 2
     assert "the GPU cannot be measured: torch is not installed" in result.stderr
+    assert "lopt-plugin[gpu]" in result.stderr
