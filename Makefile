@@ -67,8 +67,8 @@ DOCUMENTED := lopt_plugin.settings lopt_plugin.encoder lopt_plugin.tokenizer
 
 test:
 	@$(TIMED) $(MAKE) --no-print-directory --jobs=3 --output-sync=target environments
-	@$(TIMED) $(MAKE) --no-print-directory lint test-core test-kernels
-	@$(TIMED) $(MAKE) --no-print-directory --jobs=2 --output-sync=target test-vllm test-sglang
+	@$(TIMED) $(MAKE) --no-print-directory lint test-core
+	@$(TIMED) $(MAKE) --no-print-directory --jobs=2 --output-sync=target test-vllm test-sglang test-kernels
 
 # Each file runs in one process, which loads its tokenizers once. With TESTS, only these are run.
 test-core: environment $(if $(filter file,$(origin TESTS)),doctest)

@@ -22,6 +22,8 @@ from lopt_plugin.routes.gpu.route import GpuRoute
 def _cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     make_interpreter_faster(monkeypatch)
+    monkeypatch.setattr(GpuRoute, "_check", lambda *_: None)  # other tests have it
+    monkeypatch.setattr("lopt_plugin.cli.benchmarking.gpu._RUNS", 1)
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def model(tmp_path: Path) -> Path:
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
-    path.write_text("A text of some words, eine \u00dcbung, \u4e2d\u6587. " * 20, encoding="utf-8")
+    path.write_text("A text of some words, eine \u00dcbung, \u4e2d\u6587. " * 4, encoding="utf-8")
     return path
 
 
@@ -74,7 +76,6 @@ def test_no_times_for_wrong_ids(model: Path, text: Path, monkeypatch: pytest.Mon
         ids[-1] ^= 1
         return ids, offsets
 
-    monkeypatch.setattr(GpuRoute, "_check", lambda *_: None)
     monkeypatch.setattr(GpuRoute, "encode_batch", one_id_wrong)
     result = lopt("bench", model, text, "--gpu", "--threads", 1)
     assert result.exit_code == 1
