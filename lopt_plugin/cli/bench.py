@@ -67,6 +67,8 @@ def bench(
     if count > available_cpus():
         raise CommandError(f"--threads {count}: this process may use {available_cpus()} CPUs")
     if gpu:
+        if plot is not None or json_file is not None or peers is not None:
+            raise CommandError("--gpu takes none of --plot, --json and --peers")
         bench_gpu(
             models.load(model, revision, trust_remote_code), files or [], field, count, min(max_bytes, _MOST_CHARS)
         )

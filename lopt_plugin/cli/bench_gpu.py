@@ -24,9 +24,9 @@ def bench_gpu(tokenizer: Any, files: Sequence[str], field: str, threads: int, mo
     backend = tokenizer.backend_tokenizer
     most = min(most_chars, SIZES[-1], _INTERPRETED_MOST_CHARS if interpreted() else SIZES[-1])
     text = first_chars(files, field, most) if files else _built_in(tokenizer, most)
-    sizes = [size for size in SIZES if size <= len(text)] or [len(text)]
     if not text:
         raise CommandError("the files have no text")
+    sizes = [size for size in SIZES if size <= len(text)] or [len(text)]
     try:
         route = make_route(backend, threads)
     except (GpuUnavailableError, Unsupported) as error:
@@ -45,7 +45,11 @@ def bench_gpu(tokenizer: Any, files: Sequence[str], field: str, threads: int, mo
             raise CommandError(str(error), DIFFERENT) from None
     results().print(_table(timings, threads))
     crossover = crossover_of(timings)
-    outcome = "never faster" if crossover is None else f"faster from {crossover:,} characters on"
+    outcome = (
+        f"not faster up to {sizes[-1]:,} characters"
+        if crossover is None
+        else f"faster from {crossover:,} characters on"
+    )
     if interpreted():
         print_line("Triton's interpreter is no GPU: nothing is stored.")
         return

@@ -149,3 +149,9 @@ def test_gpu_without_torch(model: Path, text: Path, monkeypatch: pytest.MonkeyPa
     assert result.exit_code == 2
     assert "the GPU cannot be measured: torch is not installed" in result.stderr
     assert "lopt-plugin[gpu]" in result.stderr
+
+
+def test_gpu_takes_no_options_of_the_other_measurement(model: Path, text: Path, tmp_path: Path) -> None:
+    result = lopt("bench", model, text, "--gpu", "--json", tmp_path / "found.json")
+    assert result.exit_code == 2
+    assert "--gpu takes none of --plot, --json and --peers" in result.stderr
