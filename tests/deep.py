@@ -39,6 +39,8 @@ COUNTED = (
     r"\d+ tokenizers called by \d+ threads, no difference",
 )
 
+LINES_OF_A_FAILURE = 60
+
 
 @dataclass(frozen=True)
 class Part:
@@ -174,6 +176,12 @@ def _counts(report: Path, log: str) -> str:
     return lines[-1] if lines else "not run: " + (log.strip().splitlines() or ["no output"])[-1][:80]
 
 
+def _end_of_log(part: Part) -> str:
+    """Why a part failed, for a reader who has only what this command prints, as in CI."""
+    lines = (FOUND / f"{part.name}.log").read_text(encoding="utf-8", errors="replace").splitlines()
+    return "\n".join(f"    {line}" for line in lines[-LINES_OF_A_FAILURE:])
+
+
 def _commit() -> str:
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
@@ -227,6 +235,8 @@ def main() -> int:
         (FOUND / f"{part.name}.json").write_text(json.dumps(asdict(result)), encoding="utf-8")
         verdict = "passed" if result.passed else "FAILED"
         print(f"{verdict}, {result.seconds / 60:.1f} minutes: {result.counts}", flush=True)
+        if not result.passed:
+            print(_end_of_log(part), flush=True)
     print(_table(chosen))
     missing = sorted({*PYTHONS} - {version for version, _ in pythons()})
     print("CPython that this machine does not have:", ", ".join(missing) or "none")
