@@ -96,7 +96,7 @@ def test_a_check_writes_what_it_has_after_each_item(
     assert "a device that is lost" in capsys.readouterr().err
 
 
-def test_a_check_compares_everything_and_says_where_ids_differ(
+def test_a_check_compares_everything_and_names_the_first_difference(
     gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from benchmarks.gpu import check, device_items
@@ -152,7 +152,7 @@ def test_a_device_that_hangs_ends_the_check(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "outcome"), [(["--seconds", "1"], "left out: no time left"), ([], "passed")])
-def test_a_check_begins_nothing_that_would_not_end_in_time(
+def test_a_check_starts_no_item_that_cannot_finish_in_time(
     gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], outcome: str
 ) -> None:
     from benchmarks.gpu import check

@@ -130,7 +130,7 @@ def test_wrong_usage(model: Path, text: Path, options: tuple[object, ...], messa
     assert message in result.stderr
 
 
-def test_a_peer_that_is_asked_for_and_not_installed(model: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_requested_peer_that_is_not_installed(model: Path, text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lopt_plugin.cli.bench.importlib.util.find_spec", lambda name: None)
     result = lopt("bench", model, text, "--peers", "tiktoken")
     assert result.exit_code == 2
@@ -151,7 +151,7 @@ def test_gpu_without_torch(model: Path, text: Path, monkeypatch: pytest.MonkeyPa
     assert "lopt-plugin[gpu]" in result.stderr
 
 
-def test_gpu_takes_no_options_of_the_other_measurement(model: Path, text: Path, tmp_path: Path) -> None:
+def test_bench_gpu_refuses_options_that_it_would_ignore(model: Path, text: Path, tmp_path: Path) -> None:
     result = lopt("bench", model, text, "--gpu", "--json", tmp_path / "found.json")
     assert result.exit_code == 2
     assert "--gpu takes none of --plot, --json and --peers" in result.stderr

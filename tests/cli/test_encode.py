@@ -181,9 +181,7 @@ BAD_LINES = [
 ]
 
 
-def test_a_mistake_of_the_encoder_is_not_a_bad_record(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_encoder_bug_is_not_a_bad_record(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise TypeError("a mistake")
 
@@ -301,7 +299,7 @@ def test_a_folder_of_other_files_is_refused(tmp_path: Path, model: Path, name: s
     assert (out / name).read_text() == "mine"
 
 
-def test_files_of_the_user_stay_in_a_folder_of_ours(tmp_path: Path, model: Path) -> None:
+def test_the_users_files_in_an_output_folder_are_kept(tmp_path: Path, model: Path) -> None:
     path, out = tmp_path / "a.txt", tmp_path / "out"
     path.write_text("one")
     assert lopt("encode", model, path, "--out", out).exit_code == 0

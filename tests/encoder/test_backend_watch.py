@@ -142,7 +142,7 @@ def test_a_shared_model_is_trained() -> None:
     assert encoder._runner.state._watch.fingerprint() != before
 
 
-def test_changes_of_others_cost_a_comparison_only() -> None:
+def test_changes_to_other_tokenizers_cost_only_a_comparison() -> None:
     backend, other = corpus.load_tokenizer("tiny_qwen2"), corpus.load_tokenizer("tiny_qwen2")
     encoder = Encoder(backend)
     before = encoder._runner.state.snapshot()
@@ -154,7 +154,7 @@ def test_changes_of_others_cost_a_comparison_only() -> None:
     assert encoder._runner.state.snapshot() is not before
 
 
-def test_what_was_looked_up_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_that_no_counter_sees_is_noticed_after_some_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """What no count sees is seen after so many calls."""
     backend = corpus.load_tokenizer("tiny_qwen2")
     encoder = Encoder(backend)

@@ -55,7 +55,7 @@ def test_saved_and_copied(name: str, tmp_path: Path) -> None:
         assert ours.lopt.explain()["calls"]["hf"] == 0
 
 
-def test_noted_while_another_thread_asks_the_reference() -> None:
+def test_the_tokenizers_state_is_read_while_another_thread_uses_the_reference() -> None:
     """It has set its own truncation, and sets back what there was."""
     ours = lopt_plugin.accelerate(copy.deepcopy(interface_tokenizers.original("qwen")))
     ours("the end")
@@ -74,7 +74,7 @@ def test_noted_while_another_thread_asks_the_reference() -> None:
     assert copy.deepcopy(ours)._tokenizer.truncation["max_length"] == 5
 
 
-def test_what_is_set_directly_stays() -> None:
+def test_a_value_set_directly_stays() -> None:
     ours = lopt_plugin.accelerate(copy.deepcopy(interface_tokenizers.original("qwen")))
     ours("the end", truncation=True, max_length=5)
     ours._tokenizer.enable_truncation(3)

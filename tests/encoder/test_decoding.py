@@ -150,7 +150,7 @@ def test_streams_with_older_releases_of_the_reference(kind: str, monkeypatch: py
         assert [type(found[0]), str(found[0]).split(":")[0]] == [type(wanted[0]), str(wanted[0]).split(":")[0]]
 
 
-def test_a_stream_is_linear_in_ids_that_show_nothing() -> None:
+def test_a_stream_is_linear_in_ids_without_text() -> None:
     """The reference decodes them all again at every step."""
     backend = hard_vocabulary.with_decoder(decoders.ByteLevel())
     stream = Encoder(backend, ONE_THREAD).decode_stream(skip_special_tokens=True)

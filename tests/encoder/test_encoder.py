@@ -222,7 +222,7 @@ def test_bad_input_raises_what_hf_raises(backend: Tokenizer, fake: Any, bad: Any
 
 
 @pytest.mark.parametrize("device", ["cuda:x", "cudas", "mps", 3])
-def test_what_is_no_device_is_refused(backend: Tokenizer, device: Any) -> None:
+def test_an_invalid_device_is_refused(backend: Tokenizer, device: Any) -> None:
     encoder = Encoder(backend, settings(route="hf"))
     assert len(encoder.encode_batch_ids(["a"], device="cpu")) == 1
     with pytest.raises(ValueError, match="device="):
@@ -417,7 +417,7 @@ class FullCore(FakeCore):
         return super().encode(*arguments)
 
 
-def test_a_lack_of_memory_belongs_to_its_call(
+def test_out_of_memory_fails_one_call_only(
     backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Hugging Face would end the process."""
@@ -439,9 +439,7 @@ def test_a_lack_of_memory_belongs_to_its_call(
     assert not caplog.records
 
 
-def test_a_lack_of_memory_when_a_route_is_chosen(
-    backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_memory_while_a_route_is_chosen(backend: Tokenizer, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(FullCore)
     encoder = Encoder(backend, settings(), lazy=True)
     monkeypatch.setattr(FullCore, "armed", True)
@@ -517,7 +515,7 @@ class CoreWithoutSeams(FakeCore):
         raise ArithmeticError("a bug")
 
 
-def test_a_check_of_seams_that_fails_counts_no_texts(
+def test_a_failed_seam_check_reports_no_text_count(
     backend: Tokenizer, fake: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake(CoreWithoutSeams)
@@ -592,7 +590,7 @@ def test_verify_gives_out_split_special_tokens(backend: Tokenizer, fake: Any) ->
     assert encoder.explain()["route"] == "hf"
 
 
-def test_verify_is_not_fooled_by_others_who_truncate(backend: Tokenizer, fake: Any) -> None:
+def test_verify_ignores_truncation_set_by_other_users(backend: Tokenizer, fake: Any) -> None:
     """Others use the backend without our lock: the tokenizer that was given to `accelerate`, in another thread."""
     fake(FakeCore)
     encoder = Encoder(backend, settings(verify=1))
@@ -611,7 +609,7 @@ def test_verify_is_not_fooled_by_others_who_truncate(backend: Tokenizer, fake: A
     assert backend.truncation["max_length"] == 1  # as the other one left it
 
 
-def test_a_setter_that_has_to_wait_for_another_thread(backend: Tokenizer) -> None:
+def test_a_setter_waits_for_another_thread(backend: Tokenizer) -> None:
     """Up to tokenizers 0.22 it fails while another thread encodes; what was there before comes back all the same."""
     encoder = Encoder(backend, settings(route="hf"))
     request = EncodeRequest(max_length=5)
@@ -650,7 +648,7 @@ def test_self_check_is_short_and_covers_added_tokens(backend: Tokenizer) -> None
     assert (result.texts, result.mismatch) == (len(texts), None)
 
 
-def test_very_many_added_tokens_are_not_all_checked() -> None:
+def test_a_long_list_of_added_tokens_is_sampled() -> None:
     """A million would take the self-check minutes, and Hugging Face ten seconds."""
     texts = hard_texts([f"<{number}>" for number in range(100_000)])
     assert len(texts) < 2_000
@@ -734,7 +732,7 @@ def test_explain_is_json(backend: Tokenizer, fake: Any) -> None:
     assert explained["calls"] == {"native": 1, "hf_chunks": 0, "gpu": 0, "hf": 0, "verified": 0}
 
 
-def test_two_encoders_of_one_backend_both_notice(backend: Tokenizer, fake: Any) -> None:
+def test_two_encoders_of_one_backend_both_notice_a_change(backend: Tokenizer, fake: Any) -> None:
     built = []
     fake(lambda backend: built.append(1) or FakeCore(backend))  # type: ignore[func-returns-value]
     one, other = Encoder(backend, settings()), Encoder(backend, settings())
@@ -838,7 +836,7 @@ def test_a_pickle_holds_nothing_of_earlier_calls() -> None:
     assert restored.encode_batch_ids(TEXTS).ids.tolist() == expected
 
 
-def test_a_token_that_was_added_again_is_not_left_to_chance() -> None:
+def test_a_token_added_twice_with_different_flags() -> None:
     """Before tokenizers 0.23 its old flags count as well; then the self-check notices, and the reference answers."""
     backend = corpus.load_tokenizer("tiny_qwen2")
     backend.add_tokens([AddedToken("lonesome", normalized=False)])

@@ -602,7 +602,7 @@ def test_bad_texts() -> None:
         growing.update(no_list)
 
 
-def test_a_list_is_written_from_where_it_may_have_changed() -> None:
+def test_update_writes_from_the_first_id_that_may_have_changed() -> None:
     growing = encoder_of("tiny_qwen2").incremental()
     growing.append("one two three four ")
     kept: list[int] = []
@@ -620,7 +620,7 @@ def test_a_list_is_written_from_where_it_may_have_changed() -> None:
     assert kept == growing.ids
 
 
-def test_a_list_is_written_as_a_whole_after_a_prepend_and_a_restore() -> None:
+def test_update_rewrites_the_whole_list_after_prepend_and_restore() -> None:
     growing = encoder_of("tiny_qwen2").incremental()
     growing.append("one two three four ")
     state = growing.snapshot()
@@ -634,7 +634,7 @@ def test_a_list_is_written_as_a_whole_after_a_prepend_and_a_restore() -> None:
     assert kept == growing.ids
 
 
-def test_a_list_that_turns_out_wrong_is_written_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_update_rewrites_a_list_that_proves_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1, verify=0.5))
     growing = encoder.incremental()
     # Wrong from its beginning on, which the first call (not compared) does not see, and the second does.
@@ -650,7 +650,7 @@ def test_a_list_that_turns_out_wrong_is_written_as_a_whole(monkeypatch: pytest.M
     assert encoder.explain()["route"] == "hf"
 
 
-def test_whole_lists_again_and_again() -> None:
+def test_whole_lists_repeatedly() -> None:
     """Each is a list of its own, whatever was asked for before."""
     encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), Settings.read({}, threads=1))
     text = "".join(corpus.texts("books_en", 150_000))

@@ -96,7 +96,7 @@ def test_a_text_that_the_native_route_leaves_to_hf(told: Told) -> None:
     assert told.reasons == ["encode_with_offsets: characters may change places"]
 
 
-def test_copies_tell_too_but_not_what_is_pickled(tokenizer: Any, told: Told) -> None:
+def test_copies_are_observed_but_pickles_are_not(tokenizer: Any, told: Told) -> None:
     for copied in (copy.copy(tokenizer), copy.deepcopy(tokenizer)):
         before = len(told.routes)
         copied("a text")
@@ -104,13 +104,13 @@ def test_copies_tell_too_but_not_what_is_pickled(tokenizer: Any, told: Told) -> 
     assert pickle.loads(pickle.dumps(tokenizer)).lopt._runner.observer is None
 
 
-def test_another_backend_tells_too(tokenizer: Any, told: Told) -> None:
+def test_a_replaced_backend_is_observed_too(tokenizer: Any, told: Told) -> None:
     tokenizer._tokenizer = copy.deepcopy(tokenizer._tokenizer)
     tokenizer("a text")
     assert told.routes == ["native"]
 
 
-def test_what_the_store_of_beginnings_counts(tokenizer: Any, told: Told) -> None:
+def test_bytes_counted_by_the_prefix_cache(tokenizer: Any, told: Told) -> None:
     text = "A text that comes again and again, a little longer each time. " * 400
     copied = copy.copy(tokenizer)
     for times, one in enumerate([tokenizer, copied, tokenizer, copied]):

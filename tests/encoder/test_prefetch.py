@@ -37,7 +37,7 @@ def test_ids(name: str) -> None:
 
 
 @pytest.mark.parametrize("workers", WORKERS)
-def test_what_is_wrong_with_one_text_is_said_of_that_one(workers: int) -> None:
+def test_an_error_names_the_text_that_it_concerns(workers: int) -> None:
     from lopt_plugin.native._core import LoneSurrogateError
 
     core, reference = native_cores.core_and_reference("tiny_qwen2")
@@ -59,7 +59,7 @@ def test_what_is_wrong_with_one_text_is_said_of_that_one(workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", WORKERS)
-def test_what_nobody_waits_for_is_left_out(workers: int) -> None:
+def test_work_that_nobody_waits_for_is_skipped(workers: int) -> None:
     core, reference = native_cores.core_and_reference("tiny_qwen2")
     texts = [TEXTS[0] * 50 for _ in range(500)]
     expected = native_cores.expected(reference, texts[:1])[0]
@@ -74,7 +74,7 @@ def test_what_nobody_waits_for_is_left_out(workers: int) -> None:
     assert ahead.take(499) == expected
 
 
-def test_lists_belong_to_who_takes_them() -> None:
+def test_returned_lists_belong_to_the_caller() -> None:
     core, reference = native_cores.core_and_reference("tiny_qwen2")
     ahead = core.encode_ahead(TEXTS, 1)
     first, again = ahead.take(0), ahead.take(0)

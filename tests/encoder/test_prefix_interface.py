@@ -34,7 +34,7 @@ def test_a_conversation_in_the_transformers_interface(changes: dict[str, int]) -
     assert counters["bytes_saved"] > 5 * len(text)
 
 
-def test_other_tokens_have_another_store() -> None:
+def test_a_tokenizer_with_other_tokens_has_its_own_prefix_cache() -> None:
     original = interface_tokenizers.original("qwen")
     tokenizer = lopt_plugin.accelerate(copy.deepcopy(original))
     text = "a word, another word and a new_word " * 600

@@ -136,7 +136,7 @@ def test_few_prefixes_are_counted(name: str, text: str, monkeypatch: pytest.Monk
         assert found == text or limit < encoder.count(text[: len(found) + 1])
 
 
-def test_what_no_proof_ends_is_ended_by_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_search_without_a_proof_ends_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """A word of letters for plain BPE: each longer prefix may have fewer ids than the last one."""
     backend = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2, "ba": 3}, [("a", "b"), ("b", "a")]))
     encoder = Encoder(backend, Settings.read({}, threads=1, route="hf"))

@@ -45,7 +45,7 @@ def test_ids_with_and_without_special_tokens(name: str) -> None:
         assert encoder._state.short("Hello", False) is not None
 
 
-def test_what_the_shortcut_leaves_to_others() -> None:
+def test_calls_that_do_not_take_the_shortcut() -> None:
     class Text(str):
         __slots__ = ()
 
@@ -78,7 +78,7 @@ def test_small_batches_with_and_without_special_tokens(name: str) -> None:
         assert found[0] == [expected(reference, text, False) for text in ("Hello", "a")]
 
 
-def test_what_the_shortcut_leaves_to_others_in_a_batch() -> None:
+def test_batches_that_do_not_take_the_shortcut() -> None:
     class Text(str):
         __slots__ = ()
 
@@ -217,7 +217,7 @@ def test_a_copy_is_stopped_by_itself() -> None:
     assert tokenizer.explain()["calls"]["native"] == 1
 
 
-def test_observed_and_verified_calls_do_without_it() -> None:
+def test_observed_and_verified_calls_do_not_take_the_shortcut() -> None:
     verified = encoder_of("tiny_qwen2", verify=1.0)
     for text in TEXTS:
         verified.encode_list(text)
@@ -244,7 +244,7 @@ def test_observed_and_verified_calls_do_without_it() -> None:
     assert observed._state.short("Hello", True) is not None
 
 
-def test_errors_are_left_to_others_and_interrupts_are_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_left_to_the_caller_and_an_interrupt_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """A normalizer that is not native asks the reference, in Python, while a text is encoded."""
     raised: list[type[BaseException]] = [ValueError]
 

@@ -270,7 +270,7 @@ def test_verification(caplog: pytest.LogCaptureFixture) -> None:
     assert fast.encode("a") == encoding.encode("a")
 
 
-def test_an_error_of_ours_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_our_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     encoding = encoding_of("o200k")
     fast = native(encoding)
     fast._runner.native = WrongRoute(MemoryError())  # type: ignore[assignment]

@@ -105,7 +105,7 @@ def test_the_fingerprint_is_stable(model: Path, monkeypatch: pytest.MonkeyPatch)
     assert before == after != other_column
 
 
-def test_the_second_run_finds_the_first_ones_result(tmp_path: Path, model: Path, documents: list[str]) -> None:
+def test_a_second_run_finds_the_cached_result(tmp_path: Path, model: Path, documents: list[str]) -> None:
     path = tmp_path / "texts.jsonl"
     path.write_text("\n".join(json.dumps({"text": text}) for text in documents), encoding="utf-8")
     environment = {**os.environ, "HF_DATASETS_CACHE": str(tmp_path / "cache"), "HF_DATASETS_OFFLINE": "1"}

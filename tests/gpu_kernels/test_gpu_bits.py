@@ -257,7 +257,7 @@ def test_nothing(pattern: str) -> None:
     assert _word_starts(np.full(1, 0xFF, dtype=np.uint8), pattern, 64) == [0, 1]
 
 
-def test_what_is_behind_the_text_changes_nothing() -> None:
+def test_bytes_after_the_text_change_nothing() -> None:
     text = gpu_texts.pack(["ab 12\n", "it's"])
     for behind in (0x00, 0x41, 0xC3, 0xFF):
         words = np.full(len(padded(text)) * 8, behind, dtype=np.uint8)

@@ -180,7 +180,7 @@ def test_every_code_point(name: str) -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["tiny_clip", "tiny_qwen2", "tiny_cl100k"])
-def test_suffix_and_scanner_do_without_each_other(name: str, pre_tokenizer: pre_tokenizers.PreTokenizer) -> None:
+def test_suffix_and_scanner_work_without_each_other(name: str, pre_tokenizer: pre_tokenizers.PreTokenizer) -> None:
     """Words with a suffix by other splits, and CLIP's splits for words without one."""
     for normalizer in (None, normalizers.Lowercase()):
         tokenizer = changed(name, pre_tokenizer=pre_tokenizer, normalizer=normalizer)

@@ -269,7 +269,7 @@ def test_threads_share_a_tokenizer(tmp_path: Path) -> None:
     assert wrong == []
 
 
-def test_a_normalizer_of_the_reference_is_not_compiled() -> None:
+def test_a_reference_normalizer_cannot_be_compiled() -> None:
     tokenizer = corpus.load_tokenizer("tiny_cl100k")
     tokenizer.normalizer = normalizers.Replace(Regex("[ab]x"), "c")
     with pytest.raises(Unsupported, match="always left to Hugging Face"):

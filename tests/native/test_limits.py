@@ -155,7 +155,7 @@ ADDED = ("<|x|>", 300, False, False, False, False, True)
         ({"dropped_bytes": b"", "vocabulary": {n: i for n, i in VOCABULARY.items() if n != "z"}}, "lacks a byte"),
     ],
 )
-def test_what_a_core_cannot_be_made_of(changes: dict[str, Any], reason: str) -> None:
+def test_arguments_that_a_core_refuses(changes: dict[str, Any], reason: str) -> None:
     arguments = {"vocabulary": VOCABULARY, "merges": MERGES, **changes}
     for _ in range(3):
         with pytest.raises(ValueError, match=reason) as raised:

@@ -291,7 +291,7 @@ def test_added_tokens_are_normalized_by_the_same_steps() -> None:
         assert token in core.encode("SHOUT\ufb01")
 
 
-def test_what_cannot_be_told_apart_or_is_gone_is_left_to_the_reference() -> None:
+def test_tokens_that_normalization_merges_or_empties_are_left_to_the_reference() -> None:
     def reason(*contents: str) -> str:
         tokenizer = with_normalizer(
             "tiny_starcoder", sequence(N.Lowercase(), N.Strip(), N.Replace("<|both|>", "<|BOTH|>"))
@@ -326,7 +326,7 @@ def test_the_self_check_finds_a_step_that_is_not_done(variant: str, monkeypatch:
 @pytest.mark.parametrize(
     "pattern", ["", "a*", "^", "$", "(a)", "a|", "(?=a)a*", r"\b", "a*b?", "a{0,3}", r"\Ga*", "[a&&b]+"]
 )
-def test_a_replace_that_may_match_nothing_is_left_to_the_reference(pattern: str) -> None:
+def test_a_replace_that_may_match_the_empty_text_is_left_to_the_reference(pattern: str) -> None:
     for replace in (regex(pattern, "x"), *([N.Replace("", "x")] if pattern == "" else [])):
         with pytest.raises(Unsupported, match=re.escape("may match an empty text")):
             read_pipeline(with_normalizer("tiny_starcoder", replace))
@@ -335,7 +335,7 @@ def test_a_replace_that_may_match_nothing_is_left_to_the_reference(pattern: str)
 @pytest.mark.parametrize(
     "pattern", ["[a-c]+", r"\d", r"a*\s{1,}", r"\p{Nd}{2}", r"[^\p{L}\s-]b?", r"\.\.\.", r"x{01,2}"]
 )
-def test_a_replace_that_takes_characters_is_by_reference(pattern: str) -> None:
+def test_a_replace_that_removes_characters_is_done_by_the_reference(pattern: str) -> None:
     pipeline = read_pipeline(with_normalizer("tiny_starcoder", regex(pattern, "x")))
     assert isinstance(pipeline, Pipeline)
     assert isinstance(pipeline.normalizer[0], ByReference)

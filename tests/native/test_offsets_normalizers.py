@@ -106,7 +106,7 @@ def test_each_code_point(steps: list[str]) -> None:
     assert assert_same(native, reference, texts) <= len(texts) // 10
 
 
-def test_what_a_reference_alone_does_is_left_to_it() -> None:
+def test_what_only_the_reference_can_do_is_left_to_it() -> None:
     reference = Tokenizer(corpus.load_tokenizer("tiny_qwen2").model)
     reference.normalizer = normalizers.Replace(Regex(r"[ab]x+"), "y")
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

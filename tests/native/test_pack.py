@@ -132,7 +132,7 @@ def test_added_tokens_that_share_white_space() -> None:
     assert core.pack(["<|right|>\n\n x"], out, [], [])[0] == 3
 
 
-def test_list_that_another_thread_changes() -> None:
+def test_a_list_changed_by_another_thread() -> None:
     """What was in the list at the call is packed; the strings live until that is done."""
     core, _ = native_cores.core_and_reference("roberta_base")
     for _ in range(20):

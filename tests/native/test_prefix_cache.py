@@ -129,7 +129,7 @@ def test_a_text_that_grows() -> None:
     assert core.prefix_counters()["hits"] > 100
 
 
-def test_a_text_that_leaves_another_in_its_midst() -> None:
+def test_a_text_that_branches_off_in_the_middle_of_another() -> None:
     core, tokenizer = remembering("tiny_qwen2", block=16)
     trunk = "".join(f"the quick brown fox {number} jumps over the lazy dog " for number in range(100))
     assert saved(core, tokenizer, trunk) == saved(core, tokenizer, trunk + "x") == 0
@@ -143,7 +143,7 @@ def test_a_text_that_leaves_another_in_its_midst() -> None:
         assert saved(core, tokenizer, text) > len(text) - 40
 
 
-def test_what_many_texts_begin_with_outlives_each() -> None:
+def test_a_shared_prefix_outlives_each_text() -> None:
     """The block of a beginning leads to the text that was used last, so it is known as long as one of them is held."""
     core, tokenizer = remembering("tiny_qwen2", limit=100_000, block=16)
     rng = random.Random(3)
@@ -155,7 +155,7 @@ def test_what_many_texts_begin_with_outlives_each() -> None:
     assert core.prefix_counters()["evictions"] > 30
 
 
-def test_what_comes_once_is_not_divided() -> None:
+def test_a_prefix_seen_once_is_not_divided() -> None:
     """Text is divided at seams when it is seen again, or when it is shorter than the known prefix before it."""
     core, tokenizer = remembering("tiny_qwen2", block=16)
     rng = random.Random(4)
@@ -364,7 +364,7 @@ class EncodesWhenItGoes:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_lists_whose_going_encodes(threads: int) -> None:
+def test_lists_whose_release_encodes(threads: int) -> None:
     """What a caller puts into a list may encode when the list goes."""
     core, tokenizer = remembering("tiny_qwen2", limit=1 << 21, block=64)
     cores = [core]

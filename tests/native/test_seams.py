@@ -196,7 +196,7 @@ def test_ordinary_text_has_seams_at_hand(name: str) -> None:
         assert len(seams) > len(text) / 40
 
 
-def test_the_text_behind_may_be_unknown() -> None:
+def test_the_text_after_it_may_be_unknown() -> None:
     """What is a seam of the beginning of a text is one of the text."""
     for name in ("tiny_qwen2", "tiny_clip", "tiny_gemma"):
         core, _ = native_cores.core_and_reference(name)
@@ -226,7 +226,7 @@ def test_arguments() -> None:
             core.last_seam("a bc", begin, end)
 
 
-def test_what_is_not_certain_has_no_seams() -> None:
+def test_uncertain_positions_are_no_seams() -> None:
     """A normalizer that only the reference can do, one that puts something in front, and a model without a split."""
     for normalizer in (normalizers.Replace(Regex("[a-c]+"), "b"), normalizers.Prepend("x")):
         tokenizer = test_normalizers.with_normalizer("tiny_qwen2", normalizer)

@@ -320,7 +320,7 @@ def _without(*names: str) -> dict[str, int]:
         ("byte token", {"vocab": {**VOCABULARY, "<": 900, "0x63>": 901}, "merges": [("<", "0x63>")]}),
     ],
 )
-def test_what_a_core_cannot_be_made_of(reason: str, changes: dict[str, Any]) -> None:
+def test_arguments_that_a_core_refuses(reason: str, changes: dict[str, Any]) -> None:
     pipeline = read_pipeline(_tokenizer(**changes))
     with pytest.raises(Unsupported, match=reason):
         NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))
@@ -356,7 +356,7 @@ METASPACE = pre_tokenizers.Metaspace
         ("Whitespace after normalizer Replace", {"pre_tokenizer": pre_tokenizers.Whitespace()}),
     ],
 )
-def test_what_is_not_supported_says_so(reason: str, changes: dict[str, Any]) -> None:
+def test_unsupported_pipelines_give_a_reason(reason: str, changes: dict[str, Any]) -> None:
     with pytest.raises(Unsupported, match=re.escape(reason)):
         read_pipeline(_tokenizer(**changes))
 

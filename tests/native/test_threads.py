@@ -188,7 +188,7 @@ def test_many_callers(name: str) -> None:
     assert wrong[:3] == []
 
 
-def test_an_error_in_one_row_leaves_the_pool_well() -> None:
+def test_an_error_in_one_row_leaves_the_pool_usable() -> None:
     core, reference = native_cores.core_and_reference("tiny_qwen2")
     rows = ["fine e\u0301 " * 500] * 20
     for _ in range(5):

@@ -195,7 +195,7 @@ def test_a_model_that_begins_to_sample_is_left_to_the_reference() -> None:
 
 
 @pytest.mark.parametrize("score", [1e280, -1e300, 1e308])
-def test_scores_whose_sums_might_be_infinite(score: float) -> None:
+def test_scores_whose_sum_may_be_infinite(score: float) -> None:
     tokenizer = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", score), ("b", -score)], unk_id=0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
     with pytest.raises(Unsupported, match="too large"):

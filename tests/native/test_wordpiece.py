@@ -416,7 +416,9 @@ class TestTablesOfCharacters:
         fresh, loaded = derive(shipped, load.character_classes()), load.word_characters(shipped)
         assert fresh.as_bytes() == loaded.as_bytes()
 
-    def test_what_is_not_shipped_is_derived_once_and_kept(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    def test_a_table_that_is_not_shipped_is_derived_once_and_cached(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    ) -> None:
         from lopt_plugin.unicode_tables.derive import bert as derive_word_characters
 
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -452,7 +454,7 @@ class TestPipeline:
             ),
         ],
     )
-    def test_what_is_not_supported_says_so(self, reason: str, tokenizer: Any) -> None:
+    def test_unsupported_pipelines_give_a_reason(self, reason: str, tokenizer: Any) -> None:
         with pytest.raises(Unsupported, match=re.escape(reason)):
             read_pipeline(tokenizer())
 

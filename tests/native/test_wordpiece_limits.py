@@ -65,7 +65,7 @@ PAGES, CELLS, CHANGED, ENDS, IMAGES = load.word_characters(DEFAULT).as_bytes()
         ({"characters": (PAGES, CELLS, CHANGED, ENDS, IMAGES)}, "nothing orders"),
     ],
 )
-def test_what_a_core_cannot_be_made_of(changes: dict[str, Any], reason: str) -> None:
+def test_arguments_that_a_core_refuses(changes: dict[str, Any], reason: str) -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match=reason):
             make_core(**changes)

@@ -187,7 +187,7 @@ def test_entries_with_spaces_keep_their_merges_apart() -> None:
     assert model.merges == [["a", " "]]
 
 
-def test_reading_leaves_the_tokenizer_and_the_collector_as_they_were() -> None:
+def test_reading_changes_neither_the_tokenizer_nor_the_garbage_collector() -> None:
     import gc
 
     tokenizer = corpus.load_tokenizer("tiny_qwen2")
@@ -261,7 +261,7 @@ TO_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         ),
     ],
 )
-def test_what_is_not_supported_says_so(reason: str, components: dict[str, Any]) -> None:
+def test_unsupported_pipelines_give_a_reason(reason: str, components: dict[str, Any]) -> None:
     assert reason in reason_of(tokenizer_with(**components))
 
 
@@ -326,7 +326,7 @@ def test_options_that_change_nothing() -> None:
     assert pipeline_of(tokenizer_with(normalizer=normalizers.Sequence([normalizers.NFC()]))).normalizer == NFC
 
 
-def test_truncation_and_padding_are_not_part_of_it() -> None:
+def test_truncation_and_padding_are_not_part_of_the_pipeline() -> None:
     tokenizer = tokenizer_with(post_processor=processors.BertProcessing(("s", 1), ("c", 2)))
     before = pipeline_of(tokenizer)
     tokenizer.enable_truncation(max_length=4)
@@ -435,7 +435,7 @@ def test_every_spelling_of_a_pattern_splits_alike(spelling: str) -> None:
         assert pieces(one, text) == pieces(other, text)
 
 
-def test_the_later_cl100k_pattern_of_tiktoken_is_another_one() -> None:
+def test_the_newer_cl100k_pattern_of_tiktoken_is_a_different_one() -> None:
     later = (
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
         r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
@@ -582,7 +582,9 @@ def supported_pre_tokenizers(draw: st.DrawFn) -> pre_tokenizers.PreTokenizer:
 
 
 @given(supported_pre_tokenizers(), st.lists(strategies.texts(), min_size=1, max_size=5))
-def test_what_is_read_splits_as_the_original(original: pre_tokenizers.PreTokenizer, texts: list[str]) -> None:
+def test_a_pattern_that_was_read_splits_like_the_original(
+    original: pre_tokenizers.PreTokenizer, texts: list[str]
+) -> None:
     found = read_pre_tokenizer(state_of(original))
     assert isinstance(found, PreTokenizer)
     again = rebuilt(found)
@@ -659,7 +661,7 @@ NO_MERGES = r"""
 
 
 @pytest.mark.parametrize("text", NO_MERGES.split("\n"))
-def test_what_is_no_list_of_merges_is_refused(text: str) -> None:
+def test_an_invalid_merge_list_is_refused(text: str) -> None:
     vocabulary = {"a": 0, "b": 1, "?": 2, "\u2581": 3}
     with pytest.raises(ValueError, match="merge"):
         native_cores.make_core(vocabulary, text.encode(), unknown_characters=("?", False, False))

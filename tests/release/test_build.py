@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
-def test_without_a_compiler_one_line_says_what_to_do(tmp_path: Path) -> None:
+def test_without_a_compiler_one_line_says_what_is_needed(tmp_path: Path) -> None:
     command = ["cmake", "-G", "Ninja", "-S", str(ROOT), "-B", str(tmp_path)]
     environment = {**os.environ, "PATH": PATH, "CXX": "/bin/false"}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -24,7 +24,7 @@ def test_without_a_compiler_one_line_says_what_to_do(tmp_path: Path) -> None:
     assert wanted in [line.strip() for line in ended.stderr.splitlines()]
 
 
-def test_what_is_linked_in_is_named() -> None:
+def test_linked_libraries_are_named() -> None:
     """A bill of materials (CycloneDX) as PEP 770 places it, and a notice with the licences."""
     pytest.importorskip("lopt_plugin.native._core")
     files = importlib.metadata.files("lopt_plugin") or []

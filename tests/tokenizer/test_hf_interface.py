@@ -457,7 +457,7 @@ def test_accelerate_shares_the_rust_tokenizer(small: Any) -> None:
     assert ours.lopt.explain()["route"] == "native"
 
 
-def test_what_python_holds_is_each_tokenizers_own(small: Any) -> None:
+def test_python_attributes_belong_to_each_tokenizer(small: Any) -> None:
     ours = lopt_plugin.accelerate(small)
     ours.padding_side, ours.model_max_length = "left", 7
     ours.add_special_tokens({"mask_token": "<mask>"})
@@ -740,7 +740,7 @@ class Lock:
         self._lock.release()
 
 
-def test_a_call_of_hf_that_comes_during_another_one(small: Any) -> None:
+def test_a_reference_call_during_another_one(small: Any) -> None:
     """The other one is in the Rust tokenizer, with its truncation set, until the second is there too or has to wait."""
     hf = copy.deepcopy(small)
     ours = lopt_plugin.accelerate(small, route="hf")

@@ -60,7 +60,7 @@ def test_grid(name: str, texts: str, side: str) -> None:
 
 @pytest.mark.parametrize("side", ["right", "left"])
 @pytest.mark.parametrize("name", ["bert", "llama", "qwen"])
-def test_what_question_answering_and_token_classification_ask_for_is_native(name: str, side: str) -> None:
+def test_calls_of_question_answering_and_token_classification_are_native(name: str, side: str) -> None:
     hf, ours = both(name)
     hf.truncation_side = ours.truncation_side = side
     ours.lopt._runner.reference_calls.clear()

@@ -226,7 +226,7 @@ class TestLoadOfAnUnknownVersion:
         assert "0.0.0" in caplog.text
         assert [p.name for p in self.cache_file.parent.iterdir()] == [self.cache_file.name]
 
-    def test_the_table_of_normalizers_is_kept_beside_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_normalizer_table_is_stored_beside_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("lopt_plugin.unicode_tables.derive.normalizers.derive", classes.derive)
         load_table = load.normalizer_classes.__wrapped__
         first = load_table()

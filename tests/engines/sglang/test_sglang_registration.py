@@ -202,7 +202,7 @@ def test_one_line_says_what_is_active(model: str, log: pytest.LogCaptureFixture)
 @pytest.mark.parametrize(
     ("name", "value", "said"), [("LOPT_ROUTE", "hf", "route is set"), ("LOPT_THREADS", "no", "LOPT_THREADS")]
 )
-def test_what_is_not_accelerated_stays_as_sglang_made_it(
+def test_a_tokenizer_that_is_not_accelerated_stays_as_sglang_made_it(
     model: str,
     theirs: Any,
     log: pytest.LogCaptureFixture,
@@ -220,7 +220,7 @@ def test_what_is_not_accelerated_stays_as_sglang_made_it(
     assert any(said in record.getMessage() and record.levelno >= logging.WARNING for record in log.records)
 
 
-def test_what_the_ledger_does_not_know_is_said_in_one_line(
+def test_an_engine_unlike_the_ledger_is_reported_in_one_line(
     model: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(model, "lopt")
@@ -434,7 +434,7 @@ def test_prompts_of_a_list_are_prefetched(
     assert rows == [3]
 
 
-def test_errors_among_prompts_of_a_list_are_theirs(batches: Any, ours: Any, theirs: Any) -> None:
+def test_errors_in_a_list_of_prompts_are_the_engines_own(batches: Any, ours: Any, theirs: Any) -> None:
     for texts in (["a", "b\ud800", "c"], ["a\udfff"] * 2, ["a", None], ["a", 5]):
         said = []
         for tokenizer in (ours, theirs):
@@ -444,7 +444,7 @@ def test_errors_among_prompts_of_a_list_are_theirs(batches: Any, ours: Any, thei
         assert said[0] == said[1]
 
 
-def test_prompts_that_are_asked_for_out_of_order(ours: Any, theirs: Any) -> None:
+def test_prompts_requested_out_of_order(ours: Any, theirs: Any) -> None:
     texts = [f"{number} {TEXT}" for number in range(20)]
     expected = theirs(texts)["input_ids"]
     prefetcher = PromptPrefetcher(texts)
@@ -518,7 +518,7 @@ def test_prompts_of_a_request_that_ended_are_dropped(ours: Any, monkeypatch: pyt
     assert len(made) == 4
 
 
-def test_verified_prompts_of_a_list_go_one_by_one(ours: Any) -> None:
+def test_verified_prompts_of_a_list_are_encoded_one_by_one(ours: Any) -> None:
     verifying = copy.deepcopy(ours)
     verifying.__dict__["_lopt_settings"] = Settings.read(verify=0.5)
     verifying.__dict__["_lopt_encoder"] = None
@@ -528,7 +528,7 @@ def test_verified_prompts_of_a_list_go_one_by_one(ours: Any) -> None:
     assert prefetch._texts_one_by_one(manager_of(ours), with_ids) is None
 
 
-def test_an_unknown_handling_of_lists_is_left_alone(
+def test_an_unknown_list_method_is_left_alone(
     sglang: Any, model: str, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sglang.srt.managers.tokenizer_manager import TokenizerManager

@@ -40,7 +40,7 @@ def test_chat(result: Any, oracle: Any) -> None:
     assert result["chat"] == oracle(text, add_special_tokens=False)["input_ids"]
 
 
-def test_what_is_wrong_with_a_prompt_of_a_list(result: Any) -> None:
+def test_an_invalid_prompt_in_a_list(result: Any) -> None:
     assert "maximum context length is 4096 tokens" in result["refused"]
     assert "600000 characters" in result["refused"]
     # The first prompt that is at fault, though all were tokenized together.

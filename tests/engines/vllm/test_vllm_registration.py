@@ -226,7 +226,7 @@ def test_one_line_says_what_is_active(model: str, log: pytest.LogCaptureFixture)
 @pytest.mark.parametrize(
     ("name", "value", "said"), [("LOPT_ROUTE", "hf", "route is set"), ("LOPT_THREADS", "no", "LOPT_THREADS")]
 )
-def test_what_is_not_accelerated_stays_as_vllm_made_it(
+def test_a_tokenizer_that_is_not_accelerated_stays_as_vllm_made_it(
     model: str,
     theirs: Any,
     log: pytest.LogCaptureFixture,
@@ -402,7 +402,7 @@ def test_calls_are_observed(
 
 
 @pytest.mark.parametrize("broken", ["accelerated", "observe", "_renderer_mode_under_auto", "freeze_calls"])
-def test_an_error_of_ours_leaves_vllm_its_tokenizer(
+def test_after_our_error_vllm_keeps_its_own_tokenizer(
     registry: Any, config: Any, theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> Any:
@@ -459,7 +459,7 @@ def test_register_never_raises(monkeypatch: pytest.MonkeyPatch, log: pytest.LogC
     assert "ZeroDivisionError" in log.text
 
 
-def test_what_the_ledger_does_not_know_is_said_in_one_line(
+def test_an_engine_unlike_the_ledger_is_reported_in_one_line(
     registry: Any, config: Any, theirs: Any, log: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import vllm.renderers.hf
@@ -492,7 +492,7 @@ def test_mistral_files_get_their_renderer(
     assert "MistralTokenizer does not run on the tokenizers library" in log.text
 
 
-def test_the_renderer_is_looked_for_with_all_arguments_of_vllm(
+def test_the_renderer_is_looked_up_with_all_arguments_of_vllm(
     registry: Any, config: Any, theirs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import vllm.tokenizers.registry

@@ -170,7 +170,7 @@ def test_requests_at_once(render_server: Any, oracle: Any) -> None:
     assert found == [ids if limit is None else ids[-limit:] for ids, limit in zip(expected, limits, strict=True)]
 
 
-def test_what_is_rendered_can_be_generated(render_server: Any, server: Any) -> None:
+def test_a_rendered_prompt_can_be_generated(render_server: Any, server: Any) -> None:
     request = {"model": "tiny", "prompt": list(PROMPTS[:3]), "max_tokens": 12, "temperature": 0}
     status, rendered = render_server.post(COMPLETIONS, request)
     assert status == 200, rendered

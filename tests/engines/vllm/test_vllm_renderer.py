@@ -152,7 +152,7 @@ def test_validation_of_ids(renderers: tuple[Any, Any], ids: Any) -> None:
     assert ours == theirs
 
 
-def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any) -> None:
+def test_the_path_of_llm_generate(renderers: tuple[Any, Any], oracle: Any) -> None:
     from lopt_plugin.engines.vllm.renderer import with_prefetcher
 
     ours, _ = renderers
@@ -174,7 +174,7 @@ def test_what_llm_generate_goes_through(renderers: tuple[Any, Any], oracle: Any)
     assert ours.tokenizer.lopt._runner.native_calls == before + len(texts)
 
 
-def test_prompts_that_are_skipped_or_asked_for_with_other_arguments(renderers: tuple[Any, Any], oracle: Any) -> None:
+def test_prompts_skipped_or_requested_with_other_arguments(renderers: tuple[Any, Any], oracle: Any) -> None:
     from lopt_plugin.engines.prefetch import TextPrefetcher
 
     ours, _ = renderers

@@ -151,7 +151,7 @@ def test_device_without_room_for_all_rows(
     assert rows(route.encode_on_device(TEXTS, PLAIN[True][False])) == expected(reference, TEXTS)
 
 
-def test_device_that_is_lost_with_what_lay_there(
+def test_a_lost_device_refuses_even_to_free_its_memory(
     reference: Tokenizer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It then refuses everything, even freeing its memory."""

@@ -184,7 +184,7 @@ def test_normalizers() -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny_falcon", "tiny_llama2", "tiny_clip", "tiny_starcoder"])
-def test_what_the_kernels_cannot_do_is_refused(name: str) -> None:
+def test_pipelines_that_the_kernels_cannot_encode_are_refused(name: str) -> None:
     with pytest.raises(GpuUnavailableError):
         made(corpus.load_tokenizer(name))
 
@@ -342,7 +342,7 @@ class TestEncoder:
         assert "unavailable" in encoder.explain()["gpu"]["cuda"]
 
     @pytest.mark.skipif(not INTERPRETED, reason="there is a GPU")
-    def test_never_by_itself_without_a_gpu(self) -> None:
+    def test_auto_never_uses_an_absent_gpu(self) -> None:
         encoder = Encoder(corpus.load_tokenizer("tiny_o200k"), Settings.read({}, threads=1, gpu_min_bytes=0))
         encoder.encode_batch_ids(self.TEXTS)
         assert encoder.explain()["gpu"] is None
