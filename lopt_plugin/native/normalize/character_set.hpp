@@ -9,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "base/table.hpp"
+#include "text/byte_class.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
@@ -18,7 +19,9 @@ class CharacterSet {
     explicit CharacterSet(const std::vector<uint32_t>& members) : rows_(0x110000 / 64, 0), bits_(1, 0), members_(members) {
         for (const uint32_t c : members) {
             if (c >= 0x110000) throw std::invalid_argument("a member of a character set is no code point");
-            if (c < 0x80) ascii_[c] = true;
+            uint8_t utf8[4];
+            encode_character(c, utf8);
+            begins_[utf8[0]] = true;
             if (c >= ' ' && c < 0x7F) any_visible_ = true;
             uint16_t& row = rows_[c / 64];
             if (row == 0) {
@@ -29,7 +32,7 @@ class CharacterSet {
         }
     }
     bool holds(uint32_t code_point) const { return bits_[rows_[code_point / 64]] >> (code_point & 63) & 1; }
-    bool holds_ascii() const { return std::find(ascii_.begin(), ascii_.end(), true) != ascii_.end(); }
+    bool holds_ascii() const { return std::find(begins_.begin(), begins_.begin() + 0x80, true) != begins_.begin() + 0x80; }
     // Marks each page of 16 code points that contains a non-ASCII member.
     void mark_pages(Table<uint8_t>& marks) const {
         for (const uint32_t c : members_)
@@ -37,19 +40,13 @@ class CharacterSet {
     }
     // The first member in [p, end), or `end`.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
-        int length;
-        for (; p < end; p += length) {
-            length = 1;
-            if (*p < 0x80) {
-                if (!any_visible_ && end - p >= 8 && are_visible(load64(p))) length = 8;
-                else if (ascii_[*p]) return p;
-            } else if (begins_three_bytes(p) && rows_[block_of_three_bytes(p)] == 0) {
-                length = 3;  // no member shares its first two bytes
-            } else if (holds(decode_character(p, length))) {
-                return p;
-            }
+        while (true) {
+            while (!any_visible_ && end - p >= 8 && are_visible(load64(p))) p += 8;
+            p = first_byte_in(begins_, p, end);
+            if (p >= end) return end;
+            for (int length; p < end && begins_[*p]; p += length)
+                if (holds(decode_character(p, length))) return p;
         }
-        return end;
     }
 
   private:
@@ -61,7 +58,7 @@ class CharacterSet {
 
     std::vector<uint16_t> rows_;
     std::vector<uint64_t> bits_;
-    std::array<bool, 0x80> ascii_{};
+    std::array<bool, 256> begins_{};  // whether any member begins with this byte
     bool any_visible_ = false;  // whether any member is between the space and the tilde
     std::vector<uint32_t> members_;
 };

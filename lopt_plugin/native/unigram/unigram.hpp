@@ -70,15 +70,10 @@ class Unigram {
     // Appends the ids of a word.
     void encode(const uint8_t* p, const uint8_t* end, Lattice& lattice, IdBuffer& out) const {
         const auto size = static_cast<uint32_t>(end - p);
-        find_ways(p, size, lattice);
-        const auto& ways = lattice.ways;
-        size_t count = 0;
-        bool unknown = false;
-        for (uint32_t at = size; at > 0; at = ways[at].begin) {
-            count++;
-            unknown |= ways[at].id == unknown_id_;
-        }
-        if (!unknown) {
+        if (!find_ways(p, size, lattice)) {
+            const auto& ways = lattice.ways;
+            size_t count = 0;
+            for (uint32_t at = size; at > 0; at = ways[at].begin) count++;
             uint32_t* const begin = out.reserve(count);
             uint32_t* o = begin + count;
             for (uint32_t at = size; at > 0; at = ways[at].begin) *--o = ways[at].id;
@@ -171,12 +166,17 @@ class Unigram {
         }
     }
 
-    // to_all: to every character. Else the way over a run of unknown characters may be one step.
-    void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, bool to_all = false) const {
+    // to_all: to every character. Else the way over a run of unknown characters may be one step, and what lies inside it
+    // is not written. Returns whether any way leads over an unknown character.
+    bool find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, bool to_all = false) const {
         auto& ways = lattice.ways;
-        ways.assign(size_t{size} + 1, {NO_SCORE, 0, 0});
-        ways[0].score = 0;
+        if (ways.size() <= size) ways.resize(size_t{size} + 1);
+        ways[0] = {0, 0, 0};
         uint32_t reached = 0;  // no way leads further yet
+        bool any_unknown = false;
+        const auto reach = [&ways, &reached](uint32_t end) {
+            while (reached < end) ways[++reached] = {NO_SCORE, 0, 0};
+        };
         // Without branches: which way is better is hard to predict.
         const auto offer = [&ways](uint32_t begin, uint32_t end, double score, uint32_t id) {
             Lattice::Way& way = ways[end];
@@ -188,35 +188,37 @@ class Unigram {
         for (uint32_t begin = 0; begin < size;) {
             if (begin == reached && !to_all && !trie_.has_child(p[begin])) {
                 begin = reached = cross_unknown(p, begin, size, ways);
+                any_unknown = true;
                 continue;
             }
             const double before = ways[begin].score;
             const uint32_t after_character = begin + static_cast<uint32_t>(character_bytes(p[begin]));
+            reach(after_character);
             bool known = false;
             uint32_t base = Trie::ROOT;
             for (uint32_t at = begin; at < size; at++) {
                 const Trie::Unit unit = trie_[base ^ p[at]];
                 if (!unit.is(p[at])) break;
+                reach(at + 1);
                 offer(begin, at + 1, step_scores_[base ^ p[at]] + before, unit.token);
                 base = unit.base();
                 known |= at + 1 == after_character && unit.token != NONE;
-                reached = std::max(reached, at + 1);
             }
-            if (!known) {
-                offer(begin, after_character, unknown_score_ + before, unknown_id_);
-                reached = std::max(reached, after_character);
-            }
+            if (!known) offer(begin, after_character, unknown_score_ + before, unknown_id_);
+            any_unknown |= !known;
             begin = after_character;
         }
+        return any_unknown;
     }
     // Writes the only way over unknown characters that begin no piece, as one step; returns where it ends.
     uint32_t cross_unknown(const uint8_t* p, uint32_t begin, uint32_t size, std::vector<Lattice::Way>& ways) const {
         double score = ways[begin].score;
         uint32_t at = begin;
-        do {
+        while (at < size && !trie_.has_child(p[at])) {
             score += unknown_score_;  // one at a time, as in the reference
-            at += static_cast<uint32_t>(character_bytes(p[at]));
-        } while (at < size && !trie_.has_child(p[at]));
+            if (begins_three_bytes(p + at)) [[likely]] at += 3;
+            else at += static_cast<uint32_t>(character_bytes(p[at]));
+        }
         ways[at] = {score, begin, unknown_id_};
         return at;
     }

@@ -13,6 +13,7 @@
 
 #include "normalize/character_set.hpp"
 #include "normalize/metaspace.hpp"
+#include "text/byte_class.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
@@ -57,7 +58,7 @@ class UnigramWords {
     const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const {
         if (division_ == WordDivision::none) return end;
         for (p += character_bytes(*p);; p++) {
-            while (p < end && kinds_[*p] == INSIDE) p++;
+            p = first_byte_in(kinds_, p, end);
             if (p >= end || kinds_[*p] == BEGINS) return p;
             int length;
             if (begins(decode_character(p, length))) return p;
