@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import threading
@@ -44,8 +45,8 @@ def succeeded(child):
 """
 
 
-def _run(script: str) -> None:
-    own_process.run(PRELUDE + script)
+def _run(script: str, status: int = 0) -> None:
+    own_process.run(PRELUDE + script, status=status)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -145,6 +146,26 @@ def test_exit_while_a_thread_encodes() -> None:
 threading.Thread(target=lambda: [core.encode(text, 3, 20_000) for _ in range(10**6)], daemon=True).start()
 time.sleep(0.3)
 """)
+
+
+@pytest.mark.parametrize("call", ["core.encode(text, 1)", "core.encode(text, 3)", "core.count(text)"])
+def test_a_call_that_returns_while_the_process_exits(call: str) -> None:
+    """Up to CPython 3.13 the thread is then ended by pthread_exit, whose unwinding must not reach the core's frames."""
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "on_exit"):
+        pytest.skip("only glibc has on_exit")
+    _run(
+        f"""
+import ctypes, sys
+libc = ctypes.CDLL(None)
+libc.on_exit(ctypes.cast(libc.sleep, ctypes.c_void_p), None)  # after shutdown: sleeps for as many seconds as the status
+text = text * (10_000_000 // len(text))
+threading.Thread(target=lambda: {call}, daemon=True).start()
+time.sleep(0.05)
+sys.exit(2)
+""",
+        status=2,
+    )
 
 
 def test_the_core_dies_while_the_pool_is_warm() -> None:

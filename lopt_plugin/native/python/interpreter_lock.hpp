@@ -1,32 +1,19 @@
-// Releases and acquires Python's lock, even while the interpreter shuts down.
+// Releases and acquires Python's lock.
 #pragma once
 
 #include <Python.h>
 
-#include <chrono>
 #include <stdexcept>
-#include <thread>
+
+#include "python/acquire_lock.hpp"
 
 namespace lopt {
-
-// Up to Python 3.13, a thread that requests the lock after shutdown has begun is ended by pthread_exit. Its unwinding
-// must not pass through a destructor, or the process aborts. Such a thread hangs here instead, as in Python 3.14.
-template <class Request>
-void take_interpreter_lock(Request&& request) {
-    try {
-        request();
-    } catch (...) {
-        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
-    }
-}
 
 // Lets other Python threads run during its lifetime.
 class InterpreterUnlocked {
   public:
     InterpreterUnlocked() : state_(PyEval_SaveThread()) {}
-    ~InterpreterUnlocked() {
-        take_interpreter_lock([this] { PyEval_RestoreThread(state_); });
-    }
+    ~InterpreterUnlocked() { restore_thread(state_); }
     InterpreterUnlocked(const InterpreterUnlocked&) = delete;
     InterpreterUnlocked& operator=(const InterpreterUnlocked&) = delete;
 
@@ -45,7 +32,7 @@ class InterpreterLocked {
   public:
     InterpreterLocked() {
         if (!PyGILState_GetThisThreadState()) throw NotPythonThread();
-        take_interpreter_lock([this] { state_ = PyGILState_Ensure(); });
+        ensure_thread_state(&state_);
     }
     ~InterpreterLocked() { PyGILState_Release(state_); }
     InterpreterLocked(const InterpreterLocked&) = delete;
