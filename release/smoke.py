@@ -31,8 +31,10 @@ libc = ctypes.CDLL(None)
 if hasattr(libc, "on_exit"):
     libc.on_exit(ctypes.cast(libc.sleep, ctypes.c_void_p), None)
 tokenizer = accelerate(PreTrainedTokenizerFast(tokenizer_file=sys.argv[1]))
-threading.Thread(target=tokenizer.lopt.encode_list, args=("the quick brown fox " * 1_000_000,), daemon=True).start()
-time.sleep(0.05)
+text, begins = "the quick brown fox " * 1_000_000, threading.Event()
+threading.Thread(target=lambda: (begins.set(), tokenizer.lopt.encode_list(text)), daemon=True).start()
+begins.wait()
+time.sleep(0.005)  # less than the call takes
 sys.exit(int(sys.argv[2]))
 """
 

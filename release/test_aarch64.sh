@@ -4,7 +4,7 @@
 #     make wheels PYTHONS=python3.11 PROCESSORS=aarch64
 #     release/test_aarch64.sh dist/lopt_plugin-*-cp311-*aarch64*.whl [PYTEST'S ARGUMENTS]
 #
-# Without arguments it runs the folders of test-core, in about an hour on 2 cores. Only qemu is installed; CPython and
+# Without arguments it runs the folders of test-core, in under two hours on 2 cores. Only qemu is installed; CPython and
 # what the tests import lie in build/aarch64. A test that limits memory fails: qemu-user ignores such limits.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

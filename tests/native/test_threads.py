@@ -160,8 +160,10 @@ import ctypes, sys
 libc = ctypes.CDLL(None)
 libc.on_exit(ctypes.cast(libc.sleep, ctypes.c_void_p), None)  # after shutdown: sleeps for as many seconds as the status
 text = text * (10_000_000 // len(text))
-threading.Thread(target=lambda: {call}, daemon=True).start()
-time.sleep(0.05)
+begins = threading.Event()
+threading.Thread(target=lambda: (begins.set(), {call}), daemon=True).start()
+begins.wait()
+time.sleep(0.005)  # less than the call takes
 sys.exit(2)
 """,
         status=2,
