@@ -158,6 +158,13 @@ class BytePairEncoder {
         Window& window = space.window;
         window.start(p);
         while (p < stop) {
+            if (leads_script(*p) && model_.character_runs()) {
+                const uint8_t* const end = filler_.add_characters(text, p, stop, space, out);
+                if (end > p) {
+                    p = end;
+                    continue;
+                }
+            }
             filler_.make_room(text, window, out);
             if (stop - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});

@@ -21,6 +21,7 @@
 #include "base/table.hpp"
 #include "bpe/cuts.hpp"
 #include "bpe/merges.hpp"
+#include "bpe/unknown_characters.hpp"
 #include "bpe/vocabulary.hpp"
 #include "text/utf8.hpp"
 
@@ -86,13 +87,14 @@ class CharacterRuns {
     // `token_of(text)`: the id if BPE encodes the text as one entry, otherwise NONE.
     // `rises(id)`: do the merge ranks rise throughout the derivation of this token?
     template <class TokenOf, class Rises>
-    CharacterRuns(const std::vector<Entry>& entries, const MergeTable& merges, const Cuts& cuts, TokenOf token_of, Rises rises)
+    CharacterRuns(const std::vector<Entry>& entries, const MergeTable& merges, const Cuts& cuts, const UnknownCharacters& unknown, TokenOf token_of,
+                  Rises rises)
         : merges_(merges), cuts_(cuts), characters_(CODE_POINTS, 0), triples_(TRIPLE_BITS / 64, 0) {
         for (uint32_t c = 0x800; c < CODE_POINTS; c++) {
             uint8_t p[3];
             encode_character(c, p);
             const uint32_t id = token_of({reinterpret_cast<const char*>(p), sizeof p});
-            characters_[c] = id != NONE ? id : several_ids(p);
+            characters_[c] = id != NONE ? id : several_ids(p, unknown);
         }
         for (const InnerPlace& place : cuts.open_places()) note_open(place);
         std::vector<Pair> pairs;
@@ -232,9 +234,10 @@ class CharacterRuns {
     void set_triple(uint32_t a, uint32_t b, uint32_t c) { triples_[triple_bit(a, b, c) >> 6] |= uint64_t{1} << (triple_bit(a, b, c) & 63); }
     bool get_triple(uint32_t a, uint32_t b, uint32_t c) const { return triples_[triple_bit(a, b, c) >> 6] >> (triple_bit(a, b, c) & 63) & 1; }
 
-    uint32_t several_ids(const uint8_t* p) {
+    uint32_t several_ids(const uint8_t* p, const UnknownCharacters& unknown) {
         uint32_t ids[IDS_EACH + 1] = {};
-        ids[IDS_EACH] = static_cast<uint32_t>(merge_by_rank(merges_, p, CharacterRun::LENGTH, ids));
+        const size_t count = merge_by_rank(merges_, p, CharacterRun::LENGTH, ids);
+        ids[IDS_EACH] = static_cast<uint32_t>(unknown.replace(ids, ids + count) - ids);
         several_.insert(several_.end(), ids, ids + IDS_EACH + 1);
         return SEVERAL | static_cast<uint32_t>(several_.size() - IDS_EACH - 1);
     }

@@ -36,7 +36,7 @@ class Model {
           whole_words_matter_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
         link_shorter();
-        if (matcher_.knows_all_bytes() && !ends_words_ && !unknown_.become_bytes()) index_character_runs(vocabulary);
+        if (matcher_.knows_all_bytes() && !ends_words_ && unknown_.unknown_id() == NONE) index_character_runs(vocabulary);
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)
             for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
@@ -124,7 +124,7 @@ class Model {
 
     void index_character_runs(const Vocabulary& vocabulary) {
         character_runs_.emplace(
-            vocabulary.entries(), merges_, cuts_, [this](std::string_view text) { return word_id(text); },
+            vocabulary.entries(), merges_, cuts_, unknown_, [this](std::string_view text) { return word_id(text); },
             [this](uint32_t id) { return !compatibility_.irregular(id); });
     }
 

@@ -78,6 +78,18 @@ class WindowFiller {
         if (restarted || count > first) window.parts.push_back({first, count});
     }
 
+    // Adds the pieces of three-byte characters that begin in [p, stop), where p begins a piece, up to the first piece with
+    // another character. Returns the end of the last one.
+    const uint8_t* add_characters(const Text& text, const uint8_t* p, const uint8_t* stop, PieceSpace& space, IdBuffer& out) const {
+        CharacterRun& run = space.run;
+        run.start(p);
+        model_.character_runs()->read(run, stop);
+        if (run.count && run.end() < text.end && !ends_at_cut(run.end())) run.drop_last_piece(0);
+        const uint8_t* const end = run.end();
+        flush_run(text, space, out);
+        return end;
+    }
+
     // Adds the waiting characters.
     void flush_run(const Text& text, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
