@@ -445,6 +445,18 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
             assert longer == text or len(expected(encoder, longer, False)) > most
 
 
+@pytest.mark.parametrize("name", METASPACE)
+def test_a_long_word_after_what_the_prepended_space_makes_a_token(name: str) -> None:
+    """Normalized tokens of Llama 2 begin with the space that it prepends to a text: no character of the text shows it."""
+    encoder = encoder_of(name)
+    for token in encoder._backend.get_added_tokens_decoder().values():
+        for end in (len(token.content) - 1, len(token.content)):
+            growing = encoder.incremental()
+            growing.append(token.content[:end] + "a" * 1_000)
+            ids = expected(encoder, growing.text)
+            assert (token.content, growing.count, growing.ids) == (token.content, len(ids), ids)
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_prefixes_and_parts_under_random_merges(seed: int) -> None:
     rng = random.Random(f"growing words {seed}")

@@ -1,6 +1,7 @@
 // Texts divided at seams: parts join to the whole, counts are lengths, also those of any part of a text and of growing words.
 #include "checks.hpp"
 #include "growing/growing.hpp"
+#include "growing/growing_part.hpp"
 
 namespace lopt::fuzz {
 namespace {
@@ -13,22 +14,18 @@ std::optional<Ids> ids_of_part(const Core& core, const Characters& text, size_t 
 }
 
 template <class Core>
-void check_word(const Core& core, const Characters& text, size_t step) {
-    if constexpr (std::is_same_v<Core, BytePairCore>) {
-        if (text.length == 0 || !core.boundaries().word_kinds(text, true, ALL_RUNS)) return;
-        GrowingWord word(*core.method().word_model());
-        for (size_t at = 0; at < text.length; at += step) {
-            const size_t end = std::min(at + step, text.length);
-            std::string part;
-            for (size_t i = at; i < end; i++) append_character(text[i], part);
-            if (!word.append(part)) return;
-            if (word.size() <= core.method().word_model()->longest_whole()) continue;
-            const auto ids = ids_of_part(core, text, 0, end, false, false);
-            CHECK(ids && ids->size() == word.count(word.size()));
-            IdBuffer grown;
-            word.ids(word.size(), grown);
-            CHECK(Ids(grown.data(), grown.data() + grown.size()) == *ids);
-        }
+void check_part(const Core& core, const Characters& text, size_t step, bool inside) {
+    if (!core.method().word_model()) return;
+    GrowingPart<Core> part(core, inside);
+    for (size_t at = 0; at < text.length; at += step) {
+        const size_t end = std::min(at + step, text.length);
+        if (!part.append(text.part(at, end))) return;
+        if (!part.is_long()) continue;
+        const auto ids = ids_of_part(core, text, 0, end, inside, false);
+        CHECK(ids && ids->size() == part.count());
+        IdBuffer grown;
+        part.ids(grown);
+        CHECK(Ids(grown.data(), grown.data() + grown.size()) == *ids);
     }
 }
 
@@ -76,7 +73,7 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
         both->insert(both->end(), rest->begin(), rest->end());
         CHECK(both == ids);
     }
-    check_word(core, text, step);
+    for (const bool inside : {false, true}) check_part(core, text, step, inside);
 }
 
 }  // namespace

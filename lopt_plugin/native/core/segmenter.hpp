@@ -86,6 +86,8 @@ class Segmenter {
     bool may_end_with_single_word(const Characters& text, size_t end) const {
         return raw_edges_.end_with_word(text, end) || normalized_edges_.end_with_word(text, end);
     }
+    // Does a space that is prepended to this character begin a token?
+    bool may_begin_token_before(uint32_t c) const { return normalized_edges_.begin_with(' ', c); }
     bool may_begin_token(uint32_t c) const { return raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
     // If nothing in a stretch depends on its ends, runs of tokens that are pieces anyway (`is_piece`) need not divide it.

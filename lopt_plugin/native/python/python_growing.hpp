@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "growing/growing.hpp"
+#include "growing/growing_part.hpp"
 #include "growing/longest_prefix.hpp"
 #include "python/final_ids.hpp"
 #include "python/python_core.hpp"
@@ -45,41 +46,28 @@ template <class Core>
 class PythonWord {
   public:
     // inside: see EncodeOptions.
-    PythonWord(const Core& core, uint32_t largest_id, bool inside)
-        : core_(core), largest_id_(largest_id), inside_(inside), word_(*core.method().word_model()) {}
+    PythonWord(const Core& core, uint32_t largest_id, bool inside) : largest_id_(largest_id), part_(core, inside) {}
 
     // Returns false if the text is no longer such a word; the object must not be used after that.
     bool append(nb::str text) {
         const Characters characters = characters_of(text);
-        if (characters.length < LONG_WORD) return append_characters(characters);
+        if (characters.length < LONG_WORD) return part_.append(characters);
         const InterpreterUnlocked unlocked;
-        return append_characters(characters);
+        return part_.append(characters);
     }
-    bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
-    size_t count() const { return word_.count(word_.size()); }
+    bool is_long() const { return part_.is_long(); }
+    size_t count() const { return part_.count(); }
     nb::object ids() const {
         IdBuffer ids;
-        word_.ids(word_.size(), ids);
+        part_.ids(ids);
         IdList list(largest_id_);
         list.append(ids.data(), ids.size());
         return nb::steal(list.finish());
     }
 
   private:
-    bool append_characters(const Characters& text) {
-        kinds_ = core_.boundaries().word_kinds(text, word_.size() == 0, kinds_);
-        if (!kinds_) return false;
-        std::string utf8;
-        if (word_.size() == 0 && text.length && core_.segmenter().prepends_space(text[0], inside_)) utf8 = " ";
-        for (size_t i = 0; i < text.length; i++) append_character(text[i], utf8);
-        return word_.append(utf8);
-    }
-
-    const Core& core_;
     const uint32_t largest_id_;
-    const bool inside_;
-    GrowingWord word_;
-    unsigned kinds_ = ALL_RUNS;  // kinds of runs that the word may still be
+    GrowingPart<Core> part_;
 };
 
 template <class Core>

@@ -1,0 +1,45 @@
+// The end of a growing text, if it has no seam: only what is appended is read.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "growing/growing_word.hpp"
+#include "scan/uniform_runs.hpp"
+#include "text/characters.hpp"
+#include "text/utf8.hpp"
+
+namespace lopt {
+
+template <class Core>
+class GrowingPart {
+  public:
+    // `inside`: see EncodeOptions. The core must have a `word_model`, and must outlive this object.
+    GrowingPart(const Core& core, bool inside) : core_(core), inside_(inside), word_(*core.method().word_model()) {}
+
+    // Returns false if the text is not one word any more; the object must not be used after that.
+    bool append(const Characters& text) {
+        kinds_ = core_.boundaries().word_kinds(text, word_.size() == 0, kinds_);
+        if (!kinds_) return false;
+        std::string utf8;
+        if (word_.size() == 0 && text.length && core_.segmenter().prepends_space(text[0], inside_)) {
+            if (core_.segmenter().may_begin_token_before(text[0])) return false;
+            utf8 = " ";
+        }
+        for (size_t i = 0; i < text.length; i++) append_character(text[i], utf8);
+        return word_.append(utf8);
+    }
+    // Shorter ones may be entries that only match whole pre-tokens.
+    bool is_long() const { return word_.size() > core_.method().word_model()->longest_whole(); }
+    // Requires `is_long`, as does `ids`.
+    size_t count() const { return word_.count(word_.size()); }
+    void ids(IdBuffer& out) const { word_.ids(word_.size(), out); }
+
+  private:
+    const Core& core_;
+    const bool inside_;
+    GrowingWord word_;
+    unsigned kinds_ = ALL_RUNS;  // kinds of runs that the word may still be
+};
+
+}  // namespace lopt
