@@ -447,7 +447,7 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", METASPACE)
 def test_a_long_word_after_what_the_prepended_space_makes_a_token(name: str) -> None:
-    """Normalized tokens of Llama 2 begin with the space that it prepends to a text: no character of the text shows it."""
+    """Normalized tokens of Llama 2 begin with the space that it prepends: no character of the text shows it."""
     encoder = encoder_of(name)
     for token in encoder._backend.get_added_tokens_decoder().values():
         for end in (len(token.content) - 1, len(token.content)):
