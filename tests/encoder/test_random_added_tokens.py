@@ -1,0 +1,154 @@
+"""Every call gives what the reference gives, for tokenizers with random added tokens and texts of long runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import corpus
+import native_cores
+import pytest
+import tier
+import unigrams
+from small_pipelines import small_pipelines
+from tokenizers import AddedToken, Tokenizer
+
+from lopt_plugin.encoder.encoder import Encoder
+from lopt_plugin.settings import Settings
+
+NAMES = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
+SEEDS = tier.pick(8, 2_000)
+TEXTS = 4  # of each tokenizer
+
+# fmt: off
+CONTENTS = [
+    "a", "ab", "A", "aa", "<x>", "<", "|>", "--", "=", "'s", "1", "12", "_", "\u2603", "\u00e9", "e\u0301", "\u0301",
+    "\u00c5", "\ufb01", "\u03a9", "\u4e2d", "\u2581", " ", "  ", " a", "a ", "\n", "\t",
+]
+UNITS = [
+    "a", "A", "b", "ab", " a", "a ", " ", "  ", "\n", "\n ", "\t", "\r\n", "1", "12", "'", "'s", "!", "-", "=", "<",
+    "<|", "|>", "e\u0301", "\u0301", "\u4e2d", "\u4e2d\u6587", "\u3002", "\u3042", "\uac00", "\u1100\u1161",
+    "\u0928\u094d", "\u0e01\u0e49", "\U0001f600", "\u200d", "\u2581", "\u00a0", "\u00e9", "\u0130", "\u0416", "\ufb01",
+    "\x00", "aA", "a1", "\u2603", "\u00c5", "_", "\u03a9", "the ", "ing",
+]
+# fmt: on
+
+
+class ReferenceRaisedError(Exception):
+    """The reference itself raised, so nothing is to be compared."""
+
+
+class Reference:
+    """Hugging Face's ids."""
+
+    def __init__(self, backend: Tokenizer) -> None:
+        self.backend = backend
+
+    def ids(self, text: str) -> list[int]:
+        try:
+            ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
+        except BaseException as error:  # a Rust panic is not an Exception
+            raise ReferenceRaisedError from error
+        return ids
+
+    def count(self, text: str) -> int:
+        return len(self.ids(text))
+
+
+def tokenizer(rng: random.Random, name: str) -> Tokenizer:
+    """The tokenizer with some more added tokens, which may begin, end or contain each other."""
+    made = corpus.load_tokenizer(name) if name in corpus.tokenizer_names() else small_pipelines()[name]
+    made = Tokenizer.from_str(made.to_str())
+    for _ in range(rng.randint(0, 4)):
+        flags = {flag: rng.random() < 0.25 for flag in ("lstrip", "rstrip", "single_word", "special")}
+        content = rng.choice(CONTENTS) * rng.choice([1, 1, 1, 2, 3])
+        made.add_tokens([AddedToken(content, normalized=rng.random() < 0.6, **flags)])
+    return made
+
+
+def text(rng: random.Random, contents: list[str]) -> str:
+    parts = []
+    for _ in range(rng.randint(1, 5)):
+        kind = rng.random()
+        if kind < 0.35:
+            parts.append(rng.choice(UNITS) * rng.choice([1, 2, 5, 70, 520, 700, 1_300]))
+        elif kind < 0.6:
+            parts.append("".join(rng.choices(UNITS, k=rng.choice([3, 20, 300]))))
+        elif kind < 0.75:
+            parts.append("".join(rng.choices(rng.sample(UNITS, 3), k=rng.choice([10, 600]))))
+        else:
+            content = rng.choice(contents)
+            parts.append(rng.choice([content[: rng.randint(1, len(content))], content, content * 30]))
+    return "".join(parts)[:4_000]
+
+
+def check_whole(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:
+    ids = reference.ids(text)
+    assert encoder.encode_list(text, add_special_tokens=False) == ids
+    assert encoder.encode_ids(text, add_special_tokens=False).tolist() == ids
+    found, offsets = encoder.encode_with_offsets(text, add_special_tokens=False)[:2]
+    expected = reference.backend.encode(text, add_special_tokens=False).offsets
+    assert (list(found), [tuple(pair) for pair in offsets]) == (ids, expected)
+    rows = [text[: len(text) // 3], text[len(text) // 3 :], text]
+    batch = encoder.encode_batch_ids(rows, add_special_tokens=False)
+    assert [batch.row(number).tolist() for number in range(3)] == [reference.ids(row) for row in rows]
+
+
+def check_counts(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:
+    number = reference.count(text)
+    assert encoder.count(text, False) == number
+    limit = max(0, rng.choice([0, 1, 5, number // 2, number - 1, number, number + 3]))
+    assert encoder.count_until(text, limit, False) == (number if number <= limit else None)
+    cut = encoder.cut(text, limit, False)
+    assert text.startswith(cut)
+    assert reference.count(cut) <= limit
+    for longer in range(len(cut) + 1, min(len(cut) + 4, len(text)) + 1):
+        assert reference.count(text[:longer]) > limit
+    intervals = encoder.intervals(text)
+    for _ in range(3):
+        begin, end = sorted(rng.choices(range(len(text) + 1), k=2))
+        assert intervals.count(begin, end) == reference.count(text[begin:end])
+
+
+def check_growing(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:
+    growing = encoder.incremental(add_special_tokens=False)
+    ends = sorted(rng.choices(range(len(text) + 1), k=rng.randint(1, 5)))
+    for begin, end in zip([0, *ends], [*ends, len(text)], strict=True):
+        growing.append(text[begin:end])
+        if rng.random() < 0.7:
+            ids = reference.ids(text[:end])
+            assert rng.random() < 0.5 or growing.count == len(ids)
+            assert growing.ids == ids
+        if rng.random() < 0.2:
+            before = growing.snapshot()
+            growing.prepend(text[:50])
+            assert growing.ids == reference.ids(text[:50] + text[:end])
+            growing.restore(before)
+
+
+CHECKS: list[Callable[[random.Random, Encoder, Reference, str], None]] = [check_whole, check_counts, check_growing]
+
+
+def cases(rng: random.Random, name: str) -> Iterator[tuple[Encoder, Reference, str]]:
+    backend = tokenizer(rng, name)
+    encoder = Encoder(backend, Settings.read({}, threads=rng.choice([1, 2]), parallel_min_chars=500))
+    if encoder._runner.state.snapshot().native is None:
+        return  # such as two tokens of one content; the reference answers
+    contents = [token.content for token in backend.get_added_tokens_decoder().values()]
+    for _ in range(TEXTS):
+        yield encoder, Reference(backend), text(rng, contents)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_call(name: str) -> None:
+    compared = 0
+    for seed in range(SEEDS):
+        rng = random.Random(f"{name} {seed}")
+        for encoder, reference, chosen in cases(rng, name):
+            for check in CHECKS:
+                try:
+                    check(rng, encoder, reference, chosen)
+                except ReferenceRaisedError:
+                    continue
+                compared += 1
+    assert compared > SEEDS * TEXTS
