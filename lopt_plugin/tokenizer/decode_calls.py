@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from array import array
 from typing import Any
 
@@ -34,16 +35,18 @@ class DecodeCalls(Calls):
         super().__init_subclass__(**kwargs)
         ours = [base for base in cls.__mro__ if "_lopt_is_ours" in vars(base)]
         cls._lopt_decodes = first_override(cls, DECODE, ours) is None
+        if not cls._lopt_decodes and cls.decode is DecodeCalls.decode:
+            cls.decode = _decode_by_transformers  # type: ignore[method-assign]
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> Any:
-        # One id takes less time than some attributes of a class with `__getattr__`.
+        # One id takes less time than some attributes of a class with `__getattr__`, or than `_lopt_decodes`: classes
+        # where that is False do not have this method.
         own = self.__dict__
         try:
             encoder = own["_lopt_encoder"]
             if (
                 encoder._backend is own["_tokenizer"]
                 and not own["clean_up_tokenization_spaces"]
-                and type(self)._lopt_decodes
                 and not args
                 and not kwargs
             ):
@@ -52,7 +55,7 @@ class DecodeCalls(Calls):
                     return text
         except KeyError:
             pass
-        return super().decode(token_ids, skip_special_tokens, *args, **kwargs)
+        return _decode_by_transformers(self, token_ids, skip_special_tokens, *args, **kwargs)
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> Any:
         if (
@@ -109,3 +112,8 @@ class DecodeCalls(Calls):
             if tokens is not None:
                 return tokens
         return super().convert_ids_to_tokens(ids, skip_special_tokens)
+
+
+@functools.wraps(DecodeCalls.decode)
+def _decode_by_transformers(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return super(DecodeCalls, self).decode(*args, **kwargs)

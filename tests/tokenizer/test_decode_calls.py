@@ -15,6 +15,7 @@ from outcomes import outcome
 from tokenizers import decoders
 
 import lopt_plugin
+from lopt_plugin.tokenizer import overrides
 
 IDS: list[Any] = [
     *[5, [5], [], [5, 6, 7] * 9, [[5, 6], [7]], [[], [5]], [[5], 6], [5, [6]], (5, 6), ((5, 6), (7,)), range(3, 9)],
@@ -103,21 +104,29 @@ def test_the_positional_arguments() -> None:
     assert accelerated.decode(token_ids=[5, 6], skip_special_tokens=True) == original.decode([5, 6], True)
 
 
-def test_a_method_of_its_own() -> None:
+@pytest.mark.parametrize("name", overrides.DECODE)
+def test_a_method_of_its_own(name: str) -> None:
+    """In the class that is accelerated, and in a class above it."""
     original = interface_tokenizers.original("qwen")
 
-    class Own(type(original)):  # type: ignore[misc]
-        def _decode(self, *args: Any, **kwargs: Any) -> str:
-            return "own: " + super()._decode(*args, **kwargs)
+    def with_method(cls: Any) -> Any:
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return "own", getattr(super(made, self), name)(*args, **kwargs)
+
+        made = type("Own", (cls,), {name: method})
+        return made
 
     own = copy.deepcopy(original)
-    own.__class__ = Own
-    accelerated = lopt_plugin.accelerate(own)
-    for _ in range(3):
-        assert accelerated.decode([5, 6]) == own.decode([5, 6])
-        assert accelerated.batch_decode([[5, 6]]) == own.batch_decode([[5, 6]])
-    assert accelerated.decode([5]).startswith("own: ")
-    assert accelerated.lopt.decode_ids([5]) == original.decode([5])
+    own.__class__ = with_method(type(original))
+    above = lopt_plugin.accelerate(original)
+    above.__class__ = with_method(type(above))
+    for accelerated in (lopt_plugin.accelerate(own), above):
+        for _ in range(3):
+            assert accelerated.decode([5, 6]) == own.decode([5, 6])
+            assert accelerated.decode([[5, 6], [7]], True) == own.decode([[5, 6], [7]], True)
+            assert accelerated.batch_decode([[5, 6]]) == own.batch_decode([[5, 6]])
+            assert accelerated.convert_ids_to_tokens([5, 6]) == own.convert_ids_to_tokens([5, 6])
+        assert accelerated.lopt.decode_ids([5]) == original.decode([5])
 
 
 def test_after_changes() -> None:
