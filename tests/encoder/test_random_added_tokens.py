@@ -17,7 +17,7 @@ from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.settings import Settings
 
 NAMES = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
-SEEDS = tier.pick(8, 2_000)
+SEEDS = tier.pick(8, 300)
 TEXTS = 4  # of each tokenizer
 
 # fmt: off
