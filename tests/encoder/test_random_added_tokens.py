@@ -14,6 +14,7 @@ from small_pipelines import small_pipelines
 from tokenizers import AddedToken, Tokenizer
 
 from lopt_plugin.encoder.encoder import Encoder
+from lopt_plugin.native._core import NeedsReference
 from lopt_plugin.settings import Settings
 
 NAMES = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
@@ -55,10 +56,14 @@ class Reference:
         return len(self.ids(text))
 
 
+def load(name: str) -> Tokenizer:
+    made = corpus.load_tokenizer(name) if name in corpus.tokenizer_names() else small_pipelines()[name]
+    return Tokenizer.from_str(made.to_str())
+
+
 def tokenizer(rng: random.Random, name: str) -> Tokenizer:
     """The tokenizer with some more added tokens, which may begin, end or contain each other."""
-    made = corpus.load_tokenizer(name) if name in corpus.tokenizer_names() else small_pipelines()[name]
-    made = Tokenizer.from_str(made.to_str())
+    made = load(name)
     for _ in range(rng.randint(0, 4)):
         flags = {flag: rng.random() < 0.25 for flag in ("lstrip", "rstrip", "single_word", "special")}
         content = rng.choice(CONTENTS) * rng.choice([1, 1, 1, 2, 3])
@@ -152,3 +157,51 @@ def test_every_call(name: str) -> None:
                     continue
                 compared += 1
     assert compared > SEEDS * TEXTS
+
+
+@pytest.mark.parametrize(
+    ("name", "begins", "goes_on", "contents"),
+    [
+        ("tiny_clip", "\u00c5", "ab", ["\u00c5"]),
+        ("tiny_tekken", "\u2603", "a", ["\u2603", "\u2603a"]),
+        ("unigram_bytes", "a\u2603", "ab", ["\u2603a"]),
+        ("tiny_starcoder", "b", "a", ["a", "aa"]),
+    ],
+)
+def test_cut_before_the_rest_of_a_rejected_token(name: str, begins: str, goes_on: str, contents: list[str]) -> None:
+    """The last of the contents must be a single word, and in the whole text it is not: it hides what is inside it."""
+    backend = load(name)
+    backend.add_tokens([AddedToken(content, normalized=True) for content in contents[:-1]])
+    backend.add_tokens([AddedToken(contents[-1], normalized=True, single_word=True)])
+    encoder, reference = Encoder(backend, Settings.read({}, threads=1)), Reference(backend)
+    chosen = begins + goes_on * 600
+    counts = [reference.count(chosen[:end]) for end in range(len(chosen) + 1)]
+    for most in range(8):
+        longest = max(end for end, count in enumerate(counts) if count <= most)
+        assert encoder.cut(chosen, most, False) == chosen[:longest]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cut_of_words_of_any_length(name: str) -> None:
+    """Where a token of single words, or a special one, is cut off, the tokens inside it may come to light."""
+    compared = 0
+    for seed in range(tier.pick(30, 1_000)):
+        rng = random.Random(f"{name} {seed}")
+        backend = tokenizer(rng, name)
+        native = Encoder(backend, Settings.read({}, threads=1))._runner.state.snapshot().native
+        if native is None:
+            continue
+        reference = Reference(backend)
+        for _ in range(10):
+            parts = [rng.choice(CONTENTS), rng.choice(UNITS) * rng.randint(1, 6), rng.choice(["", *CONTENTS])]
+            chosen = "".join(parts[rng.randint(0, 1) :])
+            try:
+                counts = [reference.count(chosen[:end]) for end in range(len(chosen) + 1)]
+                for most in {*counts}:
+                    longest = max(end for end, count in enumerate(counts) if count <= most)
+                    cut = native.core.cut(chosen, most, False, rng.randint(1, 3))
+                    assert cut in (longest, None), (chosen, most)
+            except (ReferenceRaisedError, NeedsReference):
+                continue
+            compared += 1
+    assert compared > 50

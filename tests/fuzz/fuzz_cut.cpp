@@ -8,7 +8,7 @@ namespace {
 template <class Core>
 void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
     const bool split_special = in.flag();
-    const size_t limit = in.number();
+    const size_t limit = in.number(), long_word = 1 + in.below(100);
     const PythonText owner(in.text());
     const Characters text = owner.characters();
     const Core& core = *cores.plain;
@@ -19,7 +19,7 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
     typename Core::Borrowed space(core);
     size_t end;
     try {
-        end = longest_prefix(core, text, most, split_special, *space);
+        end = longest_prefix(core, text, most, split_special, *space, long_word);
     } catch (const NeedsReference&) {
         return;
     }

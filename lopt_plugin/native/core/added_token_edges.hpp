@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/added_tokens.hpp"
@@ -37,13 +38,12 @@ class AddedTokenEdges {
     // May a token that must be a single word begin with this character?
     bool begin_word_with(uint32_t c) const { return word_firsts_.holds(c); }
     bool any_words() const { return !words_.empty(); }
-    // Does text[0, end) end with the content of such a token? Does not check the characters around it.
-    bool end_with_word(const Characters& text, size_t end) const {
-        return std::any_of(words_.begin(), words_.end(), [&](const std::u32string& word) {
-            if (word.size() > end) return false;
-            for (size_t i = 0; i < word.size(); i++)
-                if (text[end - word.size() + i] != word[i]) return false;
-            return true;
+    // Does the text end with the content of such a token, or with a beginning of it? Does not check the characters around it.
+    bool end_in_word(std::string_view text) const {
+        return std::any_of(words_.begin(), words_.end(), [text](std::string_view word) {
+            for (size_t length = word.size(); length > 0; length--)
+                if (text.ends_with(word.substr(0, length))) return true;
+            return false;
         });
     }
     bool take_white_space() const { return any_lstrip_ || any_rstrip_; }
@@ -82,8 +82,7 @@ class AddedTokenEdges {
         firsts_.add(left);
         if (token.single_word) {
             word_firsts_.add(left);
-            auto& word = words_.emplace_back();
-            for (const uint8_t* q = p; q < end; q += length) word.push_back(decode_character(q, length));
+            words_.push_back(token.content);
         }
         decode_character(p, length);
         for (p += length; p < end; p += length) {
@@ -99,7 +98,7 @@ class AddedTokenEdges {
 
     Set firsts_, word_firsts_, lasts_, lefts_of_pairs_;
     std::vector<uint64_t> pairs_;
-    std::vector<std::u32string> words_;  // contents of tokens that must be single words
+    std::vector<std::string> words_;  // contents of tokens that must be single words
     bool empty_ = true, any_lstrip_ = false, any_rstrip_ = false;
 };
 

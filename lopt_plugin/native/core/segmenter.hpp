@@ -83,8 +83,25 @@ class Segmenter {
         return raw_edges_.divide(method_.classes(), junction.left, junction.right) && method_.divides(junction, normalized_edges_);
     }
     bool may_begin_single_word(uint32_t c) const { return raw_edges_.begin_word_with(c) || normalized_edges_.begin_word_with(c); }
-    bool may_end_with_single_word(const Characters& text, size_t end) const {
-        return raw_edges_.end_with_word(text, end) || normalized_edges_.end_with_word(text, end);
+    // Let text[begin, end) be part of one pre-token of a longer text. May text[0, end) have an added token that ends there?
+    // It may if it ends inside the content of a token that is not found in the longer text: one that must be a single
+    // word, or a special one if `split_special`. Such content hides the tokens inside it. True if it is not certain.
+    bool may_end_in_hidden_token(const Characters& text, size_t begin, size_t end, bool split_special) const {
+        const bool any_words = raw_edges_.any_words() || normalized_edges_.any_words();
+        if (!any_words && !split_special) return false;
+        const size_t reach = 2 * longest_token_ + 4;  // a character and the mark that it is composed with count as two
+        if (end - begin <= 2 * reach) return true;  // a token may begin with a prepended space
+        size_t from = end - reach;
+        while (!method_.begins_apart(text[from]))
+            if (--from < end - 2 * reach) return true;
+        std::string raw, normalized;
+        for (size_t i = from; i < end; i++) {
+            if (split_special && may_begin_token(text[i])) return true;
+            append_character(text[i], raw);
+        }
+        const auto* const bytes = reinterpret_cast<const uint8_t*>(raw.data());
+        if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
+        return normalized.size() < longest_token_ || raw_edges_.end_in_word(raw) || normalized_edges_.end_in_word(normalized);
     }
     // Does a space that is prepended to this character begin a token?
     bool may_begin_token_before(uint32_t c) const { return normalized_edges_.begin_with(' ', c); }

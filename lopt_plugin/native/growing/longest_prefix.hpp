@@ -75,7 +75,7 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
             if (is_word && next.at - last.at >= long_word && (HasLattice<Core> || core.method().growing_model()))
                 word.emplace(core, text, last.at, next.at, last.inside, split_special);
         for (; end > from; end--) {
-            const bool known = word && word->knows(end) && !core.segmenter().may_end_with_single_word(text, end);
+            const bool known = word && word->knows(end) && !core.segmenter().may_end_in_hidden_token(text, last.at, end, split_special);
             const size_t found = known ? last.count + word->count(end, space) : count(last, end);
             if (found <= room) return end;
         }
