@@ -27,12 +27,17 @@ class AddedTokenEdges {
     bool divide(const ClassTable& classes, uint32_t left, uint32_t right) const {
         if (empty_) return true;
         if (lasts_.holds(left)) return false;
-        if (lefts_of_pairs_.holds(left) && std::binary_search(pairs_.begin(), pairs_.end(), pair(left, right))) return false;
+        if (contain(left, right)) return false;
         if (classes.of(left) & class_bit::strip_space) {
             if (any_rstrip_) return false;
             if (any_lstrip_ && ((classes.of(right) & class_bit::strip_space) || firsts_.holds(right))) return false;
         }
         return !((classes.of(left) & class_bit::word) && word_firsts_.holds(right));
+    }
+
+    // Does a token contain these two characters side by side?
+    bool contain(uint32_t left, uint32_t right) const {
+        return lefts_of_pairs_.holds(left) && std::binary_search(pairs_.begin(), pairs_.end(), pair(left, right));
     }
 
     // May a token that must be a single word begin with this character?

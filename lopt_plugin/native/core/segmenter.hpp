@@ -87,8 +87,7 @@ class Segmenter {
     // It may if it ends inside the content of a token that is not found in the longer text: one that must be a single
     // word, or a special one if `split_special`. Such content hides the tokens inside it. True if it is not certain.
     bool may_end_in_hidden_token(const Characters& text, size_t begin, size_t end, bool split_special) const {
-        const bool any_words = raw_edges_.any_words() || normalized_edges_.any_words();
-        if (!any_words && !split_special) return false;
+        if (!may_hide_tokens(split_special)) return false;
         const size_t reach = 2 * longest_token_ + 4;  // a character and the mark that it is composed with count as two
         if (end - begin <= 2 * reach) return true;  // a token may begin with a prepended space
         size_t from = end - reach;
@@ -102,6 +101,10 @@ class Segmenter {
         const auto* const bytes = reinterpret_cast<const uint8_t*>(raw.data());
         if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
         return normalized.size() < longest_token_ || raw_edges_.end_in_word(raw) || normalized_edges_.end_in_word(normalized);
+    }
+    // May the position between two characters, of the raw or the normalized text, be inside the content of such a token?
+    bool may_be_in_hidden_token(uint32_t left, uint32_t right, bool normalized, bool split_special) const {
+        return may_hide_tokens(split_special) && (normalized ? normalized_edges_ : raw_edges_).contain(left, right);
     }
     // Does a space that is prepended to this character begin a token?
     bool may_begin_token_before(uint32_t c) const { return normalized_edges_.begin_with(' ', c); }
@@ -191,6 +194,7 @@ class Segmenter {
     }
 
   private:
+    bool may_hide_tokens(bool split_special) const { return split_special || raw_edges_.any_words() || normalized_edges_.any_words(); }
     void note_white_space(const AddedToken& token, bool with_spaces) {
         if (!with_spaces && !token.single_word && !token.lstrip && !token.rstrip) return;
         const auto* const begin = reinterpret_cast<const uint8_t*>(token.content.data());

@@ -84,7 +84,8 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     const auto divides_tokens = [&](size_t at, bool after_token) {
         const uint16_t left = classes.of(text[at - 1]), right = classes.of(text[at]);
         return !(white_space_is_taken && !after_token && ((left | right) & class_bit::strip_space)) &&
-               !((left & class_bit::word) && core.segmenter().may_begin_single_word(text[at]));
+               !((left & class_bit::word) && core.segmenter().may_begin_single_word(text[at])) &&
+               (after_token || !core.segmenter().may_be_in_hidden_token(text[at - 1], text[at], false, split_special));
     };
     const auto add = [&](size_t at, bool inside, bool after_token) {
         if (at > places.back().at && at < part.end && divides_tokens(at, after_token)) places.push_back({at, inside, count, pre_tokens, after_token});
@@ -123,6 +124,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             pre_tokens++;
             ids.clear();
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
+            if (end < segment.end && end > segment.begin) {
+                int length;
+                const uint32_t left = decode_character(character_before(end), length);
+                if (core.segmenter().may_be_in_hidden_token(left, decode_character(end, length), true, split_special)) return true;
+            }
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
             if (origin.alignment) {
