@@ -57,7 +57,7 @@ class AddedTokenEdges {
     bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
     // May a token begin with these two characters, or consist of the first one?
     bool begin_with(uint32_t first, uint32_t second) const {
-        return begin_with(first) && (lasts_.holds(first) || std::binary_search(pairs_.begin(), pairs_.end(), pair(first, second)));
+        return begin_with(first) && (lasts_.holds(first) || contain(first, second));
     }
     // May a token end with this character?
     bool end_with(uint32_t c) const { return !empty_ && lasts_.holds(c); }
