@@ -37,6 +37,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers,
 from tokenizers.models import BPE, Unigram, WordPiece
 
 from ..pipeline import Unsupported
+from ..pipeline.component_state import added_tokens_of
 from ..pipeline.models import BYTE_PAIR_OPTIONS, UNIGRAM_OPTIONS, WORD_PIECE_OPTIONS
 
 # What the first parts of a fingerprint are; the versions are numbers of changes seen by one watch.
@@ -159,7 +160,7 @@ class BackendWatch:
         """Every added token with its flags."""
         return tuple(
             (i, t.content, t.single_word, t.lstrip, t.rstrip, t.normalized, t.special)
-            for i, t in sorted(self.backend.get_added_tokens_decoder().items())
+            for i, t in sorted(added_tokens_of(self.backend).items())
         )
 
 

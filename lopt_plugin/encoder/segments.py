@@ -62,7 +62,8 @@ class Segments:
         snapshot = state.snapshot()
         made_for = snapshot if snapshot.native is not None else state.fingerprint()
         if read is None or made_for is None or read[0] != made_for:
-            self._read = read = made_for, SpecialTokens(self._runner.hf.backend)
+            hf = self._runner.hf
+            self._read = read = made_for, hf.call(lambda: SpecialTokens(hf.backend))
         return read[1]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from tokenizers import AddedToken, Tokenizer
 
 from ..pipeline import Unsupported
-from ..pipeline.component_state import states_of, steps_of
+from ..pipeline.component_state import added_tokens_of, states_of, steps_of
 from ..routes.request import NeedsReference
 from ..unicode_tables.load import character_classes
 from ..unicode_tables.normalizers import added_token_white_space
@@ -36,7 +36,7 @@ class SpecialTokens:
 
     def __init__(self, backend: Tokenizer) -> None:
         self._backend = backend
-        self._tokens: dict[int, AddedToken] = backend.get_added_tokens_decoder()
+        self._tokens: dict[int, AddedToken] = added_tokens_of(backend)
         self._special = {number: token for number, token in self._tokens.items() if token.special}
         self.ids = frozenset(self._special.keys() - {_unknown_id(backend)})
         raw = {number: token for number, token in self._tokens.items() if not token.normalized}

@@ -21,7 +21,7 @@ from typing import Any
 
 import tokenizers
 
-from .component_state import Unsupported
+from .component_state import Unsupported, added_tokens_of
 from .pipeline import AddedToken
 
 _FLAGS = {"content", "single_word", "lstrip", "rstrip", "normalized", "special"}
@@ -37,7 +37,7 @@ def check_length(token: tokenizers.AddedToken | AddedToken) -> None:
 
 def read_added_tokens(tokenizer: tokenizers.Tokenizer) -> tuple[AddedToken, ...]:
     """Added tokens in the order of their ids. Raises Unsupported."""
-    by_id: dict[int, Any] = tokenizer.get_added_tokens_decoder()
+    by_id: dict[int, Any] = added_tokens_of(tokenizer)
     if by_id:
         flags = set(next(iter(by_id.values())).__getstate__())
         if flags != _FLAGS:

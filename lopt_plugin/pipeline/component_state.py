@@ -66,6 +66,43 @@ def tokenizer_with(model: Any, states: dict[str, str | bytes | None]) -> tokeniz
     return tokenizer
 
 
+def added_tokens_of(tokenizer: tokenizers.Tokenizer) -> dict[int, tokenizers.AddedToken]:
+    """Added tokens by id. `special` is true of each that Hugging Face takes for special, not only where it says so.
+
+    It keeps the contents of special tokens in a set, which a token does not leave when it is added again with
+    `special=False` (`added_vocabulary.rs`, `add_tokens`). The caller holds the backend's lock.
+    """
+    by_id: dict[int, tokenizers.AddedToken] = tokenizer.get_added_tokens_decoder()
+    others = [number for number, token in by_id.items() if not token.special]
+    # Decoding compares the token's string, which is not the content in the set if the normalizer changed it.
+    renamed = [number for number in others if tokenizer.id_to_token(number) != by_id[number].content]
+    for number in renamed:
+        by_id[number].special = _is_text(tokenizer, number, by_id[number].content)
+    if _some_are_skipped(tokenizer, others):
+        for number in others:
+            by_id[number].special |= _some_are_skipped(tokenizer, [number])
+    return by_id
+
+
+def _some_are_skipped(tokenizer: tokenizers.Tokenizer, ids: list[int]) -> bool:
+    """Whether some of the ids have no text when special tokens are skipped."""
+    # Repeated, because some decoders take all characters off a token that is the first one.
+    skipped, shown = (tokenizer.decode(ids * 2, skip_special_tokens=skip) for skip in (True, False))
+    return bool(skipped != shown)
+
+
+def _is_text(tokenizer: tokenizers.Tokenizer, number: int, content: str) -> bool:
+    """Whether an added token's content is text when special tokens are split."""
+    before = tokenizer.encode_special_tokens
+    tokenizer.encode_special_tokens = True
+    try:
+        encoding = tokenizer.encode(content, add_special_tokens=False)
+    finally:
+        tokenizer.encode_special_tokens = before
+    ids = [found for found, kept in zip(encoding.ids, encoding.attention_mask, strict=True) if kept]
+    return ids not in ([], [number])
+
+
 def add_again(tokenizer: tokenizers.Tokenizer, by_id: dict[int, tokenizers.AddedToken]) -> bool:
     """Adds another tokenizer's added tokens, and returns whether they got the same ids and flags."""
     tokenizer.add_tokens([token for _, token in sorted(by_id.items())])

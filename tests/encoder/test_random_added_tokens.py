@@ -45,11 +45,14 @@ class Reference:
     def __init__(self, backend: Tokenizer) -> None:
         self.backend = backend
 
-    def ids(self, text: str) -> list[int]:
+    def ids(self, text: str, split_special_tokens: bool = False) -> list[int]:
+        self.backend.encode_special_tokens = split_special_tokens
         try:
             ids: list[int] = self.backend.encode(text, add_special_tokens=False).ids
         except BaseException as error:  # a Rust panic is not an Exception
             raise ReferenceRaisedError from error
+        finally:
+            self.backend.encode_special_tokens = False
         return ids
 
     def count(self, text: str) -> int:
@@ -91,6 +94,8 @@ def check_whole(rng: random.Random, encoder: Encoder, reference: Reference, text
     ids = reference.ids(text)
     assert encoder.encode_list(text, add_special_tokens=False) == ids
     assert encoder.encode_ids(text, add_special_tokens=False).tolist() == ids
+    split = encoder.encode_list(text, add_special_tokens=False, split_special_tokens=True)
+    assert split == reference.ids(text, split_special_tokens=True)
     found, offsets = encoder.encode_with_offsets(text, add_special_tokens=False)[:2]
     expected = reference.backend.encode(text, add_special_tokens=False).offsets
     assert (list(found), [tuple(pair) for pair in offsets]) == (ids, expected)

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 from ...pipeline import Unsupported
 from ...pipeline.chunking import read_chunking
-from ...pipeline.component_state import add_again
+from ...pipeline.component_state import add_again, added_tokens_of
 from ...settings import Settings
 from .. import Ids, RowOffsets
 from ..hf import HfRoute, int32_ids
@@ -177,6 +177,6 @@ def _without_state(backend: Tokenizer, split_special_tokens: bool) -> Tokenizer:
     if backend.pre_tokenizer is not None:
         own.pre_tokenizer = backend.pre_tokenizer
     own.encode_special_tokens = split_special_tokens
-    if not add_again(own, backend.get_added_tokens_decoder()):
+    if not add_again(own, added_tokens_of(backend)):
         raise Unsupported("the added tokens get other ids when they are added again")
     return own
