@@ -14,7 +14,6 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from lopt_plugin.encoder import backend_watch, route_choice
 from lopt_plugin.encoder.encoder import Encoder
-from lopt_plugin.settings import Settings
 
 TEXTS = ["abab ababab", "The house, unable to be abandoned.", "ba" * 300]
 
@@ -104,22 +103,20 @@ def test_every_setter_and_method_of_the_library_is_known() -> None:
     assert {name for name in backend_watch.CHANGES_TOKENIZER if name not in vars(Tokenizer)} == set()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("before", [[], [False]])
 @pytest.mark.parametrize("name", ["tiny_qwen2", "tiny_llama2"])
-def test_a_token_that_once_was_special(name: str, before: list[bool], threads: int) -> None:
+def test_a_token_that_once_was_special(name: str, before: list[bool]) -> None:
     """It still is, for Hugging Face, whatever its flag says: the set of special tokens only grows."""
     backend = corpus.load_tokenizer(name)
     for special in before:
         backend.add_tokens([AddedToken("<b>", special=special, normalized=True)])
-    settings = Settings.read({}, threads=threads, parallel_min_chars=500)
-    encoder = Encoder(backend, settings)
+    encoder = Encoder(backend)
     chosen = "ab <b>ab " * 200
     for special in (True, False):
         encoder.encode_list(chosen)
         backend.add_tokens([AddedToken("<b>", special=special, normalized=True)])
     assert not {token.content: token.special for token in backend.get_added_tokens_decoder().values()}["<b>"]
-    for made in (encoder, Encoder(backend, settings)):
+    for made in (encoder, Encoder(backend)):
         ids = {split: made.encode_list(chosen, split_special_tokens=split) for split in (True, False)}
         assert made._runner.state.snapshot().native is not None
         for split in ids:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import corpus
 import native_cores
@@ -57,6 +59,10 @@ class Reference:
 
     def count(self, text: str) -> int:
         return len(self.ids(text))
+
+    def counts(self, text: str, split_special_tokens: bool = False) -> list[int]:
+        """Of each prefix."""
+        return [len(self.ids(text[:end], split_special_tokens)) for end in range(len(text) + 1)]
 
 
 def load(name: str) -> Tokenizer:
@@ -180,10 +186,22 @@ def test_cut_before_the_rest_of_a_rejected_token(name: str, begins: str, goes_on
     backend.add_tokens([AddedToken(contents[-1], normalized=True, single_word=True)])
     encoder, reference = Encoder(backend, Settings.read({}, threads=1)), Reference(backend)
     chosen = begins + goes_on * 600
-    counts = [reference.count(chosen[:end]) for end in range(len(chosen) + 1)]
+    counts = reference.counts(chosen)
     for most in range(8):
         longest = max(end for end, count in enumerate(counts) if count <= most)
         assert encoder.cut(chosen, most, False) == chosen[:longest]
+
+
+def check_cuts(
+    core: Any, counts: list[int], text: str, split_special_tokens: bool, long_words: Sequence[int] = (1, 2, 3, 512)
+) -> None:
+    """`counts`: the ids of each prefix; `long_words`: words of that many characters are searched as the longest are."""
+    for most in {*counts}:
+        longest = max(end for end, count in enumerate(counts) if count <= most)
+        for long_word in long_words:
+            with contextlib.suppress(NeedsReference):
+                cut = core.cut(text, most, split_special_tokens, long_word)
+                assert cut in (longest, None), (text, most, long_word)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -201,12 +219,56 @@ def test_cut_of_words_of_any_length(name: str) -> None:
             parts = [rng.choice(CONTENTS), rng.choice(UNITS) * rng.randint(1, 6), rng.choice(["", *CONTENTS])]
             chosen = "".join(parts[rng.randint(0, 1) :])
             try:
-                counts = [reference.count(chosen[:end]) for end in range(len(chosen) + 1)]
-                for most in {*counts}:
-                    longest = max(end for end, count in enumerate(counts) if count <= most)
-                    cut = native.core.cut(chosen, most, False, rng.randint(1, 3))
-                    assert cut in (longest, None), (chosen, most)
-            except (ReferenceRaisedError, NeedsReference):
+                check_cuts(native.core, reference.counts(chosen), chosen, False)
+            except ReferenceRaisedError:
                 continue
             compared += 1
     assert compared > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "inner", "outer", "normalized", "chosen"),
+    [
+        ("wordpiece_uncased", "1", "\u00e9 1", False, "1\u00e9 1c\u00e9 1\u00e9 1\u00e9 1a b  "),
+        ("tiny_o200k", "-", "1--", True, " 1--cc1--cbcbaa1--c1-- "),
+        ("tiny_starcoder", "b", "\u2603 b", False, "\u2603 bcb cccb b\u2603 bc-b"),  # \u2603 is one of its added tokens
+        ("tiny_metaspace", "\u2603", "a\u2603", True, "a\u2603caa\u2603cbcca\u2603ca\u2603a\u2603cb"),
+    ],
+)
+def test_cut_of_a_text_that_cannot_be_divided_in_a_rejected_token(
+    name: str, inner: str, outer: str, normalized: bool, chosen: str
+) -> None:
+    """Alone, the text from the middle of such a token on has the token inside it, which the whole text does not."""
+    backend = load(name)
+    backend.add_tokens([AddedToken(inner, normalized=normalized)])
+    backend.add_tokens([AddedToken(outer, normalized=normalized, single_word=True)])
+    native = Encoder(backend, Settings.read({}, threads=1))._runner.state.snapshot().native
+    assert native is not None
+    check_cuts(native.core, Reference(backend).counts(chosen), chosen, False, long_words=[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cut_around_tokens_inside_a_rejected_one(name: str) -> None:
+    """A prefix may end with the outer token, which the whole text, where a letter follows, does not have."""
+    compared = 0
+    for seed in range(tier.pick(20, 1_000)):
+        rng = random.Random(f"{name} {seed}")
+        inner = rng.choice(["b", "\u2603", " b", "-", "1"])
+        outer = rng.choice(["a", "\u00e9", "1", "\u2603"]) + rng.choice(["", " ", "-"]) + inner
+        backend = load(name)
+        backend.add_tokens([AddedToken(inner, normalized=rng.random() < 0.5)])
+        flags = {"normalized": rng.random() < 0.5, "single_word": rng.random() < 0.8, "special": rng.random() < 0.3}
+        backend.add_tokens([AddedToken(outer, **flags)])
+        native = Encoder(backend, Settings.read({}, threads=1))._runner.state.snapshot().native
+        if native is None:
+            continue
+        reference = Reference(backend)
+        for split in (True, False):
+            units = ["a", "b", "c", " ", "-", inner, outer, f"{outer}c"]
+            chosen = "".join(rng.choices(units, k=rng.randint(6, 12)))
+            try:
+                check_cuts(native.core, reference.counts(chosen, split), chosen, split)
+            except ReferenceRaisedError:
+                continue
+            compared += 1
+    assert compared > 20

@@ -32,7 +32,11 @@ class Segmenter {
           normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
         for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
-        raw_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, false); });
+        raw_tokens_.for_each([this](const AddedToken& token) {
+            note_white_space(token, false);
+            raw_ids_.push_back(token.id);
+        });
+        std::sort(raw_ids_.begin(), raw_ids_.end());
         normalized_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, metaspace_); });
     }
 
@@ -102,9 +106,14 @@ class Segmenter {
         if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
         return normalized.size() < longest_token_ || raw_edges_.end_in_word(raw) || normalized_edges_.end_in_word(normalized);
     }
-    // May the position between two characters, of the raw or the normalized text, be inside the content of such a token?
-    bool may_be_in_hidden_token(uint32_t left, uint32_t right, bool normalized, bool split_special) const {
-        return may_hide_tokens(split_special) && (normalized ? normalized_edges_ : raw_edges_).contain(left, right);
+    // May the position between two characters of the raw text be inside the content of such a token? `token`: the one that
+    // ends there, if any. Found in the normalized text, it may be inside one that was rejected in the raw text.
+    bool may_be_in_hidden_token(uint32_t left, uint32_t right, uint32_t token, bool split_special) const {
+        return may_hide_tokens(split_special) && raw_edges_.contain(left, right) && !std::binary_search(raw_ids_.begin(), raw_ids_.end(), token);
+    }
+    // The same for the normalized text, between tokens.
+    bool may_be_in_hidden_normalized_token(uint32_t left, uint32_t right, bool split_special) const {
+        return may_hide_tokens(split_special) && normalized_edges_.contain(left, right);
     }
     // Does a space that is prepended to this character begin a token?
     bool may_begin_token_before(uint32_t c) const { return normalized_edges_.begin_with(' ', c); }
@@ -284,6 +293,7 @@ class Segmenter {
     AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
     PrependScheme prepend_scheme_;  // which stretches get a space if they do not begin with one
+    std::vector<uint32_t> raw_ids_;  // sorted
     size_t longest_token_ = 0;
     bool white_space_matters_ = false;
 };

@@ -81,14 +81,15 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     bool white_space_is_taken = false;
     for (size_t i = part.begin; i < part.end && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
-    const auto divides_tokens = [&](size_t at, bool after_token) {
+    const auto divides_tokens = [&](size_t at, uint32_t token) {
         const uint16_t left = classes.of(text[at - 1]), right = classes.of(text[at]);
-        return !(white_space_is_taken && !after_token && ((left | right) & class_bit::strip_space)) &&
+        return !(white_space_is_taken && token == NONE && ((left | right) & class_bit::strip_space)) &&
                !((left & class_bit::word) && core.segmenter().may_begin_single_word(text[at])) &&
-               (after_token || !core.segmenter().may_be_in_hidden_token(text[at - 1], text[at], false, split_special));
+               !core.segmenter().may_be_in_hidden_token(text[at - 1], text[at], token, split_special);
     };
-    const auto add = [&](size_t at, bool inside, bool after_token) {
-        if (at > places.back().at && at < part.end && divides_tokens(at, after_token)) places.push_back({at, inside, count, pre_tokens, after_token});
+    // `token`: the added token that ends there, or NONE.
+    const auto add = [&](size_t at, bool inside, uint32_t token) {
+        if (at > places.back().at && at < part.end && divides_tokens(at, token)) places.push_back({at, inside, count, pre_tokens, token != NONE});
         return places.back().count <= most;
     };
     // Of the latest alignment: its characters before `in_normalized`, and the characters of the text before its start.
@@ -109,9 +110,12 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             const bool is_last = i + 1 == space.segments.size();
             const Origin next = is_last ? Origin{segment.end, nullptr, false} : origin_of(i + 1);
             const bool overlaps = (next.alignment ? next.alignment->original : next.begin) < segment.end;
-            if (!origin.alignment && !overlaps) add(character(segment.end), core.segmenter().goes_on_after_token(), true);
+            if (!origin.alignment && !overlaps) add(character(segment.end), core.segmenter().goes_on_after_token(), segment.token);
             continue;
         }
+        // The same stretch may go on there, after a piece with a prepended space.
+        const bool goes_on = i + 1 < space.segments.size() && space.segments[i + 1].token == NONE;
+        const uint8_t* const next_stretch = goes_on ? space.segments[i + 1].begin : nullptr;
         if (origin.alignment && origin.alignment != alignment) {
             alignment = origin.alignment;
             sources = Sources::Reader(alignment->sources);
@@ -124,10 +128,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             pre_tokens++;
             ids.clear();
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
-            if (end < segment.end && end > segment.begin) {
+            const uint8_t* const next = end < segment.end ? end : next_stretch;
+            if (next && end > segment.begin) {
                 int length;
                 const uint32_t left = decode_character(character_before(end), length);
-                if (core.segmenter().may_be_in_hidden_token(left, decode_character(end, length), true, split_special)) return true;
+                if (core.segmenter().may_be_in_hidden_normalized_token(left, decode_character(next, length), split_special)) return true;
             }
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
@@ -142,7 +147,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             } else {
                 at = character(p);
             }
-            return at >= part.end || !normalized_apart.at(at) || add(at, true, false);
+            return at >= part.end || !normalized_apart.at(at) || add(at, true, NONE);
         });
     }
     if (places.back().count <= most) places.push_back({part.end, true, count, pre_tokens, space.segments.back().token != NONE});
