@@ -19,10 +19,10 @@ class IncrementalEncoder:
     """The ids of a text that grows. Made by `tokenizer.lopt.incremental`.
 
     `ids` always equals the encoding of the whole text. `append` only stores the text. It is encoded when a result is
-    requested, at the cost of the text added since the last request and the few characters after the last seam. (For a
-    long run of letters, symbols or spaces, BPE reads only the new part. Other text without a seam is encoded again at
-    each request: a long run of letters with Unigram, or of combining characters with any model.) If Hugging Face does
-    the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole text. If the tokenizer is
+    requested, at the cost of the text added since the last request and the few characters after the last place where the
+    text can be divided for good. (For a long run of letters, symbols or spaces, BPE reads only the new part. Some other
+    rows of more than 512 characters are encoded again at each request: one word with Unigram or WordPiece, blanks mixed
+    with newlines, and composed characters without a space or a symbol among them.) If Hugging Face does the work (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole text. If the tokenizer is
     changed, the whole text is encoded again, once.
 
     Not safe to use from several threads at once.
@@ -303,16 +303,16 @@ class IncrementalEncoder:
         self._tail_ids = None
         core = middle.native.core
         last = core.last_seam(rest, known)
-        in_groups = last is None and len(rest) >= _LONG_WORD and "0" <= rest[-1] <= "9"
-        if in_groups:
-            last = core.last_group(rest)
         if self._word is not None and (last is not None or not self._word.append(text)):
             self._word = None
-        if in_groups and last is not None and now.tail is None:
-            now.from_start = True
-            middle.settle(rest, 0, last, inside=False)
-            now.head, now.tail, self._head_ids = "", rest[last:], None
-            return
+        if last is None and self._word is None and len(rest) >= _LONG_WORD:
+            split = self._request.split_special_tokens
+            place = core.settle_for_good(middle.ids, rest, now.tail is not None, split)
+            if place is not None:
+                if now.tail is None:
+                    now.head, now.from_start, self._head_ids = "", True, None
+                now.tail = rest[place:]
+                return
         if now.tail is None:
             self._head_ids = None
             if last is None:
@@ -350,7 +350,8 @@ class IncrementalEncoder:
         """Whether what has no seam, at the end of the text, is a long word."""
         last = now.head if now.tail is None else now.tail
         if self._word is None and len(last) >= _LONG_WORD:
-            self._word = middle.native.core.growing_word(last, inside=now.tail is not None)
+            split = self._request.split_special_tokens
+            self._word = middle.native.core.growing_word(last, now.tail is not None, split)
         return self._word is not None
 
     def _by_hf(self, now: Settled) -> list[int]:

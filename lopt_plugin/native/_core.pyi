@@ -375,10 +375,11 @@ class _AnyCore:
     def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
         """The same for the last seam p, begin < p < end. Searches backwards, no further than that seam."""
 
-    def last_group(self, text: str) -> int | None:
-        """The last position that divides the run of digits at the beginning of a text by itself, or after a seam.
+    def settle_for_good(self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool) -> int | None:
+        """Divides a text at the last position p at which every text that begins with it can be divided, and returns p.
 
-        This depends on what precedes the run: after a different beginning, it is not such a position.
+        Appends the ids before p to `settled`; what follows p is encoded by `encode_part(..., inside=True)`. Unlike a
+        seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such a position.
         """
 
     def encode_part(
@@ -492,7 +493,7 @@ class Core(_AnyCore):
         unknown_characters: tuple[str | None, bool, bool] | None = None,
         blank_signs: tuple[bool, bool, str] | None = None,
     ) -> None: ...
-    def growing_word(self, text: str, inside: bool = False) -> GrowingWord | None:
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWord | None:
         """A text that is one row without a seam, of letters for instance, to which more is added; None for others.
 
         inside: It follows a seam of a longer text.
@@ -560,7 +561,7 @@ class WordPieceCore(_AnyCore):
         order: Callable[[str], str] | None,
         added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
     ) -> None: ...
-    def growing_word(self, text: str, inside: bool = False) -> None: ...
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
         """As `Core.intervals`."""
 
@@ -596,6 +597,6 @@ class UnigramCore(_AnyCore):
         form_cells: bytes,
         added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
     ) -> None: ...
-    def growing_word(self, text: str, inside: bool = False) -> None: ...
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
         """As `Core.intervals`."""

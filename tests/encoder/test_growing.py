@@ -19,7 +19,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from short_texts import SHORT_TEXTS
 from small_pipelines import small_pipelines
-from tokenizers import AddedToken, Tokenizer, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.incremental import IncrementalEncoder
@@ -140,6 +140,78 @@ def test_long_texts_in_random_appends(name: str, kind: str) -> None:
     growing.update(kept)
     assert growing.ids == kept == expected(encoder, text)
     assert growing.stable > 0.95 * len(growing.ids)
+
+
+# Repeated, most of them have no seam: what divides them depends on where they begin.
+SEAMLESS = [
+    "!\n", "a'", "'s", "<|end|>", "<", "<|", "\n ", "A", "Aa", "A\u02b0", "e\u0301", "\u0928\u094d", "1", "{}", ".a",
+    " ", "\x00", "\u4e2d", "\u2581", "\u2581a", "\r\n", "!\n  ", "<|end|> ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_texts_without_a_seam(name: str) -> None:
+    encoder = encoder_of(name)
+    for unit in SEAMLESS:
+        rng = random.Random(f"{name} {unit}")
+        text = unit * (1_800 // len(unit)) + rng.choice(SEAMLESS) * 300
+        growing = encoder.incremental(add_special_tokens=False)
+        end = 0
+        while end < len(text):
+            end, before = min(len(text), end + rng.choice([1, 5, 60, 520, 700])), end
+            growing.append(text[before:end])
+            if end > 500 and rng.random() < 0.3:
+                assert growing.count == len(expected(encoder, text[:end], False))
+                assert growing.ids == expected(encoder, text[:end], False)
+        assert growing.ids == expected(encoder, text, False)
+        growing.prepend("a 1")
+        assert growing.ids == expected(encoder, f"a 1{text}", False)
+
+
+@pytest.mark.parametrize("unit", ["!\n", "'s", "a'", "<|end|>", "\u0928\u094d\u0906 ", "1"])
+def test_what_is_final_is_settled(unit: str) -> None:
+    """So the time of an append does not grow with the text before it."""
+    backend = corpus.load_tokenizer("qwen3")
+    backend.add_tokens(["<|end|>"])
+    growing = Encoder(backend).incremental(add_special_tokens=False)
+    for _ in range(8):
+        growing.append(unit * 500)
+        assert len(growing.ids) - growing.stable < 600
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "seamless", "more"),
+    [
+        ("tiny_cl100k", ("\u010a", "\u0120"), "!\n", ["\n" + " " * 40, "\n a"]),  # newline, space
+        ("tiny_o200k", ("\u00aa", "A"), "\u00aa", ["A" * 40, "a"]),  # the second half of a letter without case
+    ],
+)
+def test_a_boundary_that_moves(name: str, entry: tuple[str, str], seamless: str, more: list[str]) -> None:
+    """As long as a run may go on, its end may decide where pre-tokens begin; an entry of the vocabulary shows it."""
+    backend = corpus.load_tokenizer(name)
+    tokens = [*sorted(pre_tokenizers.ByteLevel.alphabet()), "".join(entry)]
+    backend.model = models.BPE(vocab={token: number for number, token in enumerate(tokens)}, merges=[entry])
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    growing = encoder.incremental(add_special_tokens=False)
+    text = ""
+    for part in [seamless * 600, *more]:
+        text += part
+        growing.append(part)
+        assert growing.ids == expected(encoder, text, False)
+
+
+@pytest.mark.parametrize("content", ["<<<|", "|<", "<|<"])
+def test_a_token_in_a_long_run(content: str) -> None:
+    backend = corpus.load_tokenizer("qwen3")
+    backend.add_tokens([AddedToken(content, normalized=False)])
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    growing = encoder.incremental(add_special_tokens=False)
+    text = ""
+    for part in ["<" * 700, "|", "|", "<", "<<", "<" * 600, "<|<|"]:
+        text += part
+        growing.append(part)
+        assert growing.count == len(expected(encoder, text, False))
+        assert growing.ids == expected(encoder, text, False)
 
 
 class Conversation(RuleBasedStateMachine):

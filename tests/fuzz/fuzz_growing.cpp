@@ -1,5 +1,6 @@
 // Texts divided at seams: parts join to the whole, counts are lengths, also those of any part of a text and of growing words.
 #include "checks.hpp"
+#include "growing/final_place.hpp"
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
 
@@ -14,19 +15,35 @@ std::optional<Ids> ids_of_part(const Core& core, const Characters& text, size_t 
 }
 
 template <class Core>
-void check_part(const Core& core, const Characters& text, size_t step, bool inside) {
+void check_part(const Core& core, const Characters& text, size_t step, bool inside, bool split_special) {
     if (!core.method().word_model()) return;
-    GrowingPart<Core> part(core, inside);
+    GrowingPart<Core> part(core, inside, split_special);
     for (size_t at = 0; at < text.length; at += step) {
         const size_t end = std::min(at + step, text.length);
         if (!part.append(text.part(at, end))) return;
         if (!part.is_long()) continue;
-        const auto ids = ids_of_part(core, text, 0, end, inside, false);
+        const auto ids = ids_of_part(core, text, 0, end, inside, split_special);
         CHECK(ids && ids->size() == part.count());
         IdBuffer grown;
         part.ids(grown);
         CHECK(Ids(grown.data(), grown.data() + grown.size()) == *ids);
     }
+}
+
+// What the beginning of a text says is true of the whole text.
+template <class Core>
+void check_final_place(const Core& core, const Characters& text, size_t to, bool inside, bool split_special, typename Core::Workspace& space) {
+    const auto place = last_final_place(core, text.part(0, to), inside, split_special, space);
+    if (!place) return;
+    CHECK(place->at < to);
+    const auto whole = ids_of_part(core, text, 0, text.length, inside, split_special);
+    auto joined = ids_of_part(core, text, 0, to, inside, split_special);
+    const auto rest = ids_of_part(core, text, place->at, text.length, true, split_special);
+    if (!whole || !joined || !rest) return;
+    CHECK(place->count <= joined->size());
+    joined->resize(place->count);
+    joined->insert(joined->end(), rest->begin(), rest->end());
+    CHECK(joined == whole);
 }
 
 template <class Core>
@@ -73,7 +90,10 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
         both->insert(both->end(), rest->begin(), rest->end());
         CHECK(both == ids);
     }
-    for (const bool inside : {false, true}) check_part(core, text, step, inside);
+    for (const bool inside : {false, true}) {
+        check_part(core, text, step, inside, split_special);
+        check_final_place(core, text, to, inside, split_special, *space);
+    }
 }
 
 }  // namespace

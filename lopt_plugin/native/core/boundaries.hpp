@@ -28,13 +28,13 @@ class Boundaries {
     }
 
     // Is the text, on its own or after a seam, one word, so that a GrowingWord over `Method::word_model` can find its
-    // prefixes? Returns the given kinds of runs (uniform_runs.hpp) that it can be; 0 if none. It may begin with a space
-    // if `begins`.
+    // prefixes, unless an added token is found in it? Returns the given kinds of runs (uniform_runs.hpp) that it can be; 0
+    // if none. It may begin with a space if `begins`.
     unsigned word_kinds(const Characters& text, bool begins, unsigned kinds) const {
         if (segmenter_.adds_prefix_space() || !method_.word_model()) return 0;
         for (size_t i = 0; i < text.length && kinds; i++) {
             const uint32_t c = text[i];
-            if (may_begin_token(c)) return 0;
+            if (is_surrogate(c)) return 0;
             if (!(c == ' ' && begins && i == 0)) kinds &= method_.run_kinds(c);
         }
         return kinds;

@@ -46,6 +46,8 @@ class Segmenter {
         normalized_tokens_.for_each(visit);
     }
     bool adds_prefix_space() const { return add_prefix_space_; }
+    // May a stretch that does not continue another one get a space?
+    bool adds_space_to_stretches() const { return metaspace_ || prepend_scheme_ != PrependScheme::never; }
     // Does text after an added token continue a stretch, in the sense of EncodeOptions::inside?
     bool goes_on_after_token() const {
         return metaspace_ && !metaspace_->normalizer_prepends && metaspace_->prepend_scheme == PrependScheme::first;
@@ -87,6 +89,8 @@ class Segmenter {
         return raw_edges_.divide(method_.classes(), junction.left, junction.right) && method_.divides(junction, normalized_edges_);
     }
     bool may_begin_single_word(uint32_t c) const { return raw_edges_.begin_word_with(c) || normalized_edges_.begin_word_with(c); }
+    // May there be a token whose content is not always one, and then hides the tokens inside it?
+    bool may_hide_tokens(bool split_special) const { return split_special || raw_edges_.any_words() || normalized_edges_.any_words(); }
     // Let text[begin, end) be part of one pre-token of a longer text. May text[0, end) have an added token that ends there?
     // It may if it ends inside the content of a token that is not found in the longer text: one that must be a single
     // word, or a special one if `split_special`. Such content hides the tokens inside it. True if it is not certain.
@@ -203,7 +207,6 @@ class Segmenter {
     }
 
   private:
-    bool may_hide_tokens(bool split_special) const { return split_special || raw_edges_.any_words() || normalized_edges_.any_words(); }
     void note_white_space(const AddedToken& token, bool with_spaces) {
         if (!with_spaces && !token.single_word && !token.lstrip && !token.rstrip) return;
         const auto* const begin = reinterpret_cast<const uint8_t*>(token.content.data());

@@ -13,11 +13,13 @@
 
 namespace lopt {
 
-// Are the texts before and after a position normalized independently? Must be called with ascending positions.
+// Are the texts before and after a position normalized independently? Must be called with ascending positions. `grows`:
+// also if the text goes on after `end`.
 template <class Core>
 class NormalizedApart {
   public:
-    NormalizedApart(const Core& core, const Characters& text, size_t begin, size_t end) : core_(core), text_(text), begin_(begin), end_(end) {}
+    NormalizedApart(const Core& core, const Characters& text, size_t begin, size_t end, bool grows)
+        : core_(core), text_(text), begin_(begin), end_(end), grows_(grows) {}
 
     bool at(size_t place) {
         if (begins_apart(place)) return true;
@@ -25,7 +27,7 @@ class NormalizedApart {
             size_t first = place;
             while (first > begin_ && !begins_apart(first)) first--;
             for (until_ = place + 1; until_ < end_ && !begins_apart(until_);) until_++;
-            kept_ = begins_apart(first) && core_.method().keeps(utf8_of(text_, first, until_));
+            kept_ = begins_apart(first) && !(grows_ && until_ == end_) && core_.method().keeps(utf8_of(text_, first, until_));
         }
         return kept_;
     }
@@ -36,6 +38,7 @@ class NormalizedApart {
     const Core& core_;
     const Characters& text_;
     size_t begin_, end_;
+    bool grows_;
     // The end of the latest characters that are normalized together, and whether they stay unchanged.
     size_t until_ = 0;
     bool kept_ = false;
@@ -55,9 +58,10 @@ size_t reach(const Core& core) {
 }
 
 // The positions of text[part], including its ends, as long as they have at most `most` ids, and one more with more ids.
+// `grows`: only those that text after the part cannot change, as far as they are not near its end (final_place.hpp).
 template <class Core>
 std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
-                             typename Core::Workspace& space) {
+                             typename Core::Workspace& space, bool grows = false) {
     std::vector<Place> places{{part.begin, part.inside, 0, 0, false}};
     size_t count = 0, pre_tokens = 0;
     EncodeOptions options{1, 0, split_special, true};
@@ -78,7 +82,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     };
     // A token that exists only at the end of a prefix may strip the white space before it, and one that must be a single
     // word checks the character before it. The first token must begin in this part.
-    bool white_space_is_taken = false;
+    bool white_space_is_taken = grows && core.segmenter().tokens_take_white_space_before();
     for (size_t i = part.begin; i < part.end && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
     const auto divides_tokens = [&](size_t at, uint32_t token) {
@@ -98,7 +102,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     const uint8_t* in_normalized = nullptr;
     size_t normalized = 0, base = 0;
     const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
-    NormalizedApart<Core> normalized_apart(core, text, part.begin, part.end);
+    NormalizedApart<Core> normalized_apart(core, text, part.begin, part.end, grows);
     IdBuffer ids;
     for (size_t i = 0; i < space.segments.size() && places.back().count <= most; i++) {
         const Segment& segment = space.segments[i];
@@ -150,7 +154,9 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             return at >= part.end || !normalized_apart.at(at) || add(at, true, NONE);
         });
     }
-    if (places.back().count <= most) places.push_back({part.end, true, count, pre_tokens, space.segments.back().token != NONE});
+    if (places.back().count > most) return places;
+    const bool ends_in_token = !space.segments.empty() && space.segments.back().token != NONE;  // none: the normalizer removed all
+    places.push_back({part.end, true, count, pre_tokens, ends_in_token});
     return places;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "growing/final_place.hpp"
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
 #include "growing/longest_prefix.hpp"
@@ -45,8 +46,8 @@ class PythonIntervals {
 template <class Core>
 class PythonWord {
   public:
-    // inside: see EncodeOptions.
-    PythonWord(const Core& core, uint32_t largest_id, bool inside) : largest_id_(largest_id), part_(core, inside) {}
+    // inside, split_special: see EncodeOptions.
+    PythonWord(const Core& core, uint32_t largest_id, bool inside, bool split_special) : largest_id_(largest_id), part_(core, inside, split_special) {}
 
     // Returns false if the text is no longer such a word; the object must not be used after that.
     bool append(nb::str text) {
@@ -106,11 +107,18 @@ class PythonGrowing : public PythonCore<Core> {
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
-    std::optional<size_t> last_group(nb::str text) const {
+    std::optional<size_t> settle_for_good(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
+        checked(settled);
         const Characters characters = characters_of(text);
-        size_t group = 0;
-        with_lock_if_short(characters.length, [&] { group = this->core().boundaries().last_group(characters, 0, characters.length); });
-        return group ? std::optional(group) : std::nullopt;
+        typename Core::Borrowed space(this->core());
+        std::optional<Place> place;
+        with_lock_if_short(characters.length, [&] {
+            place = last_final_place(this->core(), characters, inside, split_special, *space);
+            if (place) lopt::encode_part(this->core(), characters, {0, characters.length, inside}, split_special, *space);
+        });
+        if (!place) return std::nullopt;
+        settled.append(space->ids.data(), place->count);
+        return place->at;
     }
 
     size_t count(nb::str text, size_t threads, bool split_special) const {
@@ -163,10 +171,10 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
-    PythonWord<Core>* growing_word(nb::str text, bool inside) const {
+    PythonWord<Core>* growing_word(nb::str text, bool inside, bool split_special) const {
         const Characters characters = characters_of(text);
         if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
-        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside);
+        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }
 
@@ -188,7 +196,8 @@ class PythonGrowing : public PythonCore<Core> {
                  nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1)
             .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
-            .def("last_group", &PythonGrowing::last_group, nb::arg("text"))
+            .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), nb::arg("text"), nb::arg("inside"),
+                 nb::arg("split_special_tokens"))
             .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)
@@ -196,7 +205,8 @@ class PythonGrowing : public PythonCore<Core> {
                  nb::arg("long_word") = LONG_WORD)
             .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
                  nb::arg("split_special_tokens") = false)
-            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::arg("inside") = false, nb::rv_policy::take_ownership,
+            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::arg("inside") = false,
+                 nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());

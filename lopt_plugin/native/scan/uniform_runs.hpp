@@ -16,7 +16,7 @@
 namespace lopt {
 
 // Kinds are bits; a character has the bit of every kind of run that it can occur in.
-inline constexpr unsigned ALL_RUNS = 31;
+inline constexpr unsigned ALL_RUNS = 63;
 
 class UniformRuns {
   public:
@@ -27,7 +27,9 @@ class UniformRuns {
         using Known = Scanners;
         const bool is_gpt2 = scanner == Known::Gpt2::name, is_deepseek = scanner == Known::Deepseek::name;
         const bool takes_marks_as_letters = scanner == Known::O200k::name || scanner == Known::Tekken::name;
-        kinds_[0] = {takes_marks_as_letters ? letter | lower_side : letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
+        // Where a capital letter begins a word, runs of small and of capital letters differ, and marks belong to the small ones.
+        if (takes_marks_as_letters) kinds_[0] = {lower_side, hf_punctuation}, kinds_[5] = {upper_side, lower_side | hf_punctuation};
+        else kinds_[0] = {letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
         if (!is_gpt2 && !is_deepseek && !takes_marks_as_letters && scanner != Known::Qwen2::name && scanner != Known::Cl100k::name) return;
         // If a pattern treats marks as letters, a mark after symbols begins a word.
         const bool minds_marks = is_deepseek || takes_marks_as_letters;
@@ -51,7 +53,7 @@ class UniformRuns {
     struct Kind {
         int wanted = 0, unwanted = 0;  // class bits; if both are 0, this kind does not exist
     };
-    std::array<Kind, 5> kinds_;
+    std::array<Kind, 6> kinds_;
 };
 
 // Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
