@@ -182,8 +182,10 @@ def test_what_is_final_is_settled(unit: str) -> None:
 @pytest.mark.parametrize(
     ("name", "entry", "seamless", "more"),
     [
-        ("tiny_cl100k", ("\u010a", "\u0120"), "!\n", ["\n" + " " * 40, "\n a"]),  # newline, space
+        ("qwen3", ("\u010a", "\u0120"), "!\n", ["\n" + " " * 40, "\n a"]),  # newline, space
         ("tiny_o200k", ("\u00aa", "A"), "\u00aa", ["A" * 40, "a"]),  # the second half of a letter without case
+        ("qwen3", ("\u010a", "\u0120"), "\n ", [" ", "\n", "    ", "a"]),
+        ("tiny_o200k", ("\u00b0", "A"), "A\u02b0", ["A", "A", "\u02b0", "A", "a"]),  # the second half of \u02b0
     ],
 )
 def test_a_boundary_that_moves(name: str, entry: tuple[str, str], seamless: str, more: list[str]) -> None:

@@ -141,6 +141,10 @@ class BytePairEncoder {
         if (first & second & space) return separates_lines_ ? newline : 0;
         return separates_capitals_ && ((first | second) & (lower_side | upper_side)) ? lower_side : 0;
     }
+    // The same for a character of a uniform run.
+    bool closes_run(uint32_t c) const {
+        return classes_.of(c) & ((separates_lines_ ? class_bit::newline : 0) | (separates_capitals_ ? class_bit::lower_side : 0));
+    }
 
   private:
     template <class Scanner>

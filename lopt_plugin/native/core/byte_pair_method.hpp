@@ -89,6 +89,7 @@ class BytePairMethod {
         if (metaspace_) return c == METASPACE || (c == ' ' && encoder_.divides_at_spaces()) ? 0 : ALL_RUNS;
         return c < 0x80 || normalizer_.leaves(c) ? encoder_.run_kinds(c) : 0;
     }
+    bool closes_run(uint32_t c) const { return !metaspace_ && encoder_.closes_run(c); }
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }

@@ -85,6 +85,7 @@ class WordPieceMethod {
     static const Model* growing_model() { return nullptr; }
     static const Model* word_model() { return nullptr; }  // words have a maximum length
     static unsigned run_kinds(uint32_t) { return 0; }
+    static bool closes_run(uint32_t) { return false; }
     static size_t digits_in_group() { return 0; }
     static const Metaspace* metaspace() { return nullptr; }
     static bool walks_apart() { return true; }

@@ -1,8 +1,8 @@
 // Runs of characters of one kind that a split pattern treats in a known way, whatever their length.
 //
-// A run of letters, symbols, spaces or newlines is one pre-token, and so is every part of it. In GPT-2's pattern this is
-// also true of numbers, and of spaces mixed with newlines. The other patterns group numbers, counted from the start of
-// the run.
+// A run of letters or symbols is one pre-token, and so is every part of it. Some runs are two: one up to the last character
+// that closes a pre-token (BytePairEncoder::closes_run), a newline among white space for instance, and the rest. In GPT-2's
+// pattern this is also true of numbers. The other patterns group numbers, counted from the start of the run.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace lopt {
 
 // Kinds are bits; a character has the bit of every kind of run that it can occur in.
-inline constexpr unsigned ALL_RUNS = 63;
+inline constexpr unsigned ALL_RUNS = 31;
 
 class UniformRuns {
   public:
@@ -27,18 +27,20 @@ class UniformRuns {
         using Known = Scanners;
         const bool is_gpt2 = scanner == Known::Gpt2::name, is_deepseek = scanner == Known::Deepseek::name;
         const bool takes_marks_as_letters = scanner == Known::O200k::name || scanner == Known::Tekken::name;
-        // Where a capital letter begins a word, runs of small and of capital letters differ, and marks belong to the small ones.
-        if (takes_marks_as_letters) kinds_[0] = {lower_side, hf_punctuation}, kinds_[5] = {upper_side, lower_side | hf_punctuation};
-        else kinds_[0] = {letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
+        // Where a capital letter begins a word, those before a letter that is none belong to it.
+        if (takes_marks_as_letters) {
+            kinds_[0] = {lower_side, hf_punctuation};
+            kinds_[3] = {upper_side, hf_punctuation};
+        } else {
+            kinds_[0] = {letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
+        }
         if (!is_gpt2 && !is_deepseek && !takes_marks_as_letters && scanner != Known::Qwen2::name && scanner != Known::Cl100k::name) return;
         // If a pattern treats marks as letters, a mark after symbols begins a word.
         const bool minds_marks = is_deepseek || takes_marks_as_letters;
         // Symbols are everything but letters, numbers and spaces, including joiners and unassigned characters (not in
         // DeepSeek).
         kinds_[1] = {is_deepseek ? punctuation_or_symbol : 0, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
-        // Except in GPT-2, what follows the last newline is a separate pre-token.
-        kinds_[2] = {space, is_gpt2 ? 0 : newline};
-        kinds_[3] = {newline, 0};
+        kinds_[2] = {space, 0};
         if (is_gpt2) kinds_[4] = {number, letter | space};
     }
     // The kinds of a character with these classes.
@@ -53,7 +55,7 @@ class UniformRuns {
     struct Kind {
         int wanted = 0, unwanted = 0;  // class bits; if both are 0, this kind does not exist
     };
-    std::array<Kind, 6> kinds_;
+    std::array<Kind, 5> kinds_;
 };
 
 // Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
