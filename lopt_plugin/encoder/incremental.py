@@ -43,6 +43,8 @@ class IncrementalEncoder:
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
         self._word: Any = None  # the core's growing word: the end of the text, if it is long and has no seam
+        # How long a text without a seam must be to search for another place in it, and to try it as a word.
+        self._search_from = self._word_from = _LONG_WORD
         # A list of the caller's, its length as it was left, and how many of the first ids no append can change.
         self._updated: tuple[list[int], int, int] | None = None
 
@@ -270,6 +272,7 @@ class IncrementalEncoder:
         self._now = settled
         self._waiting = []
         self._head_ids = self._tail_ids = self._word = self._updated = None
+        self._search_from = self._word_from = _LONG_WORD
         self._broken = False
 
     def _nothing(self, snapshot: Snapshot) -> Settled:
@@ -306,13 +309,18 @@ class IncrementalEncoder:
         last = core.last_seam(rest, known)
         if self._word is not None and (last is not None or not self._word.append(text)):
             self._word = None
-        if last is None and self._word is None and len(rest) >= _LONG_WORD:
+        if last is not None:
+            self._search_from = self._word_from = _LONG_WORD
+        elif self._word is None and len(rest) >= self._search_from:
             split = self._request.split_special_tokens
             place = core.settle_for_good(middle.ids, rest, now.tail is not None, split)
+            # Where there was none, there may be one later, but a search costs as much as an encoding.
+            self._search_from = _LONG_WORD if place is not None else 2 * len(rest)
             if place is not None:
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None
                 now.tail = rest[place:]
+                self._word_from = _LONG_WORD
                 return
         if now.tail is None:
             self._head_ids = None
@@ -350,9 +358,10 @@ class IncrementalEncoder:
     def _find_word(self, now: Settled, middle: Middle) -> bool:
         """Whether what has no seam, at the end of the text, is a long word."""
         last = now.head if now.tail is None else now.tail
-        if self._word is None and len(last) >= _LONG_WORD:
+        if self._word is None and len(last) >= self._word_from:
             split = self._request.split_special_tokens
             self._word = middle.native.core.growing_word(last, now.tail is not None, split)
+            self._word_from = 2 * len(last)
         return self._word is not None
 
     def _by_hf(self, now: Settled) -> list[int]:

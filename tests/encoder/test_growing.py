@@ -146,6 +146,7 @@ def test_long_texts_in_random_appends(name: str, kind: str) -> None:
 SEAMLESS = [
     "!\n", "a'", "'s", "<|end|>", "<", "<|", "\n ", "A", "Aa", "A\u02b0", "e\u0301", "\u0928\u094d", "1", "{}", ".a",
     " ", "\x00", "\u4e2d", "\u2581", "\u2581a", "\r\n", "!\n  ", "<|end|> ",
+    "\u6587\u3042\u30fc", "\u4e2d\u30fb", "\u4e2da",
 ]  # fmt: skip
 
 

@@ -35,7 +35,8 @@ class Boundaries {
         for (size_t i = 0; i < text.length && kinds; i++) {
             const uint32_t c = text[i];
             if (is_surrogate(c)) return 0;
-            if (!(c == ' ' && begins && i == 0)) kinds &= method_.run_kinds(c);
+            const bool is_space_before = c == ' ' && begins && i == 0;
+            kinds &= is_space_before ? ~RUNS_WITHOUT_SPACE : method_.run_kinds(c);
         }
         return kinds;
     }

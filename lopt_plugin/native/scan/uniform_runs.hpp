@@ -16,7 +16,9 @@
 namespace lopt {
 
 // Kinds are bits; a character has the bit of every kind of run that it can occur in.
-inline constexpr unsigned ALL_RUNS = 31;
+inline constexpr unsigned ALL_RUNS = 63;
+// The kinds that no space precedes in a pre-token.
+inline constexpr unsigned RUNS_WITHOUT_SPACE = 32;
 
 class UniformRuns {
   public:
@@ -42,6 +44,7 @@ class UniformRuns {
         kinds_[1] = {is_deepseek ? punctuation_or_symbol : 0, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
         kinds_[2] = {space, 0};
         if (is_gpt2) kinds_[4] = {number, letter | space};
+        if (is_deepseek) kinds_[5] = {deepseek_cjk | letter, mark | hf_punctuation};
     }
     // The kinds of a character with these classes.
     unsigned kinds(uint16_t classes) const {
@@ -55,7 +58,7 @@ class UniformRuns {
     struct Kind {
         int wanted = 0, unwanted = 0;  // class bits; if both are 0, this kind does not exist
     };
-    std::array<Kind, 5> kinds_;
+    std::array<Kind, 6> kinds_;
 };
 
 // Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
