@@ -78,7 +78,9 @@ def _append_only(lopt: Any, text: str) -> None:
 
 
 def _intervals(lopt: Any, text: str) -> None:
-    lopt.intervals(text).count(len(text) // 17, len(text) - 1)
+    prepared = lopt.intervals(text)
+    for k in range(8):
+        prepared.count(len(text) * k // 17, len(text) - k)
 
 
 def _batch(lopt: Any, text: str) -> None:

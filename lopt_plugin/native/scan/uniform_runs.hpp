@@ -29,7 +29,7 @@ class UniformRuns {
         using Known = Scanners;
         const bool is_gpt2 = scanner == Known::Gpt2::name, is_deepseek = scanner == Known::Deepseek::name;
         const bool takes_marks_as_letters = scanner == Known::O200k::name || scanner == Known::Tekken::name;
-        // Where a capital letter begins a word, those before a letter that is none belong to it.
+        // If capitals begin words, small letters and capitals are runs of their own. Letters without case, and marks, are in both.
         if (takes_marks_as_letters) {
             kinds_[0] = {lower_side, hf_punctuation};
             kinds_[3] = {upper_side, hf_punctuation};
