@@ -3,8 +3,7 @@
 That is the time for the bytes it must move, or for the instructions that it has. Bytes: each input read once and each
 output written once, by the module docstrings of the kernels, over the bandwidth of a copy on the same device. Tables
 are read from the L2 cache, so they do not count. Instructions: those of the compiled kernels, each counted once, over
-what the device issues: an estimate, as loops may run longer, and branches may not be taken. For boundaries, those of
-ASCII tiles count where most of the text is in such tiles, else those of other tiles.
+what the device issues: an estimate, as loops may run longer, and branches may not be taken.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from benchmarks.gpu.routes import Routes, texts_of, utf8_bytes
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.rows import DeviceRows
 from lopt_plugin.routes.request import PLAIN
-from lopt_plugin.triton_kernels.common.limits import MASK_TILE
 
 _MEGA = 1_000_000
 _COPY_BYTES = 1 << 30
@@ -78,21 +76,13 @@ def _clock() -> float | None:
 
 @dataclass(frozen=True)
 class Amounts:
-    """A batch: bytes of text, words, missed words, words that are merged, ids; whether most tiles are not ASCII."""
+    """A batch: bytes of text, words, missed words, words that are merged, ids."""
 
     text: int
     words: int
     missed: int
     merged: int
     ids: int
-    is_mixed: bool = False
-
-
-def mostly_not_ascii(texts: Sequence[str]) -> bool:
-    """Whether most tiles of the texts have a character that is not ASCII."""
-    data = "".join(texts).encode()
-    tiles = [data[begin : begin + MASK_TILE] for begin in range(0, len(data), MASK_TILE)]
-    return sum(not tile.isascii() for tile in tiles) > len(tiles) / 2
 
 
 def least_bytes(stage: str, of: Amounts) -> int:
@@ -110,12 +100,11 @@ def least_bytes(stage: str, of: Amounts) -> int:
 def least_instructions(stage: str, of: Amounts, pattern: str, count: Callable[[Any], int | None]) -> float | None:
     """Instructions of warps that a stage has; None where that is not known."""
     from lopt_plugin.triton_kernels.compact import kernel as compact
-    from lopt_plugin.triton_kernels.inspection.instructions import ASCII, OTHERS, of_pattern, stages_of
+    from lopt_plugin.triton_kernels.inspection.instructions import of_pattern, stages_of
     from lopt_plugin.triton_kernels.lookup import kernel as lookup
 
-    tiles = OTHERS if of.is_mixed else ASCII
     variants, items = {
-        "boundaries": ([v for kernels in stages_of(tiles, pattern).values() for v in kernels], of.text),
+        "boundaries": ([v for kernels in stages_of(pattern).values() for v in kernels], of.text),
         "compact": (compact.variants(), of.text),
         "lookup": (lookup.variants(), of.words),
     }.get(stage, ([], 0))
@@ -211,7 +200,7 @@ def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[st
                 batch.settle(sent, on_host=False)
                 batch.take(sent, [], DeviceRows())
                 _, words, missed, *lists, _, _, ids = batch._lanes[sent.lane].counters.tolist()
-                amounts = Amounts(sent.text_bytes, words, missed, sum(lists), ids, mostly_not_ascii(texts))
+                amounts = Amounts(sent.text_bytes, words, missed, sum(lists), ids)
     finally:
         batch.observe = None
     return {stage: statistics.median(times[1:]) for stage, times in found.items()}, amounts

@@ -1,6 +1,6 @@
 """The bit-parallel kernels against their references: in Triton's interpreter, or on the GPU where there is one.
 
-Words are 64 bytes, and so is the smallest tile: where one ends must not matter, nor which tiles are not ASCII.
+Words are 64 bytes, and so is the smallest tile: where one ends must not matter.
 """
 
 from __future__ import annotations
@@ -20,11 +20,9 @@ from gpu_texts import Bytes
 from kernel_device import DEVICE, INTERPRETED, to_device, torch
 
 from lopt_plugin.triton_kernels.batch import text_to_words
-from lopt_plugin.triton_kernels.classify import masks as masks_kernel
 from lopt_plugin.triton_kernels.classify.naive import classify
-from lopt_plugin.triton_kernels.classify.naive_masks import ascii_masks
 from lopt_plugin.triton_kernels.common.device_words import padded
-from lopt_plugin.triton_kernels.common.limits import MASK_TILE, PATTERNS, tiles_of
+from lopt_plugin.triton_kernels.common.limits import MASK_TILE, PATTERNS, words_of
 from lopt_plugin.triton_kernels.compact import kernel as compact_kernel
 from lopt_plugin.triton_kernels.compact.naive import compact
 from lopt_plugin.triton_kernels.pretokenize import launcher, naive
@@ -62,7 +60,7 @@ def _untouched(around: torch.Tensor) -> bool:
 
 def _flags(text: Bytes, pattern: str, tile: int) -> Bytes:
     kinds = gpu_texts.table()
-    bits, around = _guarded(masks_kernel.words_of(len(text), tile), torch.int64)
+    bits, around = _guarded(words_of(len(text), tile), torch.int64)
     classes, around_classes = _guarded(-(-len(text) // 8), torch.int64)
     scratch, around_scratch = _guarded(launcher.scratch_size(len(text), tile), torch.int64)
     words = to_device(padded(text))
@@ -96,47 +94,24 @@ def _runs(seed: object, size: int, units: list[str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "tekken", "deepseek_v3"])
-def test_planes(pattern: str) -> None:
-    texts = [_runs((pattern, n), 700, UNITS) for n in range(3)] + ["".join(map(chr, range(128))), ""]
-    text = gpu_texts.pack(texts)
-    tile, size = 256, len(text)
-    words = masks_kernel.words_of(size, tile)
-    planes, around = _guarded(masks_kernel.PLANES * words, torch.int64)
-    other_tiles, around_tiles = _guarded(tiles_of(size, tile), torch.int32)
-    masks_kernel.masks(to_device(padded(text)), size, pattern, planes, other_tiles, tile)
-    assert _untouched(around)
-    assert _untouched(around_tiles)
-    assert not other_tiles.any()
-
-    sets = ascii_masks(text, ignore_case=pattern != "gpt2")
-    beyond = (1 << 64 * words) - (1 << size)
-    slash = sets.slash if pattern in ("o200k", "tekken") else 0
-    two, three = (0, 0) if pattern in ("tekken", "deepseek_v3") else (sets.of_two, sets.of_three)
-    expected = [
-        sets.letter | sets.ascii_space | sets.separator | beyond,
-        sets.upper | sets.number | sets.plain,
-        sets.newline | sets.plain | sets.separator | beyond,
-        sets.control if pattern == "deepseek_v3" else two | slash,
-        three | slash,
-    ]
-    found = [int.from_bytes(plane.tobytes(), "little") for plane in planes.cpu().numpy().reshape(-1, words)]
-    compared = 4 if pattern == "deepseek_v3" else 5
-    assert found[:compared] == expected[:compared]
+def _of_size(seed: object, size: int, units: list[str]) -> str:
+    """Exactly `size` bytes of such runs."""
+    text = _runs(seed, size, units).encode()[:size].decode(errors="ignore")
+    return text + "x" * (size - len(text.encode()))
 
 
-def test_tiles_that_are_not_ascii() -> None:
-    """Those with such a byte, or with one up to eight bytes beyond an end."""
-    size, tile = 640, 128
-    for place in (0, 1, 119, 120, 127, 128, 135, 136, 300, 511, 512, 639):
-        text = np.full(size, ord("a"), dtype=np.uint8)
-        text[place] = 0xC3
-        text[(place + 40) % size] = 0xFF
-        other_tiles = torch.zeros(size // tile, dtype=torch.int32, device=DEVICE)
-        planes = torch.zeros(masks_kernel.PLANES * masks_kernel.words_of(size, tile), dtype=torch.int64, device=DEVICE)
-        masks_kernel.masks(to_device(padded(text)), size, "o200k", planes, other_tiles, tile)
-        expected = [first - 8 <= place < first + tile + 8 for first in range(0, size, tile)]
-        assert other_tiles.tolist() == expected, place
+@pytest.mark.parametrize("tile", [64, 128, 512])
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_documents_that_end_at_edges_of_tiles(pattern: str, tile: int) -> None:
+    """Their separators are the last, first or second byte of a tile; ASCII tiles alone, and beside others."""
+    ends = [tile - 1, 2 * tile, 3 * tile + 1, 4 * tile - 1, 4 * tile, 6 * tile - 1]
+    sizes = [end - begin - 1 for begin, end in itertools.pairwise([-1, *ends])]
+    for others in ([], BEYOND_ASCII):
+        units = [UNITS + (others if number % 2 else []) for number in range(len(sizes))]
+        texts = [_of_size((pattern, tile, number), size, units[number]) for number, size in enumerate(sizes)]
+        assert others or all(map(str.isascii, texts))
+        assert np.flatnonzero(gpu_texts.pack(texts) == 0xFF).tolist() == ends
+        _assert_same(texts, pattern, tile)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -230,7 +205,7 @@ def _ones(size: int, share: int) -> Bytes:
 def test_compact_bits(size: int, share: int) -> None:
     flags, tile = _ones(size, share), 128
     expected = compact(flags)
-    bits = np.zeros(masks_kernel.words_of(size, tile), dtype="<u8")
+    bits = np.zeros(words_of(size, tile), dtype="<u8")
     packed = np.packbits(flags, bitorder="little")
     bits.view(np.uint8)[: len(packed)] = packed
     word_starts, around = _guarded(len(expected), torch.int32)

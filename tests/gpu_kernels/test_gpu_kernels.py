@@ -14,12 +14,12 @@ from gpu_texts import AT_SEAMS, Bytes
 from kernel_device import DEVICE, INTERPRETED, to_device, torch
 
 from lopt_plugin.triton_kernels.classify import character_masks, kernel as classify_kernel, naive as naive_classify
-from lopt_plugin.triton_kernels.classify.masks import words_of
 from lopt_plugin.triton_kernels.common import character_kinds
 from lopt_plugin.triton_kernels.common.device_words import padded
-from lopt_plugin.triton_kernels.common.limits import MASK_TILE, MAX_BYTES, tiles_of
+from lopt_plugin.triton_kernels.common.limits import MASK_TILE, MAX_BYTES, tiles_of, words_of
 from lopt_plugin.triton_kernels.compact import kernel as compact_kernel
 from lopt_plugin.triton_kernels.pretokenize import carries, machines
+from lopt_plugin.triton_kernels.pretokenize.naive_characters import Characters
 
 # In the interpreter a program takes tens of milliseconds, however small its tile.
 LARGE_TILE = 16_384 if INTERPRETED else MASK_TILE
@@ -40,13 +40,11 @@ def _untouched(around: torch.Tensor, fill: int) -> bool:
     return bool((around[:64] == fill).all() and (around[-64:] == fill).all())
 
 
-def _classify(text: Bytes, tile: int, chosen: list[int] | None = None) -> Bytes:
+def _classify(text: Bytes, tile: int) -> Bytes:
     table = gpu_texts.table()
-    tiles = tiles_of(len(text), tile)
     classes, around = _guarded(-(-len(text) // 8), torch.int64, 0x7BADBAD)
-    of_tiles = to_device(np.array(chosen or [1] * tiles, dtype=np.int32))
     pages, cells = to_device(table.pages), to_device(table.cells)
-    classify_kernel.classify(to_device(padded(text)), len(text), pages, cells, classes, of_tiles, tile)
+    classify_kernel.classify(to_device(padded(text)), len(text), pages, cells, classes, tile)
     assert _untouched(around, 0x7BADBAD)
     return classes.cpu().numpy().view(np.uint8)[: len(text)]
 
@@ -70,35 +68,44 @@ def test_classify_any_bytes() -> None:
             assert np.array_equal(classes >= character_kinds.LEAD, text & 0xC0 != 0x80)
 
 
-def test_classify_where_it_is_wanted() -> None:
-    text = gpu_texts.pack(["éa" * 20, "bc" * 50])
-    size = len(text)
-    expected = naive_classify.classify(text, gpu_texts.table())
-    for chosen in range(tiles_of(size, 32)):
-        found = _classify(text, 32, [int(tile == chosen) for tile in range(tiles_of(size, 32))])
-        begin, end = max(0, 32 * (chosen - 1)), min(size, 32 * (chosen + 2))
-        assert np.array_equal(found[begin:end], expected[begin:end])
+def _planes(text: Bytes, classes: Bytes, pattern: str) -> Bytes:
+    """The seven planes, a byte for each bit."""
+    size, tile = len(text), LARGE_TILE
+    words = words_of(size, tile)
+    planes, around = _guarded(character_masks.PLANES * words, torch.int64, -9)
+    character_masks.character_masks(to_device(padded(text)), size, pattern, to_device(padded(classes)), planes, tile)
+    assert _untouched(around, -9)
+    bits = np.unpackbits(planes.cpu().numpy().reshape(-1, words).view(np.uint8), axis=1, bitorder="little")
+    assert (bits[:5, size:] == np.array([[0], [1], [0], [1], [1]])).all()  # separators
+    return bits[:, :size]
 
 
 def test_planes_of_characters() -> None:
     """Kinds, CJK and first bytes, of all bytes of each character and at each place of a word."""
     text = gpu_texts.pack(gpu_texts.at_each_place("".join(AT_SEAMS)))
-    size, tile = len(text), LARGE_TILE
-    words = words_of(size, tile)
-    planes, around = _guarded(character_masks.CHARACTER_PLANES * words, torch.int64, -9)
     classes = naive_classify.classify(text, gpu_texts.table())
-    chosen = torch.ones(tiles_of(size, tile), dtype=torch.int32, device=DEVICE)
-    character_masks.character_masks(
-        to_device(padded(text)), size, "deepseek_v3", to_device(padded(classes)), planes, chosen, tile
-    )
-    assert _untouched(around, -9)
-    bits = np.unpackbits(planes.cpu().numpy().reshape(-1, words).view(np.uint8), axis=1, bitorder="little")
-    assert (bits[:5, size:] == np.array([[0], [1], [0], [1], [1]])).all()  # separators
     leads = np.flatnonzero(classes & character_kinds.LEAD)
-    of_all = np.repeat(classes[leads], np.diff(leads, append=size))
+    of_all = np.repeat(classes[leads], np.diff(leads, append=len(text)))
     expected = [*(of_all >> bit & 1 for bit in range(4)), classes >> 7, of_all >> 4 & 1, text < 0x80]
-    for plane, (found, wanted) in enumerate(zip(bits[:, :size], expected, strict=True)):
+    for plane, (found, wanted) in enumerate(zip(_planes(text, classes, "deepseek_v3"), expected, strict=True)):
         assert np.array_equal(found, wanted), plane
+
+
+@pytest.mark.parametrize("pattern", ["gpt2", "cl100k", "o200k", "tekken"])
+def test_planes_of_apostrophes_and_slashes(pattern: str) -> None:
+    """Of all ASCII characters beside an apostrophe, and of contractions at each place of a word."""
+    texts = [f"'{chr(c)}'{chr(c).swapcase()}e'l{chr(c)}'{chr(c)}L/" for c in range(128)]
+    text = gpu_texts.pack([*texts, *gpu_texts.at_each_place("x'S'll'Re'ſ'vE'd/a'ſs/'L'lL'rE'")])
+    classes = naive_classify.classify(text, gpu_texts.table())
+    leads = np.flatnonzero(classes & character_kinds.LEAD)
+    characters = Characters(text, classes, leads)
+    lengths = characters.contraction_lengths(ignore_case=pattern != "gpt2") * (pattern != "tekken")
+    of_long_s = (lengths == 2) & np.append(characters.is_long_s[1:], False)
+    slashes = (characters.ascii == ord("/")) & (pattern in ("o200k", "tekken"))
+    found = _planes(text, classes, pattern)
+    assert np.array_equal(found[5, leads], (lengths == 2) & ~of_long_s | slashes)
+    assert np.array_equal(found[6, leads], (lengths == 3) | of_long_s | slashes)
+    assert not found[5:, classes == 0].any()
 
 
 @pytest.mark.parametrize("tiles", [1, 7, 8, 9, 40])

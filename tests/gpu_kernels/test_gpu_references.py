@@ -26,6 +26,8 @@ SHORT_STRINGS = [
     ("!\n/\u0301a", 6),
     ("'sl\u0301A", 6),
     (" \t\n!a", 6),
+    ("aA' \n\x01", 5),
+    ("'aslre!", 4),
 ]
 # The tokenizers of ../shared whose patterns the kernels know.
 LARGE = {

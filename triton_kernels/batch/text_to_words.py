@@ -1,4 +1,4 @@
-"""From the text of a batch to the starts of its words: masks, classes, boundaries, compaction, on one stream."""
+"""From the text of a batch to the starts of its words: classes, masks, boundaries, compaction, on one stream."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..classify.masks import words_of
-from ..common.limits import MASK_TILE
+from ..common.limits import MASK_TILE, words_of
 from ..compact import kernel as compact
 from ..pretokenize import launcher
 
@@ -16,7 +15,7 @@ _ALIGNMENT = 2
 
 
 def scratch_size(count: int, tile: int = MASK_TILE) -> int:
-    """Elements, int64, of the scratch that `word_starts_of` needs for `count` bytes: about three bytes for each."""
+    """Elements, int64, of the scratch that `word_starts_of` needs for `count` bytes: about 2.2 for each byte."""
     return sum(_sizes(count, tile))
 
 

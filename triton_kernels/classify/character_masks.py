@@ -1,4 +1,4 @@
-r"""Class bytes to masks, 64 bytes a lane, for tiles that are not ASCII: any UTF-8.
+r"""Class bytes to masks, 64 bytes a lane.
 
 Seven planes. The first four are the bits of the kind, on all bytes of a character; the fifth marks first bytes and
 separators. The last two hold what else a pattern needs:
@@ -15,13 +15,13 @@ import torch
 import triton
 import triton.language as tl
 
-from ..common.limits import MASK_TILE, PATTERNS, tiles_of, warps_of
+from ..common.limits import MASK_TILE, PATTERNS, tiles_of, warps_of, words_of
 from ..common.variant import Variant
 from .bit_planes import bit_planes
-from .kernel import beside_chosen
-from .masks import bytes_after_text, contractions, from_after_by, load_words, words_of
+from .contractions import contractions, from_after_by
+from .text_words import bytes_after_text, load_words
 
-CHARACTER_PLANES = 7
+PLANES = 7
 
 
 @triton.jit
@@ -35,19 +35,14 @@ def _with_continuations(mask, of_spanning, bit, low, first, second, third):
     return mask | ((mask << 1) & first) | ((mask << 2) & second) | ((mask << 3) & third) | spanning
 
 
-@triton.jit(do_not_specialize=["count", "words", "tiles"])
-def character_masks_kernel(
-    text_words, class_words, chosen, planes, count, words, tiles, PATTERN: tl.constexpr, TILE: tl.constexpr
-):
-    """planes[k, w]: plane k of the 64 bytes of word w, in chosen tiles and in their neighbours.
+@triton.jit(do_not_specialize=["count", "words"])
+def character_masks_kernel(text_words, class_words, planes, count, words, PATTERN: tl.constexpr, TILE: tl.constexpr):
+    """planes[k, w]: plane k of the 64 bytes of word w.
 
-    text_words, class_words: int64 [ceil(count / 8) or more]. chosen: int32 [tiles]. planes: int64 [7, words], written.
+    text_words, class_words: int64 [ceil(count / 8) or more]. planes: int64 [7, words], written.
     """
-    tile = tl.program_id(0)
-    if beside_chosen(chosen, tile, tiles) == 0:
-        return
     lanes: tl.constexpr = TILE // 64
-    word = tile * lanes + tl.arange(0, lanes)
+    word = tl.program_id(0) * lanes + tl.arange(0, lanes)
     index = word * 8
     c0, c1 = load_words(class_words, index, count), load_words(class_words, index + 1, count)
     c2, c3 = load_words(class_words, index + 2, count), load_words(class_words, index + 3, count)
@@ -116,8 +111,7 @@ def character_masks_kernel(
 
 def variants() -> list[Variant]:
     """The variants that `character_masks` compiles."""
-    types = dict.fromkeys(("text_words", "class_words", "planes"), "*i64") | {"chosen": "*i32"}
-    types |= dict.fromkeys(("count", "words", "tiles"), "i32")
+    types = dict.fromkeys(("text_words", "class_words", "planes"), "*i64") | {"count": "i32", "words": "i32"}
     kernel = character_masks_kernel
     return [Variant(kernel, types, {"PATTERN": pattern, "TILE": MASK_TILE}, warps=1) for pattern in PATTERNS]
 
@@ -128,20 +122,17 @@ def character_masks(
     pattern: str,
     class_words: torch.Tensor,
     planes: torch.Tensor,
-    chosen: torch.Tensor,
     tile: int = MASK_TILE,
 ) -> None:
-    """Write the planes of chosen tiles, and of their neighbours, for a split pattern; all on one device.
+    """Write the planes of a text for a split pattern; all on one device.
 
     text_words, class_words: int64 [ceil(count / 8) or more], the text and what `kernel.classify` makes of it.
     planes: int64 [7, words_of(count, tile)].
-    chosen: int32 [tiles].
     tile: a power of two from 64 to 65,536.
     """
     tiles = tiles_of(count, tile)
     if tiles:
         words = words_of(count, tile)
         character_masks_kernel[(tiles,)](
-            text_words, class_words, chosen, planes, count, words, tiles,
-            PATTERN=pattern, TILE=tile, num_warps=warps_of(tile),
-        )  # fmt: skip
+            text_words, class_words, planes, count, words, PATTERN=pattern, TILE=tile, num_warps=warps_of(tile)
+        )

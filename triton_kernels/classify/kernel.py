@@ -16,13 +16,6 @@ LAST_CODE_POINT = tl.constexpr(0x10FFFF)
 
 
 @triton.jit
-def beside_chosen(chosen, tile, tiles):
-    """Whether a tile is chosen, or a neighbour of it, which may read it."""
-    before = tl.load(chosen + tile - 1, mask=tile > 0, other=0)
-    return (before | tl.load(chosen + tile) | tl.load(chosen + tile + 1, mask=tile + 1 < tiles, other=0)) != 0
-
-
-@triton.jit
 def _class_of(window, pages, cells, wanted):
     """The class byte of the first of the four bytes of each window."""
     byte = window & 0xFF
@@ -39,17 +32,13 @@ def _class_of(window, pages, cells, wanted):
     return tl.where(is_lead, tl.where(is_separator, SEPARATOR, kind) | LEAD, 0)
 
 
-@triton.jit(do_not_specialize=["count", "tiles"])
-def classify_kernel(text, pages, cells, classes, chosen, count, tiles, TILE: tl.constexpr):
+@triton.jit(do_not_specialize=["count"])
+def classify_kernel(text, pages, cells, classes, count, TILE: tl.constexpr):
     """The class bytes of the text, four at a time.
 
     text, classes: int32 [ceil(count / 4)], four bytes each. pages: int16 [8704]. cells: uint8 [blocks * 128].
-    Only in tiles where `chosen`, int32 [tiles], is not 0, and in their neighbours.
     """
-    tile = tl.program_id(0)
-    if beside_chosen(chosen, tile, tiles) == 0:
-        return
-    index = tile * (TILE // 4) + tl.arange(0, TILE // 4)
+    index = tl.program_id(0) * (TILE // 4) + tl.arange(0, TILE // 4)
     within = index * 4 < count
     word = tl.load(text + index, mask=within, other=-1).to(tl.uint32, bitcast=True)
     after = tl.load(text + index + 1, mask=index * 4 + 4 < count, other=-1).to(tl.uint32, bitcast=True)
@@ -62,8 +51,7 @@ def classify_kernel(text, pages, cells, classes, chosen, count, tiles, TILE: tl.
 
 def variants() -> list[Variant]:
     """The variants that `classify` compiles."""
-    types = dict.fromkeys(("text", "classes", "chosen"), "*i32") | {"pages": "*i16", "cells": "*u8"}
-    types |= dict.fromkeys(("count", "tiles"), "i32")
+    types = {"text": "*i32", "classes": "*i32", "pages": "*i16", "cells": "*u8", "count": "i32"}
     return [Variant(classify_kernel, types, {"TILE": MASK_TILE})]
 
 
@@ -73,19 +61,17 @@ def classify(
     pages: torch.Tensor,
     cells: torch.Tensor,
     class_words: torch.Tensor,
-    chosen: torch.Tensor,
     tile: int = MASK_TILE,
 ) -> None:
-    """Write the class bytes of the chosen tiles, and of their neighbours; all on one device.
+    """Write the class bytes of a text; all on one device.
 
     text_words: int64 [ceil(count / 8) or more], valid UTF-8 with bytes 0xFF between characters. Other bytes get some
         class, and nothing outside the arrays is touched.
     pages, cells: int16 and uint8, those of a `KindTable`.
-    class_words: int64 [ceil(count / 8)]; its first `count` bytes become what `naive.classify` says, where chosen.
-    chosen: int32 [tiles].
+    class_words: int64 [ceil(count / 8)]; its first `count` bytes become what `naive.classify` says.
     """
     tiles = tiles_of(count, tile)
     if tiles:
         text: Any = text_words.view(torch.int32)
         classes: Any = class_words.view(torch.int32)
-        classify_kernel[(tiles,)](text, pages, cells, classes, chosen, count, tiles, TILE=tile)
+        classify_kernel[(tiles,)](text, pages, cells, classes, count, TILE=tile)

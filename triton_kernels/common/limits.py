@@ -32,6 +32,11 @@ def tiles_of(count: int, tile: int) -> int:
     return -(-count // tile)
 
 
+def words_of(count: int, tile: int = MASK_TILE) -> int:
+    """Words of a mask of `count` bytes, rounded up to whole tiles."""
+    return tiles_of(count, tile) * (tile // WORD)
+
+
 def warps_of(tile: int) -> int:
     """Warps of a program with 64 bytes a lane."""
     return max(1, min(tile // MASK_TILE, 8))

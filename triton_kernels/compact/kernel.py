@@ -10,7 +10,7 @@ from ..common.limits import MASK_TILE, tiles_of, warps_of
 from ..common.variant import Variant
 
 WARPS = 4
-CHUNK = 1024
+CHUNK = 4096
 
 
 @triton.jit

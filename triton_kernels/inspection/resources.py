@@ -23,9 +23,7 @@ from .compiled import compiled, read, reader_or_exit
 
 MODULES = (
     *(f"{family}.kernel" for family in ("classify", "compact", "lookup", "word_cache", "merge", "emit")),
-    *("classify.masks", "classify.character_masks"),
-    *("pretokenize.ascii.kernel", "pretokenize.utf8.kernel", "pretokenize.carries"),
-    "batch.buffers",
+    *("classify.character_masks", "pretokenize.kernel", "pretokenize.carries", "batch.buffers"),
 )
 ARCHITECTURES = (80, 90)
 

@@ -11,31 +11,21 @@ import triton.language as tl
 
 
 @triton.jit
-def plane_at(planes, words, word, PLANE: tl.constexpr):
-    """One of the planes of `classify.masks`; outside the text, that of separators."""
-    outside: tl.constexpr = -1 if (PLANE == 0) | (PLANE == 2) else 0
-    plane = tl.load(planes + PLANE * words + word, mask=(word >= 0) & (word < words), other=outside)
-    return plane.to(tl.uint64, bitcast=True)
+def ones_where(condition):
+    """A mask of ones in each word where the condition holds, else of zeros."""
+    return ~condition.to(tl.uint64) + 1
 
 
 @triton.jit
-def kinds_at(planes, words, word):
-    """Letters, upper-case ones, digits, newlines, other white space, U+0020, other characters, separators."""
-    a, b, c = plane_at(planes, words, word, 0), plane_at(planes, words, word, 1), plane_at(planes, words, word, 2)
-    letter, plain = a & ~c, b & c
-    return letter, letter & b, ~a & b & ~c, ~a & ~b & c, plain, plain & a, ~(a | b | c), a & ~b & c
+def bit_where(condition):
+    """The first bit of each word where the condition holds."""
+    return condition.to(tl.uint64)
 
 
 @triton.jit
 def from_before(mask, mask_before, DISTANCE: tl.constexpr):
     """Where the byte `DISTANCE` places before is in the mask."""
     return (mask << DISTANCE) | (mask_before >> (64 - DISTANCE))
-
-
-@triton.jit
-def from_after(mask, mask_after):
-    """Where the next byte is in the mask."""
-    return (mask >> 1) | (mask_after << 63)
 
 
 @triton.jit
@@ -51,36 +41,6 @@ def run_up_to(last, run):
         last |= run & (last >> (1 << power))
         run &= run >> (1 << power)
     return last
-
-
-@triton.jit
-def lowest_zero(mask):
-    """The bit of the first byte that is not in the mask; no bit if all are in it."""
-    return ~mask & (mask + 1)
-
-
-@triton.jit
-def groups_of_three(digit, digit_before, phase):
-    """First digits of groups. phase: int32, how many digits the group at each word's beginning has already, 0 to 2."""
-    in_run = digit_before >> 63
-    starts = digit & ~((digit << 1) | in_run)
-    reached = digit & ((digit << 1) | 1) & ((digit << 2) | 3)
-    starts |= (in_run << tl.where(phase == 0, 0, 3 - phase).to(tl.uint64)) & reached
-    fourth = digit & (digit << 1) & (digit << 2) & (digit << 3)
-    for power in tl.static_range(5):
-        starts |= fourth & (starts << (3 << power))
-        fourth &= fourth << (3 << power)
-    return starts
-
-
-@triton.jit
-def phase_after(digit, digit_before):
-    """The phase after each word, 0 to 2; 4 if that is one more, modulo 3, than before the word."""
-    starts = groups_of_three(digit, digit_before & 0, (digit & 0).to(tl.int32))
-    one = (starts >> 63).to(tl.int32)
-    two = ((starts >> 62) & (digit >> 63)).to(tl.int32) & 1
-    goes_through = (lowest_zero(digit) == 0) & (digit_before >> 63 != 0)
-    return tl.where(goes_through, 4, one | (two << 1))
 
 
 @triton.jit

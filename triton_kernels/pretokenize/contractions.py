@@ -1,4 +1,4 @@
-"""Apostrophes of contractions, on masks of 64 bytes a lane, for ASCII and for any UTF-8."""
+"""Apostrophes of contractions, on masks of 64 bytes a lane."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""Start bits of DeepSeek V3's three splits for any UTF-8, 64 bytes a lane; `ascii.deepseek` for ASCII."""
+"""Start bits of DeepSeek V3's three splits on masks of 64 bytes a lane."""
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
 
-from .. import machines
-from ..bit_masks import from_before, run_from, white_space
-from .bit_masks import bit_where, character_plane_at, digit_groups, groups_at, kind_bits_at, of_next
+from . import machines
+from .bit_masks import bit_where, from_before, run_from, white_space
+from .digits import digit_groups
+from .planes import groups_at, kind_bits_at, of_next, plane_at
 
 AFTER_PUNCTUATION = tl.constexpr(machines.Deepseek.AFTER_PUNCTUATION)
 PREFIXED = tl.constexpr(machines.Deepseek.PREFIXED)
@@ -19,7 +20,7 @@ def _kinds_at(planes, words, word):
     """Unassigned characters, punctuation, letters and marks, CJK."""
     k0, k1, k2, k3 = kind_bits_at(planes, words, word)
     low = ~(k3 | k2 | k1)
-    return low & ~k0, low & k0, (k2 & ~k1) | (~(k3 | k2) & k1), character_plane_at(planes, words, word, 5)
+    return low & ~k0, low & k0, (k2 & ~k1) | (~(k3 | k2) & k1), plane_at(planes, words, word, 5)
 
 
 @triton.jit
@@ -32,7 +33,7 @@ def _absorbed(newline, punctuation, punctuation_1, state):
 @triton.jit
 def _prefixes(planes, words, word, punctuation, cjk, ascii_space, punctuation_1, cjk_1, ascii_space_1):
     """Single ASCII punctuation at the start of a pre-token: in each word, and in the last byte before it."""
-    ascii, ascii_1 = character_plane_at(planes, words, word, 6), character_plane_at(planes, words, word - 1, 6)
+    ascii, ascii_1 = plane_at(planes, words, word, 6), plane_at(planes, words, word - 1, 6)
     closed, closed_1 = (punctuation & ~cjk) | ascii_space, (punctuation_1 & ~cjk_1) | ascii_space_1
     return punctuation & ascii & ~from_before(closed, closed_1, 1), punctuation_1 & ascii_1 & ~(closed_1 << 1)
 
@@ -49,7 +50,7 @@ def deepseek_starts(planes, words, word, state, newline_ahead):
         planes, words, word, punctuation, cjk, ascii_space, punctuation_1, cjk_1, ascii_space_1
     )
     prefixed = from_before(prefix, prefix_1, 1)
-    ascii_letter = letter & character_plane_at(planes, words, word, 6)
+    ascii_letter = letter & plane_at(planes, words, word, 6)
     was_prefixed = bit_where(state == PREFIXED)
     after_prefixed = (run_from(ascii_letter & (prefixed | was_prefixed), ascii_letter) << 1) | was_prefixed
 
@@ -83,7 +84,7 @@ def deepseek_after(planes, words, word, state):
     prefix, prefix_1 = _prefixes(
         planes, words, word, punctuation, cjk, ascii_space, punctuation_1, cjk_1, ascii_space_1
     )
-    ascii_letter = letter & character_plane_at(planes, words, word, 6)
+    ascii_letter = letter & plane_at(planes, words, word, 6)
     prefixed = ascii_letter & (from_before(prefix, prefix_1, 1) | bit_where(state == PREFIXED))
     prefixed = run_from(prefixed, ascii_letter) >> 63
     punctuation, punctuation_1 = punctuation & ~cjk, punctuation_1 & ~cjk_1

@@ -1,6 +1,7 @@
-"""Planes of classes to start bits, 64 bytes a lane, for any UTF-8: the tiles that are not ASCII.
+"""Planes of classes to start bits, 64 bytes a lane.
 
-As in `pretokenize.ascii.kernel`. A word of 64 bytes is summarized in one code:
+First a summary of each tile, then a scan over the summaries (`pretokenize.carries`), then the starts. A word of 64
+bytes is summarized in one code:
 
     bits 0 to 23    what it does to the state of the pattern's machine, as an octal number (`machines`)
     bits 24, 25     the first character that is not plain white space: 1 a newline, 0 another, 2 there is none
@@ -15,18 +16,19 @@ from typing import Any
 import triton
 import triton.language as tl
 
-from ...classify.masks import bytes_after_text
-from ...common.limits import MASK_TILE, PATTERNS
-from ...common.variant import Variant
-from .. import machines
-from ..bit_masks import from_before
-from ..carries import CARRIES, FUNCTION, NEWLINE_AHEAD, WORD_AHEAD
-from ..scans import answer_after, at_last, compose, first_beyond, first_of_tile
-from .bit_masks import digits_after, groups_at
+from ..classify.text_words import bytes_after_text
+from ..common.limits import MASK_TILE, PATTERNS
+from ..common.variant import Variant
+from . import machines
+from .bit_masks import from_before
+from .carries import CARRIES, FUNCTION, NEWLINE_AHEAD, WORD_AHEAD
 from .cl100k import cl100k_after, cl100k_starts
 from .deepseek import deepseek_after, deepseek_starts
+from .digits import digits_after
 from .gpt2 import gpt2_starts
 from .o200k import letters_and_marks_at, o200k_after, o200k_starts
+from .planes import groups_at
+from .scans import answer_after, at_last, compose, first_beyond, first_of_tile
 
 ANY_STATE = tl.constexpr(0o11111111)
 ALL_STATES = tl.constexpr(0o77777777)
@@ -78,9 +80,8 @@ def _with_digits(function, number, lead, STATES: tl.constexpr):
 
 
 @triton.jit(do_not_specialize=["words", "tiles"])
-def utf8_summary_kernel(
+def summary_kernel(
     planes,
-    chosen,
     codes,
     scratch,
     words,
@@ -90,13 +91,11 @@ def utf8_summary_kernel(
     STATES: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    """codes[w] = the code of word w, and scratch[:3, t] as `carries` reads it, in chosen tiles.
+    """codes[w] = the code of word w, and scratch[:3, t] as `carries` reads it.
 
-    planes: int64 [7, words]. chosen: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
+    planes: int64 [7, words]. codes: int32 [words]. scratch: int32 [6, tiles].
     """
     tile = tl.program_id(0)
-    if tl.load(chosen + tile) == 0:
-        return
     lanes: tl.constexpr = TILE // 64
     lane = tl.arange(0, lanes)
     word = tile * lanes + lane
@@ -123,9 +122,8 @@ def utf8_summary_kernel(
 
 
 @triton.jit(do_not_specialize=["count", "words", "tiles"])
-def utf8_starts_kernel(
+def starts_kernel(
     planes,
-    chosen,
     codes,
     scratch,
     start_bits,
@@ -137,14 +135,12 @@ def utf8_starts_kernel(
     STATES: tl.constexpr,
     TILE: tl.constexpr,
 ):
-    """start_bits[w]: bit p is 1 where byte 64 * w + p begins a pre-token or is a separator, in chosen tiles.
+    """start_bits[w]: bit p is 1 where byte 64 * w + p begins a pre-token or is a separator.
 
-    planes: int64 [7, words]. chosen: int32 [tiles]. codes: int32 [words]. scratch: int32 [6, tiles].
+    planes: int64 [7, words]. codes: int32 [words]. scratch: int32 [6, tiles].
     start_bits: int64 [words], written; bits after the text are 0.
     """
     tile = tl.program_id(0)
-    if tl.load(chosen + tile) == 0:
-        return
     lanes: tl.constexpr = TILE // 64
     lane = tl.arange(0, lanes)
     word = tile * lanes + lane
@@ -171,13 +167,13 @@ def utf8_starts_kernel(
 
 
 def variants() -> list[Variant]:
-    """The variants that `launcher.start_bits` compiles for tiles that are not ASCII."""
-    types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("chosen", "codes", "scratch"), "*i32")
+    """The variants that `launcher.start_bits` compiles."""
+    types = dict.fromkeys(("planes", "start_bits"), "*i64") | dict.fromkeys(("codes", "scratch"), "*i32")
     types |= dict.fromkeys(("count", "words", "tiles"), "i32")
     found = []
     for pattern in PATTERNS:
-        kernels = [utf8_starts_kernel]
+        kernels = [starts_kernel]
         if pattern != "gpt2":
-            kernels.insert(0, utf8_summary_kernel)
+            kernels.insert(0, summary_kernel)
         found += [Variant(kernel, types, constants(pattern, MASK_TILE), warps=1) for kernel in kernels]
     return found

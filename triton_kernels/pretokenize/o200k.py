@@ -1,4 +1,4 @@
-r"""Start bits of the pattern of o200k, and of Tekken, for any UTF-8, 64 bytes a lane; `ascii.o200k` for ASCII.
+r"""Start bits of the pattern of o200k, and of Tekken, on masks of 64 bytes a lane.
 
 States are those of `machines.O200k`. Whether a byte is in ` ?[^\s\p{L}\p{N}]+` (IN_OTHER) or in the `[\r\n/]*` after
 that (TRAILING) depends on the character and on which of these the one before was in. That is a function of three
@@ -10,10 +10,11 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .. import machines
-from ..bit_masks import from_before, run_from, run_up_to, white_space
-from ..contractions import every_second, next_links
-from .bit_masks import bit_where, character_plane_at, digit_groups, groups_at, kind_bits_at, of_next, ones_where
+from . import machines
+from .bit_masks import bit_where, from_before, ones_where, run_from, run_up_to, white_space
+from .contractions import every_second, next_links
+from .digits import digit_groups
+from .planes import groups_at, kind_bits_at, of_next, plane_at
 
 UPPER_PART = tl.constexpr(machines.O200k.UPPER_PART)
 LOWER_PART = tl.constexpr(machines.O200k.LOWER_PART)
@@ -35,7 +36,7 @@ def letters_and_marks_at(planes, words, word):
 @triton.jit
 def _planes_at(planes, words, word, CONTRACTIONS: tl.constexpr):
     """Slashes, and apostrophes of contractions of two and of three bytes."""
-    two, three = character_plane_at(planes, words, word, 5), character_plane_at(planes, words, word, 6)
+    two, three = plane_at(planes, words, word, 5), plane_at(planes, words, word, 6)
     slash = two & three
     if CONTRACTIONS:
         return slash, two ^ slash, three ^ slash
@@ -84,7 +85,7 @@ def _runs(planes, words, word, state, CONTRACTIONS: tl.constexpr):
     _, _, _, _, ascii_space_1, _, _, _ = groups_at(planes, words, word - 1)
     in_word, _, _, mark = letters_and_marks_at(planes, words, word)
     in_word_2, _, _, _ = letters_and_marks_at(planes, words, word + 1)
-    lead_2 = character_plane_at(planes, words, word + 1, 4)
+    lead_2 = plane_at(planes, words, word + 1, 4)
     slash, two, three = _planes_at(planes, words, word, CONTRACTIONS)
     _, two_1, three_1 = _planes_at(planes, words, word - 1, CONTRACTIONS)
     opens = from_before(ascii_space, ascii_space_1, 1) | ~of_next(in_word, in_word_2, lead, lead_2)
@@ -159,7 +160,7 @@ def o200k_after(planes, words, word, state, CONTRACTIONS: tl.constexpr):
     part = in_word & ~inside
     lower_part = _lower_part(part & ~upper, lower, state)
     # One letter of two is left; U+017F is one letter of two bytes.
-    single = character_plane_at(planes, words, word + 1, 4) & 1
+    single = plane_at(planes, words, word + 1, 4) & 1
     suffix = (real >> 63) | ((real & three) >> 62 & single)
     after = (in_other >> 63) * IN_OTHER + (trailing >> 63) * TRAILING + (part >> 63) * UPPER_PART
     return (after + (lower_part >> 63) * (LOWER_PART - UPPER_PART) + suffix * SUFFIX).to(tl.int32)

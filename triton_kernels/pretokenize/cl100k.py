@@ -1,14 +1,15 @@
-"""Start bits of the pattern of Qwen, cl100k and Llama 3 for any UTF-8, 64 bytes a lane; `ascii.cl100k` for ASCII."""
+"""Start bits of the pattern of Qwen, cl100k and Llama 3 on masks of 64 bytes a lane."""
 
 from __future__ import annotations
 
 import triton
 import triton.language as tl
 
-from .. import machines
-from ..bit_masks import from_before, run_from, white_space
-from ..contractions import contractions_of_others
-from .bit_masks import bit_where, character_plane_at, digit_groups, groups_at, of_next, of_previous
+from . import machines
+from .bit_masks import bit_where, from_before, run_from, white_space
+from .contractions import contractions_of_others
+from .digits import digit_groups
+from .planes import groups_at, of_next, of_previous, plane_at
 
 AFTER_OTHER = tl.constexpr(machines.Cl100k.AFTER_OTHER)
 ONE_DIGIT = tl.constexpr(machines.Cl100k.ONE_DIGIT)
@@ -26,8 +27,8 @@ def cl100k_starts(planes, words, word, state, newline_ahead, GROUPS: tl.constexp
     letter, number, newline, plain, ascii_space, other, separator, lead = groups_at(planes, words, word)
     letter_1, _, newline_1, plain_1, ascii_space_1, other_1, _, lead_1 = groups_at(planes, words, word - 1)
     _, _, newline_2, plain_2, _, _, separator_2, lead_2 = groups_at(planes, words, word + 1)
-    two, three = character_plane_at(planes, words, word, 5), character_plane_at(planes, words, word, 6)
-    two_1, three_1 = character_plane_at(planes, words, word - 1, 5), character_plane_at(planes, words, word - 1, 6)
+    two, three = plane_at(planes, words, word, 5), plane_at(planes, words, word, 6)
+    two_1, three_1 = plane_at(planes, words, word - 1, 5), plane_at(planes, words, word - 1, 6)
     two, three = contractions_of_others(two, three, other, ascii_space, other_1, ascii_space_1)
     two_1, three_1 = contractions_of_others(two_1, three_1, other_1, ascii_space_1, other_1 & 0, ascii_space_1 & 0)
     # A single other character at the start of a pre-token is the optional first character of the word after it.

@@ -1,1 +1,0 @@
-"""Split patterns on ASCII tiles."""

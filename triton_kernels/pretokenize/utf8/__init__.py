@@ -1,1 +1,0 @@
-"""Split patterns on tiles with any UTF-8."""
