@@ -52,7 +52,7 @@ TIMED = TIMEFORMAT='$@ took %0R s'; time
 SOURCES := $(shell find lopt_plugin triton_kernels include -not -path '*__pycache__*' -not -name '*.so') \
 	pyproject.toml CMakeLists.txt README.md
 # These need Triton, an engine, Ray, datasets or TRL.
-KERNEL_TESTS := $(filter-out %reference.py %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
+KERNEL_TESTS := $(filter-out %references.py %_ids.py,$(wildcard tests/gpu_kernels/test_*.py)) \
 	tests/routes/gpu tests/benchmarks/test_gpu_benchmark.py
 EXAMPLE_TESTS := tests/examples/test_ray.py tests/examples/test_datasets.py
 OTHER_TESTS := tests/examples/test_trl.py tests/examples/test_gateway.py
