@@ -9,7 +9,7 @@ import pytest
 from kernel_device import DEVICE, make_interpreter_faster, to_device, torch
 
 from lopt_plugin.triton_kernels.common.device_words import padded
-from lopt_plugin.triton_kernels.common.hashing import places
+from lopt_plugin.triton_kernels.common.hashing import choices, placed
 from lopt_plugin.triton_kernels.common.word_ids import MISSED, SEPARATOR
 from lopt_plugin.triton_kernels.lookup import kernel, naive
 from lopt_plugin.triton_kernels.lookup.table import EntryTable
@@ -78,8 +78,21 @@ def test_empty_entry_is_refused() -> None:
         EntryTable.of({b"": 1})
 
 
-def test_keys_of_one_hash_all_find_a_place() -> None:
-    found = places(np.full(15, 13, np.uint64), 16)
-    assert sorted(found) == [*range(12), 13, 14, 15]
-    with pytest.raises(ValueError, match="would not end"):
-        places(np.zeros(16, np.uint64), 16)
+def test_every_key_is_at_one_of_its_two_places() -> None:
+    hashes = np.random.default_rng(0).integers(0, 1 << 64, 50_000, dtype=np.uint64)
+    found, slots = placed(hashes)
+    assert len(np.unique(found)) == len(hashes)
+    assert (choices(hashes, slots) == found).any(axis=0).all()
+    assert slots <= 1 << 17
+
+
+def test_keys_of_one_hash() -> None:
+    assert len(set(placed(np.full(2, 13, np.uint64))[0])) == 2
+    with pytest.raises(ValueError, match="no place"):
+        placed(np.full(3, 13, np.uint64))
+
+
+def test_longer_entries_that_begin_alike() -> None:
+    vocabulary = {b"0123456789abcdef" + bytes([k]) * rest: 300 * rest + k for k in range(9) for rest in range(1, 20)}
+    words = [*vocabulary, b"0123456789abcdef"]
+    assert look_up(words, EntryTable.of(vocabulary), 64).tolist() == [*vocabulary.values(), MISSED]

@@ -16,7 +16,6 @@ from random_models import STAND_INS, Model, random_model, random_words
 
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.gpu.tables import host_tables
-from lopt_plugin.triton_kernels.common.word_ids import MISSED, SET_ASIDE
 from lopt_plugin.triton_kernels.merge import kernel, naive
 from lopt_plugin.triton_kernels.merge.table import NO_MERGE, PairTable
 
@@ -110,58 +109,39 @@ def test_shields_and_gates_are_those_of_their_definition() -> None:
                 assert gate == all(other > number for parts, other in rank.items() if made in parts)
 
 
-def merged_longer(
-    text: torch.Tensor, starts: torch.Tensor, chosen: torch.Tensor, pairs: torch.Tensor, byte_ids: torch.Tensor,
-    merged: torch.Tensor, counts: torch.Tensor, *, tile: int = kernel.TILE,
-) -> None:  # fmt: skip
-    """`kernel.merge_longer` as `kernel.merge`: with lists made of the chosen words, none of which is set aside."""
-    lengths = starts.diff()[chosen]
-    lists = [chosen[lengths <= 64], chosen[lengths > 64]]
-    word_ids = torch.full((len(starts) - 1,), MISSED, dtype=torch.int32, device=DEVICE)
-    aside = torch.zeros(2, dtype=torch.int32, device=DEVICE)
-    counted = torch.tensor([len(one) for one in lists], dtype=torch.int32, device=DEVICE)
-    kernel.merge_longer(
-        text, starts, lists, counted, pairs, byte_ids, merged, counts, word_ids, aside[:1], aside[1:], tile=tile
-    )
-    assert aside.tolist() == [0, 0]
-    assert set(word_ids.tolist()) <= {MISSED}
-
-
 @pytest.mark.parametrize(("row", "tile"), [(16, 16), (16, 256), (32, 64), (32, 512)])
 def test_rows_are_merged_as_by_hugging_face(row: int, tile: int) -> None:
     for model, words in models_and_words(seed=row + tile, models=2, words=max(4, tile // row), longest=row):
         assert merged_by(kernel.merge, table_of(model), words, row=row, tile=tile) == expected(model, words)
 
 
-@pytest.mark.parametrize("tile", [64, 256, 2048])
-def test_longer_words_are_merged_as_by_hugging_face_in_one_launch(tile: int) -> None:
-    for model, words in models_and_words(seed=tile, models=2, words=40, longest=256):
-        longer = [*[word for word in words if len(word) > 32][:8], words[0] * (256 // len(words[0]))]
-        assert merged_by(merged_longer, table_of(model), longer, tile=tile) == expected(model, longer)
+@pytest.mark.parametrize(("row", "least", "tile"), [(64, 32, 64), (128, 64, 256), (256, 128, 2048)])
+def test_longer_words_are_merged_as_by_hugging_face(row: int, least: int, tile: int) -> None:
+    for model, words in models_and_words(seed=tile, models=2, words=60, longest=256):
+        longer = [*[word for word in words if least < len(word) <= row][:8], words[0] * (row // len(words[0]))]
+        longer = [word for word in longer if len(word) > least]
+        assert merged_by(kernel.merge, table_of(model), longer, row=row, least=least, tile=tile) == expected(
+            model, longer
+        )
 
 
-def test_words_that_are_set_aside() -> None:
-    lengths = [40, 257, 256, 300, 65]
+def test_words_of_other_lengths_stay_as_they_are() -> None:
+    lengths = [128, 129, 257, 256]
     starts = to_device(np.cumsum([0, *lengths]).astype(np.int32))
     table = PairTable.of([], np.zeros(256, np.int32))
     text, merged = to_device(np.zeros(sum(lengths), np.uint8)), to_device(np.full(sum(lengths), -7, np.int32))
-    counts, word_ids = (torch.full((5,), value, dtype=torch.int32, device=DEVICE) for value in (-7, MISSED))
-    aside = torch.zeros(5, dtype=torch.int32, device=DEVICE)
-    lists = [to_device(np.array(one, np.int32)) for one in ([0], [1, 2, 3, 4])]
-    kernel.merge_longer(
-        text, starts, lists, to_device(np.array([1, 4], np.int32)), to_device(table.slots), to_device(table.byte_ids),
-        merged, counts, word_ids, aside[1:], aside[:1], tile=16,
+    counts = torch.full((4,), -7, dtype=torch.int32, device=DEVICE)
+    kernel.merge(
+        text, starts, to_device(np.arange(4, dtype=np.int32)), to_device(table.slots), to_device(table.byte_ids),
+        merged, counts, row=256, least=128, tile=16,
     )  # fmt: skip
-    assert (aside[0], sorted(aside[1:3].tolist())) == (2, [1, 3])
-    assert counts.tolist() == [40, 0, 256, 0, 65]
-    assert word_ids.tolist() == [MISSED, SET_ASIDE, MISSED, SET_ASIDE, MISSED]
-    assert [int((merged[a:b] == -7).all()) for a, b in itertools.pairwise(starts.tolist())] == [0, 1, 0, 1, 0]
+    assert counts.tolist() == [-7, 129, -7, 256]
+    assert [int((merged[a:b] == -7).all()) for a, b in itertools.pairwise(starts.tolist())] == [1, 0, 1, 0]
 
 
 def test_no_words_and_other_rows() -> None:
     table = PairTable.of([], np.zeros(256, np.int32))
     assert merged_by(kernel.merge, table, [], row=16) == []
-    assert merged_by(merged_longer, table, []) == []
     with pytest.raises(ValueError, match="rows"):
         merged_by(kernel.merge, table, [b"a"], row=17)
 
@@ -177,9 +157,7 @@ def test_words_of_real_texts(name: str) -> None:
         for text in (*corpus.texts("multi", 2_500), *corpus.texts("zh", 500), "a" * 90, "中国" * 30)
         for begin, end in core.pre_tokens(text)
     }
-    for least, row in ((1, 16), (17, 32), (33, 0)):
-        chosen = sorted(word for word in words if least <= len(word) <= (row or 256))
+    for least, row in itertools.pairwise((0, *kernel.ROWS)):
+        chosen = sorted(word for word in words if least < len(word) <= row)
         ids = [core.encode_word(word, True) for word in chosen]
-        options = {"row": row} if row else {}
-        merge = kernel.merge if row else merged_longer
-        assert merged_by(merge, pairs, chosen, tile=8192, **options) == ids
+        assert merged_by(kernel.merge, pairs, chosen, row=row, least=least, tile=8192) == ids

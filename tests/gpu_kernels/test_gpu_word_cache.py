@@ -10,7 +10,7 @@ import pytest
 from kernel_device import DEVICE, make_interpreter_faster, to_device, torch
 
 from lopt_plugin.triton_kernels.common.device_words import padded
-from lopt_plugin.triton_kernels.common.word_ids import FIRST_SLOT
+from lopt_plugin.triton_kernels.common.word_ids import FIRST_SLOT, SET_ASIDE
 from lopt_plugin.triton_kernels.word_cache import kernel, naive
 
 
@@ -33,15 +33,16 @@ class Batch:
         text_words, word_starts = to_device(padded(np.frombuffer(text, np.uint8))), to_device(starts)
         missed = to_device(np.arange(len(words), dtype=np.int32))
         word_ids = torch.full((len(words),), -1, dtype=torch.int32, device=DEVICE)
-        lists = torch.full((4, len(words)), -1, dtype=torch.int32, device=DEVICE)
-        list_counts = torch.zeros(5, dtype=torch.int32, device=DEVICE)
-        kernel.claim(text_words, word_starts, missed, cache, word_ids, lists, list_counts, tile=tile)
+        lists = torch.full((5, len(words)), -1, dtype=torch.int32, device=DEVICE)
+        list_counts = torch.zeros(6, dtype=torch.int32, device=DEVICE)
+        id_counts = torch.full((len(words),), -7, dtype=torch.int32, device=DEVICE)
+        kernel.claim(text_words, word_starts, missed, cache, word_ids, lists, list_counts, id_counts, tile=tile)
         *counts, self.claimed = list_counts.tolist()
         self.lists = [row[:count].tolist() for row, count in zip(lists, counts, strict=True)]
-        found = word_ids.tolist()
-        self.slots = [None if value == -1 else FIRST_SLOT - value for value in found]
+        self.aside = [number for number, value in enumerate(word_ids.tolist()) if value == SET_ASIDE]
+        assert [number for number, count in enumerate(id_counts.tolist()) if count == 0] == self.aside
+        self.slots = [FIRST_SLOT - value if value <= FIRST_SLOT else None for value in word_ids.tolist()]
         merged = torch.zeros(len(text), dtype=torch.int32, device=DEVICE)
-        id_counts = torch.zeros(len(words), dtype=torch.int32, device=DEVICE)
         for number in itertools.chain(*self.lists):
             ids = ids_of(words[number])
             id_counts[number] = len(ids)
@@ -52,7 +53,10 @@ class Batch:
 
 
 def random_words(rng: random.Random, count: int) -> list[bytes]:
-    words = [bytes(rng.choices(b"ab\0", k=rng.choice([1, 2, 3, 8, 9, 31, 32, 33, 70]))) for _ in range(count // 2)]
+    words = [
+        bytes(rng.choices(b"ab\0", k=rng.choice([1, 2, 3, 8, 9, 31, 32, 33, 64, 65, 256, 257])))
+        for _ in range(count // 2)
+    ]
     return rng.choices(words, k=count)
 
 
@@ -65,8 +69,9 @@ def test_batches_one_after_the_other(slots: int, tile: int, keep_tile: int) -> N
         words = random_words(rng, 80)
         batch = Batch(words, cache, tile, keep_tile)
         assert naive.violations(words, batch.slots, [*itertools.chain(*batch.lists)], held) == []
-        for which, (least, most) in enumerate(((0, 16), (17, 32), (33, 64), (65, 1000))):
+        for which, (least, most) in enumerate(((0, 16), (17, 32), (33, 64), (65, 256), (257, 1000))):
             assert all(least <= len(words[number]) <= most for number in batch.lists[which])
+        assert sorted(batch.lists[-1]) == batch.aside
         before = len(held)
         held.update({slot: word for slot, word in zip(batch.slots, words, strict=True) if slot is not None})
         assert len(held) - before == batch.claimed

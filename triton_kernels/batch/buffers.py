@@ -11,9 +11,8 @@ depends on the batch is in device memory, and is bounded by the bucket:
 | word_count            | find_separators                         | N: the words of the whole buffer            |
 | words                 | lookup, emit                            | n: every word has a byte                    |
 | missed                | claim                                   | N // 2: words of one byte are entries       |
-| list_counts           | merge, keep                             | N // 2, N // 17, N // 33, N // 65: words of more |
-|                       |                                         | than 0, 16, 32, 64 bytes                    |
-| aside                 | `WordsToIds.finish_aside`, on the host  | N // 257                                    |
+| list_counts           | merge, keep; the last one               | N // 2, N // 17, N // 33, N // 65, N // 257: words |
+|                       | `WordsToIds.finish_aside`, on the host  | of more than 0, 16, 32, 64, 256 bytes       |
 | id_count              | the copy of the ids to the host         | n: every id stands for a byte or a separator |
 
 After the text, up to N, the buffer is NUL. These bytes are classified and split into words as well (a bucket costs at
@@ -34,7 +33,7 @@ from ..common.grids import grid_of
 from ..common.limits import MAX_BYTES, SEPARATOR_SHARE
 from ..common.variant import Variant
 from ..emit import kernel as emit
-from ..merge.kernel import ROWS
+from ..word_cache.cache import LEAST_BYTES
 from . import text_to_words
 
 LEAST_BUCKET = 1 << 14
@@ -42,7 +41,7 @@ CLEAR_TILE = 1024
 
 # Places in `Batch.sizes` and in `Batch.counters`.
 TEXT_BYTES, SEPARATORS, ROW_COUNT, SIZES = 0, 1, 2, 3
-WORD_COUNT, WORDS, MISSED, LISTS, CLAIMED, ASIDE, ID_COUNT, COUNTERS = 0, 1, 2, 3, 7, 8, 9, 10
+WORD_COUNT, WORDS, MISSED, LISTS, ASIDE, CLAIMED, ID_COUNT, COUNTERS = 0, 1, 2, 3, 7, 8, 9, 10
 
 
 def bucket_of(text_bytes: int, separators: int) -> int:
@@ -123,7 +122,6 @@ class Scratch:
     word_ids: torch.Tensor
     missed: torch.Tensor
     lists: tuple[torch.Tensor, ...]
-    aside: torch.Tensor
     merged: torch.Tensor
     counts: torch.Tensor
     tile_ids: torch.Tensor
@@ -136,12 +134,11 @@ class Scratch:
         def room(size: int, dtype: torch.dtype = torch.int32) -> torch.Tensor:
             return torch.empty(size, dtype=dtype, device=device)
 
-        longest, longer = ROWS[-1], ROWS[2]
-        lists = (bucket // 2, bucket // (ROWS[0] + 1), bucket // (ROWS[1] + 1), bucket // (longer + 1))
+        lists = (bucket // least for least in LEAST_BYTES)
         return cls(
             bucket, room(text_to_words.scratch_size(bucket, tile), torch.int64), room(bucket + 1),
             room(bucket // SEPARATOR_SHARE), room(bucket), room(bucket // 2), tuple(map(room, lists)),
-            room(bucket // (longest + 1)), room(bucket), room(bucket), room(bucket // emit.TILE + 1), room(bucket),
+            room(bucket), room(bucket), room(bucket // emit.TILE + 1), room(bucket),
         )  # fmt: skip
 
     def within(self, bucket: int) -> Scratch:
@@ -149,7 +146,7 @@ class Scratch:
         return Scratch(
             bucket, self.of_text, self.word_starts[: bucket + 1],
             self.numbers[: bucket // SEPARATOR_SHARE], self.word_ids[:bucket], self.missed[: bucket // 2],
-            self.lists, self.aside, self.merged, self.counts[:bucket], self.tile_ids, self.ends,
+            self.lists, self.merged, self.counts[:bucket], self.tile_ids, self.ends,
         )  # fmt: skip
 
     def bytes(self) -> int:

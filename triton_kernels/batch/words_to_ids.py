@@ -15,8 +15,8 @@ from ..lookup.table import EntryTable
 from ..merge import kernel as merge
 from ..merge.table import PairTable
 from ..word_cache import kernel as word_cache
-from ..word_cache.cache import TILE as CLAIM_TILE, WordCache
-from .buffers import ASIDE, CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
+from ..word_cache.cache import KEY_BYTES, TILE as CLAIM_TILE, WordCache
+from .buffers import CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
 
 # Beyond this share of claimed slots, words find no free slot: the cache is emptied before the next batch.
 _FULL = 0.75
@@ -89,7 +89,7 @@ class WordsToIds:
 
         encode: from where words begin and end in the text to the ids of all, one after the other, and their counts.
         """
-        aside, word_starts = scratch.aside[:count], scratch.word_starts
+        aside, word_starts = scratch.lists[-1][:count], scratch.word_starts
         found = encode(word_starts[aside].cpu().numpy(), word_starts[aside + 1].cpu().numpy())
         ids, counts = (torch.from_numpy(array).to(batch.ids.device) for array in found)
         scratch.counts[aside] = counts
@@ -112,25 +112,23 @@ class WordsToIds:
     def _merge(self, batch: Batch, scratch: Scratch) -> None:
         cache, factor, text_words, word_starts = self.cache, self.tile_factor, batch.text_words, scratch.word_starts
         word_ids, merged, counts, lists = scratch.word_ids, scratch.merged, scratch.counts, scratch.lists
+        list_counts = batch.counters[LISTS : CLAIMED + 1]
         word_cache.claim(
-            text_words, word_starts, scratch.missed, cache, word_ids, lists, batch.counters[LISTS : CLAIMED + 1],
+            text_words, word_starts, scratch.missed, cache, word_ids, lists, list_counts, counts,
             missed_count=batch.counter(MISSED), tile=factor * CLAIM_TILE,
         )  # fmt: skip
-        pairs, byte_ids = self.tables.pairs, self.tables.byte_ids
-        for number, row in enumerate(merge.WARPS):  # the words that fit into slots
+        # The list of each row, and the bytes of words that the row before has merged.
+        for row, number, least in ((16, 0, 0), (32, 1, 0), (64, 2, 0), (128, 3, 0), (256, 3, 128)):
             chosen, count = lists[number], batch.counter(LISTS + number)
             merge.merge(
-                batch.text, word_starts, chosen, pairs, byte_ids, merged, counts,
-                row=row, least=0, count=count, tile=factor * merge.TILE,
+                batch.text, word_starts, chosen, self.tables.pairs, self.tables.byte_ids, merged, counts,
+                row=row, least=least, count=count, tile=factor * merge.TILE,
             )  # fmt: skip
-            tile = factor * word_cache.KEEP_TILE
-            word_cache.keep(
-                text_words, word_starts, word_ids, merged, counts, chosen, cache, chosen_count=count, tile=tile
-            )
-        merge.merge_longer(
-            batch.text, word_starts, lists[2:], batch.counters[LISTS + 2 : LISTS + 4], pairs, byte_ids, merged, counts,
-            word_ids, scratch.aside, batch.counter(ASIDE), tile=factor * merge.TILE,
-        )  # fmt: skip
+            if row <= KEY_BYTES:
+                word_cache.keep(
+                    text_words, word_starts, word_ids, merged, counts, chosen, cache,
+                    chosen_count=count, tile=factor * word_cache.KEEP_TILE,
+                )  # fmt: skip
 
     def _emit(self, batch: Batch, scratch: Scratch) -> None:
         tile = self.tile_factor * emit.TILE

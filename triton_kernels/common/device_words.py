@@ -22,6 +22,12 @@ def mix(hashes, words):
 
 
 @triton.jit
+def choices(hashes, last_slot):
+    """The two slots, int32, at which a key of each hash may be; see `hashing`."""
+    return hashes.to(tl.uint32).to(tl.int32, bitcast=True) & last_slot, (hashes >> 32).to(tl.int32) & last_slot
+
+
+@triton.jit
 def load_word(text_words, begin, left, wanted):
     """The first `left` of the eight bytes at `begin` as a little-endian uint64, the others 0; 0 where not `wanted`.
 

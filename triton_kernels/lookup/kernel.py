@@ -1,4 +1,4 @@
-"""Whole pre-tokens to ids, by open addressing over the vocabulary.
+"""Whole pre-tokens to ids, by a hash table over the vocabulary.
 
     word_ids[w] = id of the entry whose bytes are text[word_starts[w] : word_starts[w + 1]],
                   MISSED if there is none, SEPARATOR if the word is one byte 0xFF
@@ -17,8 +17,9 @@ Entries of any length are found, up to the longest; every byte of the key is com
 | missed_count | int32 | [1]         | how many; 0 before                                               |
 | words        | int32 | [1]         | how many words there are; the tensors may be longer              |
 
-A word of up to 16 bytes is found, or missed, by two 64-bit words and its length, which are in the 32 bytes of one slot,
-a single sector of the L2 cache. Only if these three agree and the entry is longer are its other bytes compared.
+A word is in one of two slots (see `common.hashing`), if at all. One of up to 16 bytes is found, or missed, by two
+64-bit words and its length, which are in the 32 bytes of a slot, a single sector of the L2 cache. Only if these three
+agree and the entry is longer are its other bytes compared.
 
 Limits: texts below 2**31 - 64 bytes; ids from 0 to 2**31 - 1. A miss is not an error: the word goes to the cache
 and the merges.
@@ -30,7 +31,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ..common.device_words import load_word, mix
+from ..common.device_words import choices, load_word, mix
 from ..common.grids import counted, grid_of
 from ..common.variant import Variant
 from ..common.word_ids import MISSED, SEPARATOR
@@ -56,29 +57,39 @@ def _lookup_kernel(
         separator = live & (length == 1) & (low == 0xFF)
         searched = live & (length <= longest) & (separator == 0)
 
-        hashes = mix(mix(mix(tl.full([TILE], 0, tl.uint64), length.to(tl.uint64)), low), high)
+        hashes = mix(mix(tl.full([TILE], 0, tl.uint64), low), high)
+        longest_searched = tl.max(tl.where(searched, length, 0), 0)
+        k = 16
+        while k < longest_searched:
+            more = searched & (length > k)
+            hashes = tl.where(more, mix(hashes, load_word(text_words, begin + k, length - k, more)), hashes)
+            k += 8
         found = tl.where(separator, _SEPARATOR, tl.full([TILE], _MISSED, tl.int32))
-        slot = (hashes & last_slot.to(tl.uint64)).to(tl.int64)
-        while tl.max(searched.to(tl.int32), 0) > 0:
-            # Entries are read again and again: they should stay in the L2 cache while the text streams through it.
-            place = slots + slot * 4
-            entry = tl.load(place + 2, mask=searched, other=-1, eviction_policy="evict_last")
+        one, other = choices(mix(hashes, length.to(tl.uint64)), last_slot)
+        for choice in tl.static_range(2):
+            slot = one if choice == 0 else other
+            # 16 bytes a load. Entries are read again and again: they should stay in the L2 cache while the text streams
+            # through it.
+            halves = (slots + slot * 4)[:, None] + tl.arange(0, 2)[None, :]
+            entry_low, entry_high = tl.split(
+                tl.load(halves, mask=searched[:, None], other=0, eviction_policy="evict_last")
+            )
+            entry, rest_place = tl.split(
+                tl.load(halves + 2, mask=searched[:, None], other=-1, eviction_policy="evict_last")
+            )
             same = searched & ((entry >> 32) == length)
-            same = same & (tl.load(place, mask=same, other=0).to(tl.uint64, bitcast=True) == low)
-            same = same & (tl.load(place + 1, mask=same, other=0).to(tl.uint64, bitcast=True) == high)
+            same = same & (entry_low.to(tl.uint64, bitcast=True) == low)
+            same = same & (entry_high.to(tl.uint64, bitcast=True) == high)
             longest_same = tl.max(tl.where(same, length, 0), 0)
-            if longest_same > 16:
-                rest_place = tl.load(place + 3, mask=same, other=0)
-                k = 16
-                while k < longest_same:
-                    more = same & (length > k)
-                    rest = load_word(text_words, begin + k, length - k, more)
-                    entry_rest = tl.load(rests + rest_place + (k - 16) // 8, mask=more, other=0)
-                    same = same & ((more == 0) | (entry_rest.to(tl.uint64, bitcast=True) == rest))
-                    k += 8
+            k = 16
+            while k < longest_same:
+                more = same & (length > k)
+                rest = load_word(text_words, begin + k, length - k, more)
+                entry_rest = tl.load(rests + rest_place + (k - 16) // 8, mask=more, other=0)
+                same = same & ((more == 0) | (entry_rest.to(tl.uint64, bitcast=True) == rest))
+                k += 8
             found = tl.where(same, (entry & 0x7FFFFFFF).to(tl.int32), found)
-            searched = searched & (same == 0) & (entry != -1)
-            slot = (slot + 1) & last_slot
+            searched = searched & (same == 0)
         tl.store(word_ids + word, found, mask=live)
 
         miss = (live & (found == _MISSED)).to(tl.int32)

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..common.hashing import mixed, places, slots_for, words_of
+from ..common.hashing import mixed, placed
+
+_Words = npt.NDArray[np.uint64]
+
+# Bytes 0 to 15 of a key.
+_WORDS_IN_SLOT = 2
 
 
 @dataclass(frozen=True)
@@ -28,24 +33,26 @@ class EntryTable:
         """A table of entries, none of which is empty."""
         if b"" in entries:
             raise ValueError("an entry is empty")
-        keys = [words_of(data) for data in entries]
-        lengths = np.array([len(data) for data in entries], dtype=np.int64)
-        slots = np.full((slots_for(len(keys)), 4), -1, dtype=np.int64)
-        rests = [key[2:] for key in keys if len(key) > 2]
-        if keys:
-            place = places(_hashes(keys, lengths), len(slots))
-            slots[place, 0] = [int(key[0].view(np.int64)) for key in keys]
-            slots[place, 1] = [int(key[1].view(np.int64)) if len(key) > 1 else 0 for key in keys]
-            slots[place, 2] = (lengths << 32) | np.fromiter(entries.values(), np.int64, len(keys))
-            sizes = np.array([max(0, len(key) - 2) for key in keys], dtype=np.int64)
-            slots[place, 3] = np.cumsum(sizes) - sizes
-        rest = np.concatenate([*rests, np.zeros(1, np.uint64)]).view(np.int64)
-        return cls(slots, rest, int(lengths.max(initial=0)))
+        lengths = np.fromiter(map(len, entries), np.int64, len(entries))
+        counts = np.maximum(-(-lengths // 8), _WORDS_IN_SLOT)
+        padded = b"".join(data.ljust(8 * count, b"\0") for data, count in zip(entries, counts.tolist(), strict=True))
+        words, ends = np.frombuffer(padded, dtype="<u8"), np.cumsum(counts)
+        begins = ends - counts
+        place, size = placed(_hashes(words, begins, lengths))
+        slots = np.full((size, 4), -1, dtype=np.int64)
+        for k in range(_WORDS_IN_SLOT):
+            slots[place, k] = words[begins + k].view(np.int64)
+        slots[place, 2] = (lengths << 32) | np.fromiter(entries.values(), np.int64, len(entries))
+        slots[place, 3] = begins - _WORDS_IN_SLOT * np.arange(len(entries))
+        in_slot = (begins[:, None] + np.arange(_WORDS_IN_SLOT)).ravel()
+        rests = np.append(np.delete(words, in_slot), np.uint64(0)).view(np.int64)
+        return cls(slots, rests, int(lengths.max(initial=0)))
 
 
-def _hashes(keys: list[npt.NDArray[np.uint64]], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Hashes of the length and the first two words: few longer entries agree in these."""
-    hashes = mixed(np.zeros(len(keys), np.uint64), lengths.astype(np.uint64))
-    for k in range(2):
-        hashes = mixed(hashes, np.array([key[k] if k < len(key) else 0 for key in keys], dtype=np.uint64))
-    return hashes
+def _hashes(words: _Words, begins: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> _Words:
+    """Hashes of all words of each key, of at least those in the slot, and of its length."""
+    hashes = np.zeros(len(lengths), np.uint64)
+    for k in range(max(_WORDS_IN_SLOT, int(lengths.max(initial=0) + 7) // 8)):
+        more = np.flatnonzero(lengths > 8 * k) if k >= _WORDS_IN_SLOT else np.arange(len(lengths))
+        hashes[more] = mixed(hashes[more], words[begins[more] + k])
+    return mixed(hashes, lengths.astype(np.uint64))

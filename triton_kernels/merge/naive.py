@@ -25,7 +25,6 @@ def merge_by_rank(tokens: list[int], merges: Mapping[tuple[int, int], tuple[int,
 
 def entries_of(table: PairTable) -> dict[tuple[int, int], tuple[int, int, bool, int, int]]:
     """The pairs of a table: rank, id, gate, left and right shield."""
-    used = table.slots[table.slots[:, 0] != -1]
     return {
         (int(key) >> 32, int(key) & _MASK): (
             (int(value) & _MASK) >> 1,
@@ -34,7 +33,7 @@ def entries_of(table: PairTable) -> dict[tuple[int, int], tuple[int, int, bool, 
             int(shields) & _MASK,
             int(shields) >> 32,
         )
-        for key, value, shields, _ in used
+        for key, (value, shields) in zip(*table.entries(), strict=True)
     }
 
 

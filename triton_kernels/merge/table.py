@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..common.hashing import mixed, places, slots_for
+from ..common.hashing import mixed, placed
 
 NO_MERGE = (1 << 30) - 1
 
@@ -29,8 +29,9 @@ _Array = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PairTable:
-    """slots: int64 [slots, 4]: left id << 32 | right id (-1: free); id << 32 | rank * 2 + gate; right << 32 | left; 0.
+    """slots: int64 [3 * slots]. First the keys, left id << 32 | right id (-1: free): most searches read nothing else.
 
+    Then two values for each slot: id << 32 | rank * 2 + gate, and right << 32 | left.
     byte_ids: int32 [256], the token of each byte.
     """
 
@@ -63,12 +64,19 @@ class PairTable:
         shield_right[np.searchsorted(every, right_keys)] = right_ranks
         values[:, 1] = shield_right << 32 | shield_left
 
-        slots = np.zeros((slots_for(len(every)), 4), dtype=np.int64)
-        slots[:, 0] = -1
-        place = places(mixed(np.zeros(len(every), np.uint64), every.view(np.uint64)), len(slots))
-        slots[place, 0] = every
-        slots[place, 1:3] = values
+        of_left, of_right = (every >> 32).astype(np.uint64), (every & 0xFFFFFFFF).astype(np.uint64)
+        place, count = placed(mixed(mixed(np.zeros(len(every), np.uint64), of_left), of_right))
+        slots = np.zeros(3 * count, dtype=np.int64)
+        slots[:count] = -1
+        slots[place] = every
+        slots[count:].reshape(count, 2)[place] = values
         return cls(slots, byte_ids.astype(np.int32))
+
+    def entries(self) -> tuple[_Array, _Array]:
+        """The keys, int64 [n], and their values, int64 [n, 2]."""
+        count = len(self.slots) // 3
+        used = self.slots[:count] != -1
+        return self.slots[:count][used], self.slots[count:].reshape(count, 2)[used]
 
 
 def _least_use(left: _Array, right: _Array, rank: _Array, result: _Array) -> _Array:

@@ -8,6 +8,8 @@ import torch
 
 # Bytes of the longest word that fits into a slot.
 KEY_BYTES = 32
+# Bytes of the shortest word in each list of `claim`; a missed word has two at least.
+LEAST_BYTES = (2, 17, 33, 65, 257)
 # Words that `claim` takes at a time.
 TILE = 256
 

@@ -23,12 +23,15 @@ ordering.
 | key_ids     | int32 | [slots, 32]      |                                                                       |
 | missed      | int32 | [m]              | the numbers of the words to look up                                   |
 | word_ids    | int32 | [words]          | FIRST_SLOT - slot for a word with a slot; others are left as they are |
-| lists       | int32 | 4 times [<= m]   | words to merge, of up to 16, 32, 64 and more bytes, in any order      |
-| list_counts | int32 | [5]              | how many; and how many slots were claimed; 0 before                   |
+| lists       | int32 | 5 times [<= m]   | words to merge, of up to 16, 32, 64 and 256 bytes, and longer ones,   |
+|             |       |                  | in any order. The last are set aside for the host: they get the word  |
+|             |       |                  | id SET_ASIDE and the count 0                                          |
+| list_counts | int32 | [6]              | how many; and how many slots were claimed; 0 before                   |
+| counts      | int32 | [words]          | written for words that are set aside only                             |
 
 Only the device may know how many words are missed, and how many chosen (see `common.grids`). Each list must be large
-enough for all missed words of its lengths: for n bytes of text, at most n // 2, n // 17, n // 33 and n // 65 words if
-every word of one byte is an entry.
+enough for all missed words of its lengths: for n bytes of text, at most n // 2, n // 17, n // 33, n // 65 and n // 257
+words if every word of one byte is an entry.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ import triton.language as tl
 from ..common.device_words import load_word, mix
 from ..common.grids import counted, grid_of
 from ..common.variant import Variant
-from ..common.word_ids import FIRST_SLOT
+from ..common.word_ids import FIRST_SLOT, SET_ASIDE
 from .cache import KEY_BYTES, TILE, WordCache
 
 PROBES = 8
@@ -53,6 +56,7 @@ WARPS = 8
 KEEP_TILE = 32
 
 _FIRST_SLOT = tl.constexpr(FIRST_SLOT)
+_ASIDE = tl.constexpr(SET_ASIDE)
 _KEY_BYTES = tl.constexpr(KEY_BYTES)
 
 
@@ -68,8 +72,10 @@ def _claim_kernel(
     list_16,
     list_32,
     list_64,
-    list_longer,
+    list_256,
+    list_aside,
     list_counts,
+    counts,
     last_slot,
     PROBES: tl.constexpr,
     TILE: tl.constexpr,
@@ -125,17 +131,22 @@ def _claim_kernel(
         tl.store(word_ids + word, -found + _FIRST_SLOT, mask=live & (found >= 0))
 
         merging = live & (claimed | (found < 0))
-        size = tl.where(length <= 16, 0, tl.where(length <= 32, 1, tl.where(length <= 64, 2, 3)))
-        for which in tl.static_range(4):
+        aside = live & (length > 256)
+        tl.store(word_ids + word, _ASIDE, mask=aside)
+        tl.store(counts + word, 0, mask=aside)
+        shorter = tl.where(length <= 16, 0, tl.where(length <= 32, 1, 2))
+        size = tl.where(length <= 64, shorter, tl.where(length <= 256, 3, 4))
+        for which in tl.static_range(5):
             listed = (merging & (size == which)).to(tl.int32)
             how_many = tl.sum(listed, 0)
             if how_many > 0:
                 place = tl.atomic_add(list_counts + which, how_many, sem="relaxed") + tl.cumsum(listed, 0) - 1
-                words = list_16 if which == 0 else list_32 if which == 1 else list_64 if which == 2 else list_longer
+                short = list_16 if which == 0 else list_32 if which == 1 else list_64
+                words = short if which <= 2 else list_256 if which == 3 else list_aside
                 tl.store(words + place, word, mask=listed > 0)
         claims = tl.sum(claimed.to(tl.int32), 0)
         if claims > 0:
-            tl.atomic_add(list_counts + 4, claims, sem="relaxed")
+            tl.atomic_add(list_counts + 5, claims, sem="relaxed")
 
 
 @triton.jit(do_not_specialize_on_alignment=["chosen_count"])
@@ -173,11 +184,12 @@ def claim(
     word_ids: torch.Tensor,
     lists: Sequence[torch.Tensor] | torch.Tensor,
     list_counts: torch.Tensor,
+    counts: torch.Tensor,
     *,
     missed_count: torch.Tensor | None = None,
     tile: int = TILE,
 ) -> None:
-    """Fills word_ids, lists and list_counts, and claims slots; the tensors are those of the module's docstring.
+    """Fills word_ids, lists, list_counts and counts, and claims slots; the tensors are those of the module's docstring.
 
     Every claim must be followed by `keep` with the merged ids, or by `clear`. missed_count: int32 [1]; None if all of
     `missed` are. tile: at most the cache's most_tile.
@@ -185,7 +197,6 @@ def claim(
     if tile > len(cache.states) - cache.slots:
         raise ValueError(f"a tile of {tile} words; the cache has room for {len(cache.states) - cache.slots}")
     if len(missed):
-        list_16, list_32, list_64, list_longer = lists
         _claim_kernel[grid_of(len(missed), tile, missed.device, WARPS)](
             text_words,
             word_starts,
@@ -194,11 +205,9 @@ def claim(
             missed,
             counted(missed_count, len(missed), missed.device),
             word_ids,
-            list_16,
-            list_32,
-            list_64,
-            list_longer,
+            *lists,
             list_counts,
+            counts,
             cache.slots - 1,
             PROBES,
             tile,
@@ -243,7 +252,7 @@ def keep(
 def variants() -> list[Variant]:
     """The variants that `claim` and `keep` compile with their usual tiles."""
     words = ("word_starts", "missed", "missed_count", "word_ids", "merged", "counts", "chosen", "chosen_count")
-    lists = ("list_16", "list_32", "list_64", "list_longer", "list_counts")
+    lists = ("list_16", "list_32", "list_64", "list_256", "list_aside", "list_counts")
     arrays = dict.fromkeys((*words, *lists, "states", "key_counts", "key_ids"), "*i32")
     types = {**arrays, "text_words": "*i64", "keys": "*i64", "last_slot": "i32"}
     return [

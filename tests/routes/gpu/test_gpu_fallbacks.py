@@ -43,7 +43,6 @@ STAGES = [
     (word_cache, "claim"),
     (merge, "merge"),
     (word_cache, "keep"),
-    (merge, "merge_longer"),
     (emit, "emit"),
     (emit, "emit_aside"),
     (emit, "row_offsets"),
