@@ -16,24 +16,6 @@
 
 namespace lopt {
 
-// Properties of a text that are known before it is packed.
-struct PackedSize {
-    int64_t bytes;        // of UTF-8
-    bool may_be_changed;  // by the normalizer, because it contains characters of marked pages
-};
-
-inline PackedSize packed_size(const Characters& text, const uint8_t* page_marks) {
-    if (text.ascii) return {static_cast<int64_t>(text.length), false};
-    return visit_units(text, [&](const auto* units) {
-        uint8_t marks = 0;
-        for (size_t i = 0; i < text.length; i++) {
-            const uint32_t c = units[i];
-            if (c >= 0x80) marks |= page_marks[c >> 4];
-        }
-        return PackedSize{static_cast<int64_t>(utf8_length(units, text.length)), marks != 0};
-    });
-}
-
 // The layout is known before anything is written, so that threads can write neighbouring parts of one buffer. Long texts
 // are divided between any two characters.
 class Packing {
@@ -51,7 +33,7 @@ class Packing {
             size_t from = 0;
             do {
                 const size_t to = from + std::min(text.length - from, part_characters);
-                parts_.push_back({text.part(from, to), 0, 0, from == 0, to == text.length});
+                parts_.push_back({text.part(from, to), 0, 0, from == 0, to == text.length, false});
                 from = to;
             } while (from < text.length);
         }
@@ -72,6 +54,30 @@ class Packing {
     // The start of each text, including the bytes before it, and then the total size: [texts + 1].
     const std::vector<int64_t>& offsets() const { return offsets_; }
     size_t bytes() const { return static_cast<size_t>(offsets_.back()); }
+
+    // For each text: does it have a character of a marked page of which `asked` is true?
+    template <class Asked>
+    std::vector<uint8_t> have(const uint8_t* page_marks, Asked&& asked) {
+        constexpr size_t TOGETHER = 64;
+        in_shares([&](Part& part) {
+            part.found = !part.text.ascii && visit_units(part.text, [&](const auto* units) {
+                for (size_t from = 0; from < part.text.length; from += TOGETHER) {
+                    const size_t to = std::min(part.text.length, from + TOGETHER);
+                    uint8_t marks = 0;
+                    for (size_t i = from; i < to; i++) marks |= page_marks[units[i] >> 4];
+                    if (marks && std::any_of(units + from, units + to, [&](uint32_t c) { return page_marks[c >> 4] && asked(c); })) return true;
+                }
+                return false;
+            });
+        });
+        std::vector<uint8_t> found(offsets_.size() - 1, 0);
+        size_t row = 0;
+        for (const Part& part : parts_) {
+            found[row] |= part.found;
+            row += part.last;
+        }
+        return found;
+    }
 
     // Writes bytes() bytes. page_marks: any table for `transcode`. If it throws LoneSurrogateError, `out` is undefined.
     void write(uint8_t* out, size_t room, const uint8_t* page_marks) {
@@ -94,6 +100,7 @@ class Packing {
         Characters text;
         size_t bytes, offset;  // of UTF-8; position in the buffer
         bool first, last;      // part of its text
+        bool found;            // what `have` looks for
     };
 
     static size_t utf8_bytes(const Characters& text) {

@@ -124,14 +124,15 @@ class PythonCore {
         {
             const InterpreterUnlocked unlocked;
             const auto& method = core_->method();
-            constexpr size_t TOGETHER = 64;  // so that threads do not contend over short texts
-            core_->pool().run((rows.size() + TOGETHER - 1) / TOGETHER, threads, [&](size_t some) {
-                for (size_t i = some * TOGETHER; i < std::min(rows.size(), (some + 1) * TOGETHER); i++) {
-                    const PackedSize size = packed_size(rows[i], method.page_marks());
-                    sizes[2 * i] = size.bytes;
-                    sizes[2 * i + 1] = size.may_be_changed || method.normalizes_ascii();
-                }
+            Packing packing(rows, core_->pool(), threads, Packing::PART_CHARACTERS, 0, 0);
+            const std::vector<uint8_t> changed = packing.have(method.page_marks(), [&](uint32_t c) {
+                if constexpr (requires { method.leaves(c); }) return !method.leaves(c);
+                else return true;
             });
+            for (size_t i = 0; i < rows.size(); i++) {
+                sizes[2 * i] = packing.offsets()[i + 1] - packing.offsets()[i];
+                sizes[2 * i + 1] = changed[i] || method.normalizes_ascii();
+            }
         }
         return array_over<int64_t, 2>(std::move(sizes), {rows.size(), 2});
     }
