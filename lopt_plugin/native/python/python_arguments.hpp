@@ -109,9 +109,11 @@ template <class Element>
 using Allocated = std::unique_ptr<Element[], FreeMemory>;
 template <class Element>
 Allocated<Element> allocated(size_t count) {
-    auto* const memory = static_cast<Element*>(std::malloc(count * sizeof(Element) + 1));
+    const size_t bytes = count * sizeof(Element) + 1;
+    void* const memory = bytes < LEAST_HUGE ? std::malloc(bytes) : std::aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     if (!memory) throw std::bad_alloc();
-    return Allocated<Element>(memory);
+    want_huge_pages(memory, bytes);
+    return Allocated<Element>(static_cast<Element*>(memory));
 }
 // An array that takes over the memory, starting at element `first`.
 template <class Number, size_t DIMENSIONS, class Element>
