@@ -19,8 +19,10 @@ std::optional<Packed> packed(const Core& core, const std::vector<Characters>& ro
     try {
         Packing packing(rows, core.pool(), threads, part, around.before(), around.after());
         std::vector<uint8_t> out(packing.bytes());
-        packing.write(out.data(), out.size(), core.method().page_marks());
-        const PackedRows made(out.data(), packing, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
+        const auto may_hold = packing.write(out.data(), out.size(), core.method().page_marks(), [&](const uint8_t* begin, const uint8_t* end) {
+            return core.segmenter().may_begin_in(begin, end);
+        });
+        const PackedRows made(out.data(), packing, may_hold, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, split_special, segments);
         });
         Packed result{std::string(out.begin(), out.begin() + static_cast<ptrdiff_t>(made.bytes())), {}, made.row_ends()};

@@ -109,8 +109,10 @@ void try_many(const Pair<Core>& cores, const std::vector<PythonText>& texts, con
     try {
         Packing packing(packed, core.pool(), 3, 100, 0, 1);
         std::vector<uint8_t> out(packing.bytes());
-        packing.write(out.data(), out.size(), core.method().page_marks());
-        const PackedRows made(out.data(), packing, {}, core.pool(), 3, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
+        const auto may_hold = packing.write(out.data(), out.size(), core.method().page_marks(), [&](const uint8_t* begin, const uint8_t* end) {
+            return core.segmenter().may_begin_in(begin, end);
+        });
+        const PackedRows made(out.data(), packing, may_hold, {}, core.pool(), 3, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, false, segments);
         });
         CHECK(made.row_ends().size() == rows);

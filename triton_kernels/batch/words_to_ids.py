@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from ..common.side_stream import SideStream
 from ..emit import kernel as emit
 from ..lookup import kernel as lookup
 from ..lookup.table import EntryTable
@@ -16,7 +17,7 @@ from ..merge import kernel as merge
 from ..merge.table import PairTable
 from ..word_cache import kernel as word_cache
 from ..word_cache.cache import KEY_BYTES, TILE as CLAIM_TILE, WordCache
-from .buffers import CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
+from .buffers import ASIDE, CLAIMED, ID_COUNT, LISTS, MISSED, ROW_COUNT, SEPARATORS, WORD_COUNT, WORDS, Batch, Scratch
 
 # Beyond this share of claimed slots, words find no free slot: the cache is emptied before the next batch.
 _FULL = 0.75
@@ -52,11 +53,12 @@ class WordsToIds:
     tile_factor: how many times larger tiles are than on a GPU; the interpreter is slow with small tiles.
     """
 
-    def __init__(self, tables: Tables, device: torch.device, cache_slots: int = 1 << 17, tile_factor: int = 1) -> None:
+    def __init__(self, tables: Tables, device: torch.device, cache_slots: int, tile_factor: int = 1) -> None:
         self.tables = tables
         self.tile_factor = tile_factor
         self.cache = WordCache.empty(cache_slots, device, most_tile=tile_factor * CLAIM_TILE)
         self.cached_words = 0
+        self._side = SideStream(device)
 
     def launch(self, batch: Batch, scratch: Scratch, observe: Callable[[str], None] = lambda stage: None) -> None:
         """Fills the ids, row offsets and counters of the batch. It launches kernels, and neither allocates nor waits.
@@ -93,6 +95,7 @@ class WordsToIds:
         found = encode(word_starts[aside].cpu().numpy(), word_starts[aside + 1].cpu().numpy())
         ids, counts = (torch.from_numpy(array).to(batch.ids.device) for array in found)
         scratch.counts[aside] = counts
+        batch.counter(ASIDE).zero_()
         self._emit(batch, scratch)
         emit.emit_aside(aside, scratch.counts, scratch.ends, ids, batch.ids)
 
@@ -117,24 +120,31 @@ class WordsToIds:
             text_words, word_starts, scratch.missed, cache, word_ids, lists, list_counts, counts,
             missed_count=batch.counter(MISSED), tile=factor * CLAIM_TILE,
         )  # fmt: skip
-        # The list of each row, and the bytes of words that the row before has merged.
-        for row, number, least in ((16, 0, 0), (32, 1, 0), (64, 2, 0), (128, 3, 0), (256, 3, 128)):
-            chosen, count = lists[number], batch.counter(LISTS + number)
+
+        def merge_list(number: int, row: int, least: int = 0) -> None:
             merge.merge(
-                batch.text, word_starts, chosen, self.tables.pairs, self.tables.byte_ids, merged, counts,
-                row=row, least=least, count=count, tile=factor * merge.TILE,
+                batch.text, word_starts, lists[number], self.tables.pairs, self.tables.byte_ids, merged, counts,
+                row=row, least=least, count=batch.counter(LISTS + number), tile=factor * merge.TILE,
             )  # fmt: skip
-            if row <= KEY_BYTES:
-                word_cache.keep(
-                    text_words, word_starts, word_ids, merged, counts, chosen, cache,
-                    chosen_count=count, tile=factor * word_cache.KEEP_TILE,
-                )  # fmt: skip
+
+        # Few words are longer, but each of these takes long.
+        with self._side.entered():
+            merge_list(3, 256, 128)
+            merge_list(3, 128)
+            merge_list(2, 64)
+        for number, row in enumerate((16, KEY_BYTES)):
+            merge_list(number, row)
+            word_cache.keep(
+                text_words, word_starts, word_ids, merged, counts, lists[number], cache,
+                chosen_count=batch.counter(LISTS + number), tile=factor * word_cache.KEEP_TILE,
+            )  # fmt: skip
+        self._side.join()
 
     def _emit(self, batch: Batch, scratch: Scratch) -> None:
         tile = self.tile_factor * emit.TILE
         emit.emit(
-            scratch.word_ids, scratch.word_starts, batch.counter(WORDS), scratch.merged, scratch.counts,
-            scratch.tile_ids, scratch.ends, self.cache, batch.ids, batch.counter(ID_COUNT), tile=tile,
+            scratch.word_ids, scratch.word_starts, batch.counter(WORDS), batch.counter(ASIDE), scratch.merged,
+            scratch.counts, scratch.tile_ids, scratch.ends, self.cache, batch.ids, batch.counter(ID_COUNT), tile=tile,
         )  # fmt: skip
         emit.row_offsets(
             batch.row_ends, scratch.numbers, scratch.ends, batch.row_offsets, batch.size(ROW_COUNT), tile=tile

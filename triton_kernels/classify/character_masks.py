@@ -112,8 +112,8 @@ def character_masks_kernel(text_words, class_words, planes, count, words, PATTER
 def variants() -> list[Variant]:
     """The variants that `character_masks` compiles."""
     types = dict.fromkeys(("text_words", "class_words", "planes"), "*i64") | {"count": "i32", "words": "i32"}
-    kernel = character_masks_kernel
-    return [Variant(kernel, types, {"PATTERN": pattern, "TILE": MASK_TILE}, warps=1) for pattern in PATTERNS]
+    kernel, warps = character_masks_kernel, warps_of(MASK_TILE)
+    return [Variant(kernel, types, {"PATTERN": pattern, "TILE": MASK_TILE}, warps) for pattern in PATTERNS]
 
 
 def character_masks(

@@ -12,9 +12,11 @@ SEPARATOR_SHARE = 16
 
 TILE = 1024
 
-# Kernels with 64 bytes a lane, which is a word of a mask: one warp a tile.
+# Kernels with 64 bytes a lane, which is a word of a mask. The summaries of tiles are scanned by one program, so there
+# should be few.
 WORD = 64
-MASK_TILE = 32 * WORD
+_WARP_BYTES = 32 * WORD
+MASK_TILE = 4 * _WARP_BYTES
 
 # Split patterns.
 PATTERNS = ("gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_v3")
@@ -39,4 +41,4 @@ def words_of(count: int, tile: int = MASK_TILE) -> int:
 
 def warps_of(tile: int) -> int:
     """Warps of a program with 64 bytes a lane."""
-    return max(1, min(tile // MASK_TILE, 8))
+    return max(1, min(tile // _WARP_BYTES, 8))

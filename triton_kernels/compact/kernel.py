@@ -9,7 +9,6 @@ import triton.language as tl
 from ..common.limits import MASK_TILE, tiles_of, warps_of
 from ..common.variant import Variant
 
-WARPS = 4
 CHUNK = 4096
 
 
@@ -61,6 +60,10 @@ def place_kernel(bits, ranks, bases, word_count, word_starts, count, TILE: tl.co
         tl.store(word_starts + tl.load(word_count), count)
 
 
+def _warps(tile: int) -> int:
+    return min(4 * warps_of(tile), 16)
+
+
 def variants() -> list[Variant]:
     """The variants that `compact_bits` compiles."""
     names = ("bits", "ranks", "counts", "bases", "word_count", "word_starts")
@@ -68,7 +71,7 @@ def variants() -> list[Variant]:
     return [
         Variant(base_kernel, types, {"CHUNK": CHUNK}),
         Variant(rank_kernel, types, {"TILE": MASK_TILE}, warps=warps_of(MASK_TILE)),
-        Variant(place_kernel, types, {"TILE": MASK_TILE}, warps=WARPS),
+        Variant(place_kernel, types, {"TILE": MASK_TILE}, _warps(MASK_TILE)),
     ]
 
 
@@ -109,4 +112,4 @@ def compact_bits(
     ranks, counts, bases = scratch[: scratch_size(count, tile)].split(_sizes(count, tile))
     rank_kernel[(tiles,)](words, ranks, counts, TILE=tile, num_warps=warps_of(tile))
     base_kernel[(1,)](counts, bases, word_count, tiles, CHUNK=CHUNK)
-    place_kernel[(tiles,)](words, ranks, bases, word_count, word_starts, count, TILE=tile, num_warps=WARPS)
+    place_kernel[(tiles,)](words, ranks, bases, word_count, word_starts, count, TILE=tile, num_warps=_warps(tile))

@@ -89,9 +89,15 @@ def _place_separators_kernel(numbers, token_ids, word_ids, separators, TILE: tl.
         tl.store(word_ids + number, tl.load(token_ids + separator, mask=live, other=0), mask=live)
 
 
-@triton.jit(do_not_specialize_on_alignment=["words"])
-def _count_kernel(word_ids, key_counts, counts, tile_ids, words, TILE: tl.constexpr):
-    count = tl.load(words)
+@triton.jit
+def _count_of(words, aside):
+    """The number of words, but 0 if the ids of some are still to come: then nothing is written."""
+    return tl.where(tl.load(aside) == 0, tl.load(words), 0)
+
+
+@triton.jit(do_not_specialize_on_alignment=["words", "aside"])
+def _count_kernel(word_ids, key_counts, counts, tile_ids, words, aside, TILE: tl.constexpr):
+    count = _count_of(words, aside)
     for tile in range(tl.program_id(0), tl.cdiv(count, TILE), tl.num_programs(0)):
         word = tile * TILE + tl.arange(0, TILE)
         live = word < count
@@ -105,9 +111,9 @@ def _count_kernel(word_ids, key_counts, counts, tile_ids, words, TILE: tl.conste
         tl.store(tile_ids + tile, tl.sum(ids, 0))
 
 
-@triton.jit(do_not_specialize_on_alignment=["words", "id_count"])
-def _bases_kernel(tile_ids, words, id_count, TILE: tl.constexpr, CHUNK: tl.constexpr):
-    tiles = tl.cdiv(tl.load(words), TILE)
+@triton.jit(do_not_specialize_on_alignment=["words", "aside", "id_count"])
+def _bases_kernel(tile_ids, words, aside, id_count, TILE: tl.constexpr, CHUNK: tl.constexpr):
+    tiles = tl.cdiv(_count_of(words, aside), TILE)
     before = tl.full((), 0, tl.int32)
     for first in range(0, tiles, CHUNK):
         tile = first + tl.arange(0, CHUNK)
@@ -117,9 +123,11 @@ def _bases_kernel(tile_ids, words, id_count, TILE: tl.constexpr, CHUNK: tl.const
     tl.store(id_count, before)
 
 
-@triton.jit(do_not_specialize_on_alignment=["words"])
-def _emit_kernel(word_ids, word_starts, merged, key_ids, counts, tile_ids, ends, ids, words, TILE: tl.constexpr):
-    total = tl.load(words)
+@triton.jit(do_not_specialize_on_alignment=["words", "aside"])
+def _emit_kernel(
+    word_ids, word_starts, merged, key_ids, counts, tile_ids, ends, ids, words, aside, TILE: tl.constexpr
+):  # fmt: skip
+    total = _count_of(words, aside)
     for tile in range(tl.program_id(0), tl.cdiv(total, TILE), tl.num_programs(0)):
         word = tile * TILE + tl.arange(0, TILE)
         live = word < total
@@ -190,6 +198,7 @@ def emit(
     word_ids: torch.Tensor,
     word_starts: torch.Tensor,
     words: torch.Tensor,
+    aside: torch.Tensor,
     merged: torch.Tensor,
     counts: torch.Tensor,
     tile_ids: torch.Tensor,
@@ -202,13 +211,14 @@ def emit(
 ) -> None:
     """Fills counts, ends, ids and id_count, int32 [1]. tile_ids: at least as many as `word_ids` has tiles.
 
+    aside: int32 [1], how many of the words that were set aside still lack their counts; nothing is written unless 0.
     The ids of words that were set aside are left out: such a word may be a whole document, and only one lane would be
     working.
     """
     grid = grid_of(len(word_ids), tile, ids.device)
-    _count_kernel[grid](word_ids, cache.key_counts, counts, tile_ids, words, tile)
-    _bases_kernel[(1,)](tile_ids, words, id_count, tile, CHUNK, num_warps=8)
-    _emit_kernel[grid](word_ids, word_starts, merged, cache.key_ids, counts, tile_ids, ends, ids, words, tile)
+    _count_kernel[grid](word_ids, cache.key_counts, counts, tile_ids, words, aside, tile)
+    _bases_kernel[(1,)](tile_ids, words, aside, id_count, tile, CHUNK, num_warps=8)
+    _emit_kernel[grid](word_ids, word_starts, merged, cache.key_ids, counts, tile_ids, ends, ids, words, aside, tile)
 
 
 def emit_aside(
@@ -238,7 +248,7 @@ def row_offsets(
 
 def variants() -> list[Variant]:
     """The variants that this module compiles with its usual tiles."""
-    words = ("word_ids", "word_starts", "merged", "counts", "ends", "tile_ids", "ids", "words", "id_count")
+    words = ("word_ids", "word_starts", "merged", "counts", "ends", "tile_ids", "ids", "words", "aside", "id_count")
     cache = ("key_counts", "key_ids")
     separators = ("word_count", "positions", "separators", "numbers", "token_ids", "row_ends", "rows")
     types = {**dict.fromkeys((*words, *cache, *separators), "*i32"), "row_offsets": "*i64"}

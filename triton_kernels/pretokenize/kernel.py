@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 
 from ..classify.text_words import bytes_after_text
-from ..common.limits import MASK_TILE, PATTERNS
+from ..common.limits import MASK_TILE, PATTERNS, warps_of
 from ..common.variant import Variant
 from . import machines
 from .bit_masks import from_before
@@ -175,5 +175,5 @@ def variants() -> list[Variant]:
         kernels = [starts_kernel]
         if pattern != "gpt2":
             kernels.insert(0, summary_kernel)
-        found += [Variant(kernel, types, constants(pattern, MASK_TILE), warps=1) for kernel in kernels]
+        found += [Variant(kernel, types, constants(pattern, MASK_TILE), warps_of(MASK_TILE)) for kernel in kernels]
     return found

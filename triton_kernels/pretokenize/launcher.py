@@ -11,7 +11,7 @@ import torch
 from ..classify.character_masks import PLANES, character_masks
 from ..classify.kernel import classify
 from ..common.limits import MASK_TILE, PATTERNS, tiles_of, warps_of, words_of
-from .carries import CHUNK, INTERPRETED_CHUNK, ROWS, WARPS, carry_kernel
+from .carries import CHUNK, ROWS, carry_kernel
 from .kernel import constants, starts_kernel, summary_kernel
 
 
@@ -69,6 +69,5 @@ def start_bits(
     if pattern != "gpt2":
         summary_kernel[grid](planes, codes, rows, words, tiles, **of_pattern, num_warps=warps)
         used_rows = ROWS if pattern in ("o200k", "tekken") else ROWS - 1
-        chunk = CHUNK if rows.is_cuda else INTERPRETED_CHUNK
-        carry_kernel[(used_rows,)](rows, tiles, CHUNK=chunk, num_warps=WARPS)
+        carry_kernel[(used_rows,)](rows, tiles, CHUNK=CHUNK)
     starts_kernel[grid](planes, codes, rows, bits, count, words, tiles, **of_pattern, num_warps=warps)

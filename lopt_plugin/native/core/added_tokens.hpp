@@ -96,6 +96,11 @@ class AddedTokens {
         }
     }
 
+    // False if no token begins in [begin, end), whatever follows.
+    bool may_begin_in(const uint8_t* begin, const uint8_t* end) const {
+        return candidate(begin, end) != end || (begin < end && starts_[end[-1]]);
+    }
+
     // Appends the segments of [begin, end) in order. Stretches are never empty. With `split_special`, special tokens are
     // treated as plain text (`encode_special_tokens` of the reference library).
     void find(const ClassTable& classes, const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {

@@ -58,11 +58,15 @@ class Packing {
     // For each text: does it have a character of a marked page of which `asked` is true?
     template <class Asked>
     std::vector<uint8_t> have(const uint8_t* page_marks, Asked&& asked) {
-        constexpr size_t TOGETHER = 64;
+        constexpr size_t TOGETHER = 32;
+        const uint32_t least = static_cast<uint32_t>(std::find_if(page_marks, page_marks + (0x110000 >> 4), [](uint8_t mark) { return mark; }) - page_marks) << 4;
         in_shares([&](Part& part) {
             part.found = !part.text.ascii && visit_units(part.text, [&](const auto* units) {
                 for (size_t from = 0; from < part.text.length; from += TOGETHER) {
                     const size_t to = std::min(part.text.length, from + TOGETHER);
+                    std::decay_t<decltype(*units)> most = 0;
+                    for (size_t i = from; i < to; i++) most = std::max(most, units[i]);
+                    if (most < least) continue;
                     uint8_t marks = 0;
                     for (size_t i = from; i < to; i++) marks |= page_marks[units[i] >> 4];
                     if (marks && std::any_of(units + from, units + to, [&](uint32_t c) { return page_marks[c >> 4] && asked(c); })) return true;
@@ -70,19 +74,15 @@ class Packing {
                 return false;
             });
         });
-        std::vector<uint8_t> found(offsets_.size() - 1, 0);
-        size_t row = 0;
-        for (const Part& part : parts_) {
-            found[row] |= part.found;
-            row += part.last;
-        }
-        return found;
+        return found();
     }
 
-    // Writes bytes() bytes. page_marks: any table for `transcode`. If it throws LoneSurrogateError, `out` is undefined.
-    void write(uint8_t* out, size_t room, const uint8_t* page_marks) {
+    // Writes bytes() bytes. page_marks: any table for `transcode`. Returns for each text: is `look` true of a part of it?
+    // A thread looks at what it has just written. If this throws LoneSurrogateError, `out` is undefined.
+    template <class Look>
+    std::vector<uint8_t> write(uint8_t* out, size_t room, const uint8_t* page_marks, Look&& look) {
         if (room < bytes()) throw NeedsReference("the texts are longer than the room for them");
-        in_shares([this, out, page_marks](Part& part) {
+        in_shares([&](Part& part) {
             uint8_t* const begin = out + part.offset;
             if (part.text.ascii) {
                 std::memcpy(begin, part.text.data, part.bytes);
@@ -90,9 +90,11 @@ class Packing {
                 const auto write_units = [&](const auto* units) { return transcode(units, part.text.length, begin, page_marks); };
                 if (visit_units(part.text, write_units).lone_surrogate) throw LoneSurrogateError();
             }
+            part.found = look(begin, begin + part.bytes);
             if (part.first) std::fill_n(begin - before_, before_, SEPARATOR);
             if (part.last) std::fill_n(begin + part.bytes, after_, SEPARATOR);
         });
+        return found();
     }
 
   private:
@@ -100,9 +102,18 @@ class Packing {
         Characters text;
         size_t bytes, offset;  // of UTF-8; position in the buffer
         bool first, last;      // part of its text
-        bool found;            // what `have` looks for
+        bool found;            // what `have` and `write` look for
     };
 
+    std::vector<uint8_t> found() const {
+        std::vector<uint8_t> of_texts(offsets_.size() - 1, 0);
+        size_t row = 0;
+        for (const Part& part : parts_) {
+            of_texts[row] |= part.found;
+            row += part.last;
+        }
+        return of_texts;
+    }
     static size_t utf8_bytes(const Characters& text) {
         if (text.ascii) return text.length;
         return visit_units(text, [&](const auto* units) { return utf8_length(units, text.length); });

@@ -34,10 +34,10 @@ class PackedRows {
         size_t after() const { return std::max<size_t>(suffix.size(), 1); }
     };
 
-    // out: what `packing` wrote, with the room around each text that `around` needs. find: appends the segments of a
-    // text, from `begin` to `end`, to a vector; several threads call it.
+    // out: what `packing` wrote, with the room around each text that `around` needs. may_hold: for each text, may it have
+    // added tokens? find: appends the segments of a text, from `begin` to `end`, to a vector; several threads call it.
     template <class Find>
-    PackedRows(uint8_t* out, const Packing& packing, const Around& around, ThreadPool& pool, size_t threads, Find&& find) {
+    PackedRows(uint8_t* out, const Packing& packing, const std::vector<uint8_t>& may_hold, const Around& around, ThreadPool& pool, size_t threads, Find&& find) {
         if (packing.bytes() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
             throw NeedsReference("the texts are longer than a batch may be");
         }
@@ -56,6 +56,7 @@ class PackedRows {
         pool.run(shares.size(), threads, [&](size_t share) {
             Buffer<Segment> segments;
             for (size_t row = shares[share].first; row < shares[share].second; row++) {
+                if (!may_hold[row]) continue;
                 const auto [begin, end] = text_of(row);
                 segments.clear();
                 find(begin, end, segments);

@@ -130,6 +130,10 @@ class Segmenter {
         if (!bounds_matter && normalized_tokens_.empty()) raw_tokens_.leave_runs(is_piece);
     }
 
+    // False if no added token begins in [begin, end), whatever follows.
+    bool may_begin_in(const uint8_t* begin, const uint8_t* end) const {
+        return raw_tokens_.may_begin_in(begin, end) || normalized_tokens_.may_begin_in(begin, end);
+    }
     // Appends the added tokens of a text that the normalizer does not change, and the stretches between them.
     void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         Buffer<Segment> raw;

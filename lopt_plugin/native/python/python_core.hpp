@@ -148,8 +148,10 @@ class PythonCore {
             const InterpreterUnlocked unlocked;
             ThreadPool& pool = core_->pool();
             Packing packing(rows, pool, threads, part_characters, around.before(), around.after());
-            packing.write(out.data(), out.shape(0), core_->method().page_marks());
-            packed.emplace(out.data(), packing, around, pool, std::max<size_t>(threads, 1),
+            const auto may_hold = packing.write(out.data(), out.shape(0), core_->method().page_marks(), [&](const uint8_t* begin, const uint8_t* end) {
+                return core_->segmenter().may_begin_in(begin, end);
+            });
+            packed.emplace(out.data(), packing, may_hold, around, pool, std::max<size_t>(threads, 1),
                            [&](const uint8_t* begin, const uint8_t* end, Buffer<Segment>& segments) {
                                core_->segmenter().find_added_tokens(begin, end, split_special, segments);
                            });

@@ -23,11 +23,15 @@ struct Transcoded {
 // The number of UTF-8 bytes that `transcode` writes for n characters.
 template <class Unit>
 size_t utf8_length(const Unit* s, size_t n) {
-    size_t length = n;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t c = s[i];
-        length += static_cast<size_t>(c >= 0x80) + static_cast<size_t>(c >= 0x800) + static_cast<size_t>(c >= 0x10000);
+    const auto more = [](Unit c) { return static_cast<Unit>((c >= 0x80) + (c >= 0x800) + (c >= 0x10000)); };
+    size_t length = n, i = 0;
+    // The sum of a block fits into a unit, so the compiler adds as many at a time as it compares.
+    for (constexpr size_t BLOCK = 64; i + BLOCK <= n; i += BLOCK) {
+        Unit sum = 0;
+        for (size_t k = 0; k < BLOCK; k++) sum = static_cast<Unit>(sum + more(s[i + k]));
+        length += sum;
     }
+    for (; i < n; i++) length += more(s[i]);
     return length;
 }
 

@@ -64,7 +64,7 @@ class DeviceBatch:
         self.graphs = Graphs(enabled=device.type == "cuda")
         self._native = native
         self._pattern = tables.pattern
-        self._tile = tile_factor * MASK_TILE
+        self._tile = min(tile_factor, 4) * MASK_TILE
         self._share = _FIRST_SHARE
         self._in_flight: set[int] = set()
         with self.entered():
@@ -76,6 +76,7 @@ class DeviceBatch:
                 self._words = WordsToIds(on_device, device, cache_slots, tile_factor)
         self._lanes = [Lane(self._stream) for _ in range(LANES)]
         self._scratch: Scratch | None = None
+        self._scratch_within: dict[int, Scratch] = {}
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
@@ -206,6 +207,7 @@ class DeviceBatch:
         self.discard()
         self.graphs.clear()
         self._scratch = None
+        self._scratch_within.clear()
         self._lanes = [Lane(self._stream) for _ in range(LANES)]
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -256,8 +258,11 @@ class DeviceBatch:
                 lane.grow(bucket, self.device)
                 if self._scratch is None or self._scratch.bucket < bucket:
                     self._scratch = None
+                    self._scratch_within.clear()
                     self._scratch = Scratch.empty(bucket, self.device, self._tile)
-        return self._scratch.within(bucket)
+        if bucket not in self._scratch_within:
+            self._scratch_within[bucket] = self._scratch.within(bucket)
+        return self._scratch_within[bucket]
 
     def _observed(self, stage: str) -> None:
         if self.observe is not None:

@@ -35,11 +35,14 @@ class Graphs:
 
         All calls with the same key must make the same launches with the same arguments. The first is launched directly,
         the second is recorded. If recording fails, which is logged once, all are launched directly from then on. If
-        CUDA refuses a recording (another one may be in progress on the device), this work is launched directly.
+        CUDA refuses a recording (another one may be in progress on the device), this work is launched directly. A lack
+        of memory is raised.
         """
         if self.enabled and key in self._recorded and self._recorded[key] is None:
             try:
                 self._recorded[key] = record(work)
+            except torch.cuda.OutOfMemoryError:
+                raise
             except Exception as error:
                 self.enabled, self.failure = False, f"{type(error).__name__}: {error}"
                 self.clear()

@@ -32,7 +32,7 @@ logger = logging.getLogger("lopt_plugin")
 # A text is never divided; a longer one is a chunk of its own, up to LONGEST_BYTES.
 CHUNK_BYTES = 1 << 24
 LONGEST_BYTES = 1 << 26
-CACHE_SLOTS = 1 << 17
+CACHE_SLOTS = 1 << 19
 # In the interpreter, a small tile takes as long as a large one.
 _INTERPRETED_TILE_FACTOR = 16
 

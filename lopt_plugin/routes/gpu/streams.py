@@ -94,6 +94,7 @@ class Lane:
     def __init__(self, stream: HostStream) -> None:
         self._stream = stream
         self._batch: Batch | None = None
+        self._within: dict[int, Batch] = {}
         self._numbers = stream.pinned(SIZES, torch.int32)
         self.staging = stream.pinned(0, torch.int64)
         self.counters = stream.pinned(COUNTERS, torch.int32)
@@ -106,7 +107,9 @@ class Lane:
 
     def batch(self, bucket: int) -> Batch:
         assert self._batch is not None
-        return self._batch.within(bucket)
+        if bucket not in self._within:
+            self._within[bucket] = self._batch.within(bucket)
+        return self._within[bucket]
 
     def room_for(self, most_bytes: int) -> npt.NDArray[np.uint8]:
         """The staging memory, with room for that many bytes and PADDING."""
@@ -128,6 +131,7 @@ class Lane:
         """Enlarges the buffers for a bucket if needed. Pinned memory holds half as many ids as the bucket has bytes."""
         if self.capacity < bucket:
             self._batch = None
+            self._within.clear()
             self._batch = Batch.empty(bucket, device)
             self.ids = self._stream.pinned(bucket // 2, torch.int32)
             self.row_offsets = self._stream.pinned(len(self._batch.row_offsets), torch.int64)

@@ -7,7 +7,7 @@ from pathlib import Path
 import corpus
 import pytest
 from command import lopt, model_folder
-from kernel_device import make_interpreter_faster
+from kernel_device import INTERPRETED, make_interpreter_faster
 from tokenizers import Tokenizer
 
 from lopt_plugin.cli import bench_gpu
@@ -48,6 +48,7 @@ def test_crossover() -> None:
     assert crossover_of([timing(1, *faster), timing(2, *slower)]) is None
 
 
+@pytest.mark.skipif(not INTERPRETED, reason="there is a GPU")
 def test_nothing_is_stored_in_the_interpreter(model: Path, text: Path, tmp_path: Path) -> None:
     result = lopt("bench", model, text, "--gpu", "--threads", 1)
     assert result.exit_code == 0, result.stderr

@@ -17,6 +17,7 @@ import lopt_plugin
 from lopt_plugin.encoder import gpu_policy
 from lopt_plugin.routes.gpu import crossover
 from lopt_plugin.routes.gpu.crossover import store_crossover, stored_crossover
+from lopt_plugin.routes.gpu.device import numbered
 from lopt_plugin.routes.native import NativeRoute
 
 
@@ -99,7 +100,7 @@ def test_one_text(tokenizer: PreTrainedTokenizerFast, stored: None) -> None:
     with_route(encoder)
     assert goes(encoder, lambda: encoder.encode_ids(next(texts)[:1_100_000]))
     assert goes(encoder, lambda: encoder.encode_ids(next(texts)[:150_000]))
-    assert encoder.explain()["gpu"]["cuda"]["crossover"] == 100_000
+    assert encoder.explain()["gpu"][numbered("cuda")]["crossover"] == 100_000
     assert not goes(encoder, lambda: encoder.encode_list(next(texts)[:99_999]))
     assert goes(encoder, lambda: encoder.encode_list(next(texts)[:100_000]))
     assert goes(encoder, lambda: ours(next(texts)[:300_000]))

@@ -18,7 +18,7 @@ from tokenizers import AddedToken, Tokenizer, normalizers
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.pipeline import Pipeline, read_pipeline
 from lopt_plugin.routes.gpu import route as gpu
-from lopt_plugin.routes.gpu.device import GpuUnavailableError
+from lopt_plugin.routes.gpu.device import GpuUnavailableError, numbered
 from lopt_plugin.routes.gpu.route import GpuRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
@@ -301,7 +301,7 @@ class TestEncoder:
         assert lists == [row[:3] for row in expected(backend, list(self.TEXTS))]
         explained = encoder.explain()
         assert explained["calls"]["gpu"] == 2
-        assert explained["gpu"]["cuda"]["texts_on_device"] >= 8
+        assert explained["gpu"][numbered("cuda")]["texts_on_device"] >= 8
         with pytest.raises(TypeError):
             encoder.encode_batch_ids(["a", "\ud800"])
 
@@ -339,7 +339,7 @@ class TestEncoder:
                 batch = encoder.encode_batch_ids(self.TEXTS, device="cuda")
                 assert [batch.row(n).tolist() for n in range(len(batch))] == expected(backend, list(self.TEXTS))
         assert caplog.text.count("the GPU is not used") == 1
-        assert "unavailable" in encoder.explain()["gpu"]["cuda"]
+        assert "unavailable" in encoder.explain()["gpu"][numbered("cuda")]
 
     @pytest.mark.skipif(not INTERPRETED, reason="there is a GPU")
     def test_auto_never_uses_an_absent_gpu(self) -> None:
