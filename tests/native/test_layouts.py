@@ -85,12 +85,25 @@ def test_trusted_now_and_then() -> None:
         assert core.encode(text) == expected
 
 
+def test_rows_and_what_is_refused() -> None:
+    core, _ = remembering("tiny_qwen2", block=64)
+    ids = np.array([5, 6, 7], dtype=np.int32)
+    assert core.lists_of(ids, np.array([0, 2, 2, 3])) == [[5, 6], [], [7]]
+    assert core.lists_of(ids[:0], np.array([0])) == []
+    for offsets in ([], [0], [1, 3], [0, 2], [0, 4], [0, 3, 2, 3], [0, -1, 3]):
+        with pytest.raises(ValueError, match="offsets"):
+            core.lists_of(ids, np.array(offsets, dtype=np.int64))
+    for wrong in (-1, core.id_count()):
+        with pytest.raises(ValueError, match="not an id"):
+            core.lists_of(np.array([1, wrong], dtype=np.int32), np.array([0, 2]))
+
+
 def test_ids_are_integers_like_others() -> None:
     """They lie in memory of our own and nobody counts references to them: whatever is done to a list, they stay."""
     core, _ = remembering("tiny_qwen2", block=64)
     count = core.id_count()
     assert count > 1000
-    ids = core.list_of(np.arange(count, dtype=np.int32))
+    (ids,) = core.lists_of(np.arange(count, dtype=np.int32), np.array([0, count]))
     assert ids == list(range(count))
     assert all(type(one) is int for one in ids)
     assert [one + 1 for one in ids] == list(range(1, count + 1))
@@ -101,7 +114,7 @@ def test_ids_are_integers_like_others() -> None:
     assert pickle.loads(pickle.dumps(ids)) == copy.deepcopy(ids) == json.loads(json.dumps(ids)) == ids
     assert np.array(ids).tolist() == ids
     for _ in range(3000):
-        kept = core.list_of(np.array([257, 258, 300] * 7, dtype=np.int32))
+        kept = core.lists_of(np.array([257, 258, 300] * 7, dtype=np.int32), np.array([0, 21]))[0]
         kept.append(kept.pop(0))
         del kept[:5]
     assert ids == list(range(count))

@@ -1,6 +1,7 @@
 // The Python interface that all cores share: texts in, lists and arrays of ids out.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -105,16 +106,22 @@ class PythonCore {
             encode_row(rows[i], split_special, *space, ids);
         });
     }
-    // The list of integers for ids that came from elsewhere.
-    nb::object list_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids) const {
-        const int32_t* data = ids.data();
-        const size_t count = ids.shape(0), most = id_count();
-        for (size_t i = 0; i < count; i++) {
-            if (data[i] < 0 || static_cast<size_t>(data[i]) >= most) throw nb::value_error("list_of: not an id of this core");
+    // The lists of integers for rows of ids that came from elsewhere.
+    nb::list lists_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids,
+                      nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> row_offsets) const {
+        const auto* const data = reinterpret_cast<const uint32_t*>(ids.data());
+        const int64_t* const offsets = row_offsets.data();
+        const size_t count = ids.shape(0), places = row_offsets.shape(0);
+        if (!places || offsets[0] != 0 || offsets[places - 1] != static_cast<int64_t>(count) || !std::is_sorted(offsets, offsets + places))
+            throw nb::value_error("lists_of: the row offsets are not those of the ids");
+        if (count && *std::max_element(data, data + count) > largest_id_) throw nb::value_error("lists_of: not an id of this core");
+        nb::list rows;
+        for (size_t row = 0; row + 1 < places; row++) {
+            IdList list(largest_id_);
+            list.append(data + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]));
+            rows.append(nb::steal(list.finish()));
         }
-        IdList list(largest_id_);
-        list.append(reinterpret_cast<const uint32_t*>(data), count);
-        return nb::steal(list.finish());
+        return rows;
     }
     // For each text, its number of UTF-8 bytes, and whether the normalizer may change it: [texts, 2].
     nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> packed_sizes(nb::list texts, size_t threads) const {
@@ -262,7 +269,7 @@ class PythonCore {
                  nb::arg("split_special_tokens") = false)
             .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("list_of", &PythonCore::list_of, nb::arg("ids").noconvert())
+            .def("lists_of", &PythonCore::lists_of, nb::arg("ids").noconvert(), nb::arg("row_offsets").noconvert())
             .def("packed_sizes", &PythonCore::packed_sizes, nb::arg("texts"), nb::arg("threads") = 1)
             .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("prefix"), nb::arg("suffix"),
                  nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("part_characters") = Packing::PART_CHARACTERS)

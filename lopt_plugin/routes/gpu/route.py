@@ -10,7 +10,6 @@ import logging
 import os
 import threading
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -105,8 +104,7 @@ class GpuRoute:
     def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text without those of the post-processor."""
         ids, row_offsets = self.encode_batch(texts, PLAIN[False][split_special_tokens])
-        list_of = self.native.core.list_of
-        return [list_of(ids[begin:end]) for begin, end in pairwise(row_offsets.tolist())]
+        return self.native.core.lists_of(ids, row_offsets)
 
     def encode_array(self, text: str, request: EncodeRequest) -> Ids:
         return self.encode_batch([text], request)[0]

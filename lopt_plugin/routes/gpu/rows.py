@@ -70,19 +70,16 @@ def in_order(parts: Sequence[Part], device: Any) -> tuple[Any, Any]:
     if len(parts) == 1:
         return parts[0].ids.to(device), parts[0].row_offsets.to(device)
 
-    def offsets_of(lengths: Any) -> Any:
-        return torch.nn.functional.pad(lengths.cumsum(0), (1, 0))
-
-    ids = torch.cat([part.ids.to(device) for part in parts])
-    lengths = torch.cat([part.row_offsets.to(device).diff() for part in parts])
-    offsets = offsets_of(lengths)
-    numbers = [number for part in parts for number in part.numbers]
-    if numbers != sorted(numbers):
-        order = torch.as_tensor(np.argsort(numbers), device=device)
-        begins, lengths = offsets[order], lengths[order]
-        offsets = offsets_of(lengths)
-        ids = ids[torch.arange(len(ids), device=device) + torch.repeat_interleave(begins - offsets[:-1], lengths)]
-    return ids, offsets
+    offsets = [part.row_offsets.cpu().numpy() for part in parts]
+    order = np.argsort([number for part in parts for number in part.numbers])
+    of_part = np.repeat(np.arange(len(parts)), [len(part.numbers) for part in parts])[order]
+    begins, ends = (np.concatenate([part[cut] for part in offsets])[order] for cut in (slice(-1), slice(1, None)))
+    # Neighbouring rows of one part are one piece.
+    starts = np.flatnonzero(np.append(True, (np.diff(of_part) != 0) | (begins[1:] != ends[:-1])))
+    pieces = zip(of_part[starts], begins[starts], ends[np.append(starts[1:], len(order)) - 1], strict=True)
+    ids = [part.ids.to(device) for part in parts]
+    joined = torch.cat([ids[part][begin:end] for part, begin, end in pieces])
+    return joined, torch.from_numpy(np.append(0, np.cumsum(ends - begins))).to(device)
 
 
 def ids_around(native: NativeRoute, request: EncodeRequest) -> tuple[list[int], list[int]]:

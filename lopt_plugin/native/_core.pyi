@@ -1,0 +1,602 @@
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+NormalizerStep: TypeAlias = (
+    tuple[Literal["form"], str, Callable[[str], str]]
+    | tuple[Literal["form"], str, Callable[[str], str], Callable[[str], list[tuple[int, int]]] | None]
+    | tuple[Literal["characters"], list[tuple[int, str]]]
+    | tuple[Literal["replace"], str, str]
+    | tuple[Literal["replace_runs"], str, int, bool, str]
+    | tuple[Literal["strip"], str, bool, bool]
+    | tuple[Literal["prepend"], str]
+    | tuple[Literal["precompiled"], bytes, str, str, Callable[[str], str]]
+    | tuple[Literal["reference"], Callable[[str], str]]
+)
+
+class NeedsReference(ValueError):  # noqa: N818 - a reason, not an error
+    """The reference has to answer, for the reason in the message. Any other exception is a bug."""
+
+class LoneSurrogateError(NeedsReference): ...
+class OffsetsUnknownError(NeedsReference): ...
+
+class TextsAhead:
+    """Texts that worker threads encode in the background. Texts not started when it is deleted are skipped."""
+
+    def take(self, place: int) -> list[int]:
+        """The result of `encode` for the text at that index.
+
+        Waits for it if it was started, and encodes texts up to it that were not on this thread. Raises IndexError, and
+        whatever `encode` raises for that text.
+        """
+
+    def __len__(self) -> int:
+        """The number of texts."""
+
+class Intervals:
+    """Counts the ids of any part of one text, encoded by itself."""
+
+    def count(self, start: int, end: int) -> int:
+        """The ids of characters [start, end). Raises IndexError if they lie outside the text."""
+
+    def bytes(self) -> int:
+        """The memory used, without the text."""
+
+class ShortEncoder:
+    """Encodes short texts as long as `allow` and `stop` let it; otherwise the answer is None."""
+
+    def allow(self, calls: int) -> None:
+        """The next calls, so many, are answered."""
+
+    def stop(self) -> None:
+        """No call is answered until `allow`."""
+
+    def is_allowed(self) -> bool:
+        """Whether the next call is answered."""
+
+    def encode(self, text: Any, add_special_tokens: Any) -> list[int] | None:
+        """The ids of a text; None also where the text is not a short str, or cannot be encoded."""
+
+    def encode_batch(self, texts: Any, add_special_tokens: Any) -> list[list[int]] | None:
+        """The same for each text of a list."""
+
+    @property
+    def texts(self) -> int:
+        """How many texts were answered."""
+
+class TokenTable:
+    """The text that each id contributes."""
+
+def token_table(
+    *,
+    tokens: list[str | None],
+    added: list[str | None],
+    firsts: list[str | None],
+    special: list[int],
+    byte_alphabet: str | None,
+    byte_tokens: list[tuple[int, int]],
+    stripped: str,
+    most_stripped: int,
+) -> TokenTable:
+    """The table of a vocabulary; place i of the lists is for id i, and None where there is none.
+
+    added, firsts: what a token adds to a text, and what it adds where it is the first one.
+    special: the ids that are left out where special tokens are skipped.
+    byte_alphabet: the characters of the bytes 0 to 255 that tokens consist of; then `added` and `firsts` do not count.
+    byte_tokens: ids that stand for one byte, and that byte.
+    stripped, most_stripped: an ASCII character that is taken off the beginning of a text, at most so many times.
+
+    Raises ValueError for lists of other lengths, or an alphabet that is none.
+    """
+
+class Decoder:
+    """Decodes as long as `allow` and `stop` let it; otherwise, and where ids are not plain ints, the answer is None."""
+
+    def __init__(self, table: TokenTable) -> None: ...
+    def allow(self, calls: int) -> None:
+        """The next calls, so many, are answered."""
+
+    def stop(self) -> None:
+        """No call is answered until `allow`."""
+
+    def is_allowed(self) -> bool:
+        """Whether the next call is answered."""
+
+    def decode(self, ids: Any, skip_special_tokens: Any) -> str | None:
+        """The text of an id or a list of ids."""
+
+    def decode_rows(self, rows: Any, skip_special_tokens: Any) -> list[str] | None:
+        """The text of each list of a list."""
+
+    def tokens(self, ids: Any) -> list[str | None] | None:
+        """The token of each id of a list; None for ids that the table does not have."""
+
+    @property
+    def table(self) -> TokenTable: ...
+    @property
+    def texts(self) -> int:
+        """How many texts were answered."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the table."""
+
+class DecodeStream:
+    """As `tokenizers.decoders.DecodeStream`, for the tokenizer of a Decoder.
+
+    `otherwise(stream, id, invalid)` answers a step that the decoder may not answer, or that has an invalid prefix.
+    """
+
+    def __init__(
+        self, decoder: Decoder, ids: list[int], skip_special_tokens: bool, otherwise: Callable[..., Any]
+    ) -> None: ...
+    def step(self, id: int | list[int]) -> str | None:
+        """Adds ids; the next part of the text, if there is one."""
+
+    def state(self) -> tuple[list[int], str, int]:
+        """The ids that may still matter, the text of the first of them, and how many these are."""
+
+    def go_on(self, decoder: Decoder | None, ids: list[int], prefix: str, prefix_ids: int) -> None:
+        """Goes on from such a state, with another decoder if one is given."""
+
+    @property
+    def skip_special_tokens(self) -> bool: ...
+
+class CompiledTokenizer:
+    """A tokenizer from a compiled file, through the C interface (include/lopt.h)."""
+
+    version: str
+    """The version of the files that can be opened."""
+
+    def __init__(self, path: str) -> None:
+        """Raises ValueError if the file cannot be read, is damaged, or was written by another version."""
+
+    def encode(self, text: bytes, add_special_tokens: bool, split_special_tokens: bool) -> list[int]:
+        """The ids of a text in UTF-8. Raises NeedsReference, and ValueError for bytes that are not UTF-8."""
+
+    @property
+    def source(self) -> str:
+        """What the file was compiled from."""
+
+def ids_within(ids: list[int], largest: int) -> bool:
+    """Whether all elements are plain ints from 0 to `largest`; True for an empty list."""
+
+def copy_ids(ids: list[int], out: Any) -> bool:
+    """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
+
+    What was written is of no use then. Raises ValueError for a buffer that has not eight bytes for each, and
+    BufferError for one that cannot be written.
+    """
+
+def build_description() -> str:
+    """The compiler, the processor and the vectors in use: "g++ 12.2.0 for x86-64 with SSE2"."""
+
+def _covers_layouts(version_hex: int) -> bool:
+    """Whether a CPython with that `sys.hexversion` is among those whose layouts the core was checked for; for tests."""
+
+def _trust_layouts(wanted: bool) -> bool:
+    """Makes the core use CPython's private layouts, if it may, or only the public API; for tests.
+
+    Returns whether they were trusted before.
+    """
+
+def idle_cores(load: str, cores: int) -> int | None:
+    """How many of that many cores are idle, according to a line of /proc/loadavg; None if the line does not say.
+
+    If no chunk length is given, a long text uses no more threads than these and the caller's, or half of its maximum.
+    """
+
+class GrowingWord:
+    """One long word of letters: appending costs only as much as the new letters. Not for several threads."""
+
+    def append(self, text: str) -> bool:
+        """False if it is no longer such a word; the object must not be used after that."""
+
+    def count(self) -> int:
+        """The number of ids."""
+
+    def ids(self) -> list[int]:
+        """Its ids, in time proportional to their number."""
+
+class SettledIds:
+    """The final ids of a growing text, four bytes each; made by a core's `settled_ids`."""
+
+    def __len__(self) -> int: ...
+    def list_from(self, before: list[int], start: int) -> list[int]:
+        """A new list: `before`, followed by the ids from number `start` on."""
+
+class _AnyCore:
+    """What the cores have in common. At run time they have no base class."""
+
+    def encode(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        first_id: int = -1,
+    ) -> list[int]:
+        """The ids of one text, without those of the post-processor.
+
+        chunk_bytes: length of the chunks, in bytes of UTF-8; 0: `default_chunk_bytes` of the text's length.
+        first_id: an id to begin the list with, or a negative number.
+        Raises LoneSurrogateError; ValueError for a text of more than 2**30 characters, or a first_id above all others.
+        """
+
+    def encode_array(
+        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
+    ) -> npt.NDArray[np.int32]:
+        """`encode` as int32 [n]."""
+
+    def remember_prefixes(
+        self,
+        limit_bytes: int,
+        block_characters: int = 1024,
+        hash_bits: int = 64,
+        least_characters: int = 0,
+        secret: int | None = None,
+    ) -> None:
+        """Turns the prefix cache on, which keeps texts with their ids for texts that begin alike. Must be called first.
+
+        limit_bytes: maximum memory; the least recently used text is evicted first.
+        block_characters: texts are found by blocks of that length, and divided at seams about that far apart.
+        hash_bits: fewer make blocks collide, for tests.
+        least_characters: texts that are shorter, or shorter than two blocks, are neither kept nor looked up.
+        secret: 64 bits that the hashes depend on; None: random.
+        """
+
+    def trust_seams(self) -> None:
+        """Declares that texts keep their ids when divided at seams. Before that, only whole texts are recognized."""
+
+    def prefix_counters(self) -> dict[str, int]:
+        """The prefix cache's counters; empty if it is off.
+
+        lookups, hits: texts that were long enough, and those with a known prefix; bytes_saved: UTF-8 that was not
+        tokenized again; evictions: number of evicted texts; texts, bytes, limit_bytes: current values.
+        """
+
+    def id_count(self) -> int:
+        """All ids are below this number."""
+
+    def new_prefix_counts(self) -> dict[str, int]:
+        """The growth of lookups, hits, bytes_saved and evictions since the last call; empty if there is none."""
+
+    def encode_batch(
+        self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Ids int32 [n] of all texts, and row offsets int64 [texts + 1]."""
+
+    def encode_batch_lists(
+        self, texts: list[str], threads: int = 1, split_special_tokens: bool = False
+    ) -> list[list[int]]:
+        """`encode` of each text, distributed over the threads."""
+
+    def encode_ahead(self, texts: list[str], workers: int, split_special_tokens: bool = False) -> TextsAhead:
+        """`encode` of each text, started on that many worker threads while the caller continues."""
+
+    def lists_of(self, ids: npt.NDArray[np.int32], row_offsets: npt.NDArray[np.int64]) -> list[list[int]]:
+        """Lists made of the same integer objects as `encode`'s, from ids [n] and row offsets [rows + 1] on the host.
+
+        Raises ValueError for a number that is not an id of this core, and for offsets that do not ascend from 0 to n.
+        """
+
+    def packed_sizes(self, texts: list[str], threads: int = 1) -> npt.NDArray[np.int64]:
+        """For each text, its bytes in UTF-8, and 1 if the normalizer may change it, else 0: [texts, 2].
+
+        A lone surrogate counts as three bytes; `pack` rejects it.
+        """
+    def pack(
+        self,
+        texts: list[str],
+        out: npt.NDArray[np.uint8],
+        prefix: list[int],
+        suffix: list[int],
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        part_characters: int = 65536,
+    ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Writes the texts' UTF-8 to `out`, with bytes 0xFF as separators.
+
+        A separator replaces each added token (matched as in a text that the normalizer does not change), stands for
+        each id of `prefix` and `suffix` around a text, and, with id -2, follows a text without a suffix. Returns the
+        number of bytes written; the positions and the ids of the separators, int32 [separators] each; and the indices
+        of those separators that end rows, int32 [texts].
+
+        out: uint8, contiguous, on the host. Four bytes per character, plus one per id around each text (at least one),
+        are always enough. part_characters: longer texts are split for the threads.
+        Raises LoneSurrogateError and, if there is no room, ValueError; the content of `out` is then undefined.
+        """
+
+    @overload
+    def encode_with_offsets(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        limit: int | None = None,
+        keep_end: bool = False,
+        as_lists: Literal[False] = False,
+        first_id: int = -1,
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]: ...
+    @overload
+    def encode_with_offsets(
+        self,
+        text: str,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+        split_special_tokens: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        limit: int | None = None,
+        keep_end: bool = False,
+        *,
+        as_lists: Literal[True],
+        first_id: int = -1,
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Ids [n], and the characters of the text as it was given that each stands for, [n, 2]: begin and end.
+
+        limit: how many ids are kept at most, the last ones if keep_end.
+        trim_blanks: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
+            add_prefix_space.
+        first_id: lists begin with this id and (0, 0), if it is not negative.
+        Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
+        """
+
+    def encode_words(
+        self,
+        words: list[str],
+        split_special_tokens: bool = False,
+        with_offsets: bool = False,
+        trim_blanks: bool = False,
+        spare_first: bool = False,
+        as_lists: bool = False,
+    ) -> tuple[
+        npt.NDArray[np.int32] | list[int], npt.NDArray[np.int32], npt.NDArray[np.int32] | list[tuple[int, int]] | None
+    ]:
+        """Ids [n] of each word by itself, one after the other; how many each has, [words]; their offsets in it, [n, 2].
+
+        Raises what `encode_with_offsets` raises.
+        """
+
+    # Seams: positions at which a text may be split, whatever surrounds them (seam.hpp).
+    def first_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
+        """The first seam p, begin <= p < end, p > 0; None if there is none.
+
+        The ids of any text that contains `text[p - 1:end]` are those of the part before p, encoded by itself, followed
+        by those of the rest, encoded by `encode_part(..., inside=True)`. The same holds for `text[:end]` followed by
+        any other text.
+        """
+
+    def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
+        """The same for the last seam p, begin < p < end. Searches backwards, no further than that seam."""
+
+    def settle_for_good(self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool) -> int | None:
+        """Divides a text at the last position p at which every text that begins with it can be divided, and returns p.
+
+        Appends the ids before p to `settled`; what follows p is encoded by `encode_part(..., inside=True)`. Unlike a
+        seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such a position.
+        """
+
+    def encode_part(
+        self,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+        chunk_bytes: int = 0,
+    ) -> list[int]:
+        """`encode` of characters [begin, end) by themselves; `inside`: as the text after a seam.
+
+        Positions are in characters. Raises IndexError if they lie outside the text.
+        """
+
+    def settled_ids(self, first: SettledIds | None = None, count: int = 0) -> SettledIds:
+        """A copy of the first ids of `first`, at most `count`; without `first`, empty. Errors: see `settle_part`."""
+
+    def settle_part(
+        self,
+        settled: SettledIds,
+        text: str,
+        begin: int = 0,
+        end: int | None = None,
+        inside: bool = False,
+        split_special_tokens: bool = False,
+        threads: int = 1,
+    ) -> None:
+        """Appends the result of `encode_part`. Raises ValueError if `settled` belongs to another core."""
+
+    def encode_first(self, text: str, most: int, threads: int = 1, split_special_tokens: bool = False) -> list[int]:
+        """The first `most` ids of `encode`, or all; the rest of the text is only searched for lone surrogates."""
+
+    def count(self, text: str, threads: int = 1, split_special_tokens: bool = False) -> int:
+        """The number of ids that `encode` returns."""
+
+    def count_batch(self, texts: list[str], threads: int = 1, split_special_tokens: bool = False) -> list[int]:
+        """`count` of each text; texts, and parts of long ones, are distributed over the threads."""
+
+    def count_until(self, text: str, limit: int, split_special_tokens: bool = False) -> int | None:
+        """`count`, or None if that exceeds `limit`. The text after that many ids is not read."""
+
+    def cut(self, text: str, most: int, split_special_tokens: bool = False, long_word: int = 512) -> int | None:
+        """The length, in characters, of the longest prefix that, encoded by itself, has at most `most` ids.
+
+        None if too many prefixes would have to be encoded to find it.
+
+        long_word: a part between seams with at least this many characters is not encoded once per prefix.
+        """
+
+    def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
+    def info(self) -> dict[str, int | bool]:
+        """Bytes of the tables and of the integer objects; of Core, whether words are matched or merged by rank."""
+
+class Core(_AnyCore):
+    """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
+
+    vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
+    merges: the JSON of a list of "left right" or [left, right], by rank.
+    class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
+    byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
+    refinements: (matcher, behavior, invert, after_byte_level).
+    normalizer: steps in order, each a tuple:
+        ("form", "NFC", function, align), or another form's name; the function normalizes, and is called for short texts
+            only; the optional align returns, for each character of a text's normalized form, the characters it came
+            from; without it, offsets of texts that may change raise OffsetsUnknownError;
+        ("characters", [(code point, replacement), ...]), all characters that the step changes;
+        ("replace", text, by);
+        ("replace_runs", characters, least, each, by): runs of at least that many of these characters, or, with each,
+            every single one;
+        ("strip", white space, left, right);
+        ("prepend", text);
+        ("precompiled", character map, characters that are in one grapheme cluster with one before them, with one after
+            them, function): the function is asked about the few places where clusters may matter;
+        ("reference", function): the function is asked about whole stretches.
+    form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
+    added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
+        normalized.
+    dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
+    end_of_word_suffix: the suffix that the model adds to the last character of a word; "" for none.
+    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are plain text
+        with U+2581 for the space; None for a byte-level model.
+    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's spaces and U+2581 are one character,
+        from the normalizer on or only after the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
+        Contents of normalized tokens then have spaces for U+2581, if the normalizer makes them one.
+
+    Raises ValueError, with the reason, for anything it cannot do exactly.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: dict[str, int],
+        merges: bytes,
+        ignore_merges: bool,
+        class_pages: bytes,
+        class_cells: bytes,
+        compose_pairs: bytes,
+        byte_classes: bytes,
+        scanner: str,
+        refinements: list[tuple[str, str, bool, bool]],
+        add_prefix_space: bool,
+        normalizer: list[NormalizerStep],
+        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
+        dropped_bytes: bytes = b"",
+        form_pages: bytes = b"",
+        form_cells: bytes = b"",
+        end_of_word_suffix: str = "",
+        unknown_characters: tuple[str | None, bool, bool] | None = None,
+        blank_signs: tuple[bool, bool, str] | None = None,
+    ) -> None: ...
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWord | None:
+        """A text that is one row without a seam, of letters for instance, to which more is added; None for others.
+
+        inside: It follows a seam of a longer text.
+        """
+
+    def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
+        """Counts of the parts of a text, after one pass over it."""
+
+    def pre_tokens(self, text: str) -> npt.NDArray[np.int64]:
+        """The first byte and the end of each pre-token of one stretch, [n, 2], without added tokens and normalizer."""
+
+    def normalize(self, text: str) -> str:
+        """One stretch as the normalizer leaves it."""
+
+    def encode_word(self, data: bytes, by_rank: bool) -> list[int]:
+        """BPE of one pre-token, by merge rank or by matching; both give the same."""
+
+    def encode_pre_tokens(
+        self, text: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32], ends: npt.NDArray[np.int32], threads: int = 1
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """BPE of the pre-tokens at these bytes of a text: the ids of all, one after the other, and how many each has.
+
+        Entries of a vocabulary that ignores merges are not looked up. Raises ValueError for places outside of the text.
+        """
+
+class WordPieceIntervals:
+    """As Intervals."""
+
+    def count(self, start: int, end: int) -> int: ...
+    def bytes(self) -> int: ...
+
+_WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
+
+class UnigramIntervals:
+    """As Intervals."""
+
+    def count(self, start: int, end: int) -> int: ...
+    def bytes(self) -> int: ...
+
+class WordPieceCore(_AnyCore):
+    """Text to ids for one WordPiece pipeline. Immutable; shared by threads; survives fork.
+
+    vocabulary: entry to id, all below 2**20 - 1.
+    unknown_id: of a word that cannot be matched, or has more than `max_characters` characters when normalized.
+    continuing_prefix: the prefix of entries that match after a word's first piece.
+    characters: `WordCharacters.as_bytes()` of the text that is cut into words: the raw text, which is then normalized
+        word by word, or, with `text_characters`, the normalized text.
+    text_characters: those of the normalizer, for added tokens that are looked for in all the normalized text; or None.
+    order: decomposes, orders and strips a run of characters, as the normalizer does before it lowers case; called for
+        the few runs in which that is no matter of single characters. None where accents stay.
+    added_tokens: as for Core.
+
+    Raises ValueError, with the reason, for what it cannot do exactly.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary: dict[str, int],
+        unknown_id: int,
+        continuing_prefix: str,
+        max_characters: int,
+        characters: _WordCharacters,
+        text_characters: _WordCharacters | None,
+        order: Callable[[str], str] | None,
+        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
+    ) -> None: ...
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
+    def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
+        """As `Core.intervals`."""
+
+class UnigramCore(_AnyCore):
+    """Text to ids for one Unigram pipeline. Immutable; shared by threads; survives fork.
+
+    names, scores: of the pieces, by id.
+    unknown_id: of unknown characters, one for a run of them.
+    byte_fallback: unknown characters become the pieces of their bytes, where there are such.
+    scanner: "whitespace_split", words between `white_space`, each of which U+2581 begins; "metaspace", where each space
+        begins a word; or "whole", where nothing does.
+    prepend_scheme: of Metaspace.
+    The other arguments: as for Core.
+
+    Raises ValueError, with the reason, for what it cannot do exactly.
+    """
+
+    def __init__(
+        self,
+        *,
+        names: list[str],
+        scores: list[float],
+        unknown_id: int,
+        byte_fallback: bool,
+        scanner: str,
+        white_space: str,
+        prepend_scheme: str,
+        class_pages: bytes,
+        class_cells: bytes,
+        compose_pairs: bytes,
+        normalizer: list[NormalizerStep],
+        form_pages: bytes,
+        form_cells: bytes,
+        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
+    ) -> None: ...
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
+    def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
+        """As `Core.intervals`."""
