@@ -9,10 +9,13 @@ import triton
 import triton.language as tl
 
 from ..common.device_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
-from ..common.limits import MASK_TILE, tiles_of, warps_of
+from ..common.limits import MASK_TILE, tiles_of
 from ..common.variant import Variant
 
 LAST_CODE_POINT = tl.constexpr(0x10FFFF)
+
+# Smaller than those of masks: a lane has four bytes at a time.
+TILE = MASK_TILE // 4
 
 
 @triton.jit
@@ -49,14 +52,10 @@ def classify_kernel(text, pages, cells, classes, count, TILE: tl.constexpr):
     tl.store(classes + index, result.to(tl.int32, bitcast=True), mask=within)
 
 
-def _warps(tile: int) -> int:
-    return min(4 * warps_of(tile), 16)
-
-
 def variants() -> list[Variant]:
     """The variants that `classify` compiles."""
     types = {"text": "*i32", "classes": "*i32", "pages": "*i16", "cells": "*u8", "count": "i32"}
-    return [Variant(classify_kernel, types, {"TILE": MASK_TILE}, _warps(MASK_TILE))]
+    return [Variant(classify_kernel, types, {"TILE": TILE})]
 
 
 def classify(
@@ -65,7 +64,7 @@ def classify(
     pages: torch.Tensor,
     cells: torch.Tensor,
     class_words: torch.Tensor,
-    tile: int = MASK_TILE,
+    tile: int = TILE,
 ) -> None:
     """Write the class bytes of a text; all on one device.
 
@@ -78,4 +77,4 @@ def classify(
     if tiles:
         text: Any = text_words.view(torch.int32)
         classes: Any = class_words.view(torch.int32)
-        classify_kernel[(tiles,)](text, pages, cells, classes, count, TILE=tile, num_warps=_warps(tile))
+        classify_kernel[(tiles,)](text, pages, cells, classes, count, TILE=tile)

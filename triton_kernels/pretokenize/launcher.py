@@ -64,7 +64,7 @@ def start_bits(
     codes, rows = codes.view(torch.int32), rows.view(torch.int32)
     of_pattern, grid, warps = constants(pattern, tile), (tiles,), warps_of(tile)
 
-    classify(text_words, count, pages, cells, class_words, tile)
+    classify(text_words, count, pages, cells, class_words, tile // 4)
     character_masks(text_words, count, pattern, class_words, planes, tile)
     if pattern != "gpt2":
         summary_kernel[grid](planes, codes, rows, words, tiles, **of_pattern, num_warps=warps)
