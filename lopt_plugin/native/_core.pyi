@@ -285,7 +285,8 @@ class _AnyCore:
     def packed_sizes(self, texts: list[str], threads: int = 1) -> npt.NDArray[np.int64]:
         """For each text, its bytes in UTF-8, and 1 if the normalizer may change it, else 0: [texts, 2].
 
-        A lone surrogate counts as three bytes; `pack` rejects it.
+        A lone surrogate counts as three bytes; `pack` rejects it. Raises NeedsReference for one in a text with
+        characters that the normalizer changes.
         """
     def pack(
         self,

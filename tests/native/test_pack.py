@@ -11,7 +11,7 @@ import native_cores
 import numpy as np
 import pytest
 from gpu_layout import AddedTokenFinder, lay_out
-from tokenizers import AddedToken
+from tokenizers import AddedToken, normalizers
 
 from lopt_plugin.native._core import NeedsReference
 from lopt_plugin.pipeline import Pipeline, read_pipeline
@@ -145,3 +145,29 @@ def test_a_list_changed_by_another_thread() -> None:
         emptying.join()
         # The list may have been empty already.
         assert not size or out.tobytes() == data
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_texts_that_the_normalizer_certainly_leaves_unchanged(form: str) -> None:
+    """A 0 says that, in texts of any number of parts; and it is said of most unchanged texts."""
+    tokenizer = corpus.load_tokenizer("tiny_qwen2")
+    tokenizer.normalizer = normalizers.Sequence([getattr(normalizers, form)(), normalizers.Lowercase()])
+    pipeline = read_pipeline(tokenizer)
+    assert isinstance(pipeline, Pipeline)
+    core = NativeRoute(pipeline, Settings.read(prefix_cache_mb=0)).core
+    rng = random.Random(form)
+    alphabets = [
+        "ab é\u0301\u0323",
+        "aḍ̇ क़\u093c\u094d",
+        "한글ᄀ\u1161\u11a8",
+        "ﬁ①²a'’",
+        "中文,。\U0001f600",
+        "aA\u0345ΑΙ",
+    ]
+    texts = ["".join(rng.choices(rng.choice(alphabets), k=rng.choice([1, 2, 5, 40, 300]))) for _ in range(2000)]
+    texts += ["中" * 70_000 + "e\u0301", "’" * 70_000 + "a", "中" * 200_000]
+    sizes, doubtful = core.packed_sizes(texts, 3).T
+    assert sizes.tolist() == [len(text.encode()) for text in texts]
+    unchanged = [tokenizer.normalizer.normalize_str(text) == text for text in texts]
+    assert not [text for text, one, same in zip(texts, doubtful, unchanged, strict=True) if not one and not same]
+    assert sum(doubtful == 0) > 0.5 * sum(unchanged) > 100

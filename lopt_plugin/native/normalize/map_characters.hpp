@@ -38,6 +38,7 @@ class MapCharacters final : public NormalizerStep {
         if (right || next_changes) junction.has_next = false;
         return true;
     }
+    bool surely_keeps(const uint8_t* begin, const uint8_t* end) const override { return changed_.next(begin, end) == end; }
     // The replacement of a character takes its position.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* p = changed_.next(begin, end);

@@ -77,6 +77,7 @@ class NormalizationForm final : public NormalizerStep {
         return true;
     }
     bool begins_apart(uint32_t c) const override { return !(classes_.of(c) & bits_.follows); }
+    bool surely_keeps(const uint8_t* begin, const uint8_t* end) const override { return next_stretch(begin, begin, end).begin == end; }
     // No character has a longer canonical decomposition.
     size_t most_in_one() const override { return 4; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {

@@ -52,6 +52,8 @@ class NormalizerStep {
         std::string out;
         return !apply(begin, end, out, nullptr) || std::equal(begin, end, out.begin(), out.end(), [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
     }
+    // True only if a text is unchanged. Never calls the reference library, so it may be called without the interpreter.
+    virtual bool surely_keeps(const uint8_t*, const uint8_t*) const { return false; }
     // The maximum number of characters that one character may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }
 };
@@ -82,6 +84,9 @@ class Normalizer {
     bool keeps(std::string_view text) const {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->keeps(begin, begin + text.size()); });
+    }
+    bool surely_keeps(const uint8_t* begin, const uint8_t* end) const {
+        return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->surely_keeps(begin, end); });
     }
     size_t most_in_one() const {
         size_t most = 1;

@@ -136,10 +136,13 @@ class PythonCore {
                 if constexpr (requires { method.leaves(c); }) return !method.leaves(c);
                 else return true;
             });
+            std::vector<size_t> doubtful;
             for (size_t i = 0; i < rows.size(); i++) {
                 sizes[2 * i] = packing.offsets()[i + 1] - packing.offsets()[i];
-                sizes[2 * i + 1] = changed[i] || method.normalizes_ascii();
+                sizes[2 * i + 1] = 0;
+                if (changed[i] || method.normalizes_ascii()) doubtful.push_back(i);
             }
+            core_->pool().run(doubtful.size(), threads, [&](size_t i) { sizes[2 * doubtful[i] + 1] = !surely_kept(rows[doubtful[i]]); });
         }
         return array_over<int64_t, 2>(std::move(sizes), {rows.size(), 2});
     }
@@ -298,6 +301,16 @@ class PythonCore {
         if (characters.length < GIL_FREE_FROM) return work(characters);
         const InterpreterUnlocked unlocked;
         work(characters);
+    }
+    // Whether the normalizer certainly leaves a text as it is.
+    bool surely_kept(const Characters& text) const {
+        if constexpr (requires { core_->method().normalizer(); }) {
+            Buffer<uint8_t> bytes;
+            bool marked = false;
+            const Text utf8 = to_utf8(text, core_->method().page_marks(), 1, core_->pool(), bytes, marked);
+            return core_->method().normalizer().surely_keeps(utf8.begin, utf8.end);
+        }
+        return false;
     }
     // The strings must outlive the result, even if another thread empties the list that they came from, so a tuple keeps
     // them alive.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...triton_kernels.common.limits import SEPARATOR_SHARE
 from ..native import NativeRoute
-from ..request import EncodeRequest, NeedsReference
+from ..request import EncodeRequest
 
 
 class Part(NamedTuple):
@@ -103,7 +103,7 @@ class Chunk(NamedTuple):
 class Chunker:
     """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never split.
 
-    The others go to the host: texts above `longest_bytes`, and those that the normalizer changes.
+    The others go to the host: texts above `longest_bytes`, and those that the normalizer may change.
     """
 
     def __init__(self, native: NativeRoute, chunk_bytes: int, longest_bytes: int) -> None:
@@ -120,9 +120,7 @@ class Chunker:
         threads = self._native.threads_for(sum(map(len, texts)))
         sizes, may_be_changed = self._native.core.packed_sizes(texts, threads).T
         added = separators(*ids_around(self._native, request))
-        on_host = sizes + added > self.longest_bytes
-        for number in np.flatnonzero((may_be_changed > 0) & ~on_host):
-            on_host[number] = self._is_changed(texts[number])
+        on_host = (sizes + added > self.longest_bytes) | (may_be_changed > 0)
         host += np.flatnonzero(on_host).tolist()
         numbers = np.flatnonzero(~on_host)
         # A separator takes a byte of text, and as much space in other buffers as this many bytes.
@@ -134,9 +132,3 @@ class Chunker:
             chunk = numbers[begin:end]
             yield Chunk(chunk.tolist(), int(sizes[chunk].sum()))
             begin = end
-
-    def _is_changed(self, text: str) -> bool:
-        try:
-            return bool(self._native.core.normalize(text) != text)
-        except UnicodeEncodeError as error:
-            raise NeedsReference(str(error)) from error
