@@ -85,11 +85,17 @@ class Routes:
                 del self.peers[peer]
                 self.problems[peer] = problem
 
+    def for_device(self, texts: Sequence[str]) -> list[str]:
+        """The texts that the route does not leave to the host."""
+        host: list[int] = []
+        chunks = [*self.gpu.chunker.chunks(texts, PLAIN[False][False], host)]
+        return [texts[number] for chunk in chunks for number in chunk.numbers]
+
     def resident_seconds(self, batches: Sequence[Sequence[str]], repeats: int, *, new_words: bool) -> float:
         """The median from texts on the device to ids that stay there, of batches by turns, after one round of them.
 
-        new_words: The word cache is emptied before each run, so that every word outside the vocabulary is merged. Else
-        it holds the words of all batches. Raises WrongIdsError where ids are not HF's.
+        batches: of texts `for_device`. new_words: the word cache is emptied before each run, so that every word outside
+        the vocabulary is merged; else it holds the words of all batches. Raises WrongIdsError where ids are not HF's.
         """
         batch = self.gpu._batch
         for texts in batches:

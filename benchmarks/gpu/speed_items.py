@@ -84,6 +84,7 @@ def papers(given: argparse.Namespace) -> Iterator[Table]:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "found.json")
             command = [sys.executable, f"benchmarks/papers/{paper}.py", "--repeat", "1", "--json", str(file)]
+            command += ["--batches", "16,256,1024"] if paper == "blockbpe" else ["--texts", "5"]
             if given.quick:
                 command.append("--quick")
             else:

@@ -18,7 +18,7 @@ def generate(
         prompts: The prompts, all strings.
         sampling_params: As in `LLM.generate`.
         gpu: Whether the GPU route tokenizes the batch, if the tokenizer has one and vLLM has left enough memory on the
-            device; else all cores do. It has not run on a GPU yet.
+            device; else all cores do. It has not run with vLLM on a GPU yet.
         **arguments: Any others of `LLM.generate`.
 
     Returns:

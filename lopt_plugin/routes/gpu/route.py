@@ -1,6 +1,6 @@
 """The GPU route: encodes batches with `triton_kernels`; the native route encodes texts that the kernels cannot.
 
-It has not run on a GPU yet: it was tested in Triton's interpreter, and its kernels were compiled.
+`benchmarks/gpu/RESULTS.md` says where it was faster on an H100, and where not.
 """
 
 from __future__ import annotations
