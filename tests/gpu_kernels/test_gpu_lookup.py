@@ -96,3 +96,11 @@ def test_longer_entries_that_begin_alike() -> None:
     vocabulary = {b"0123456789abcdef" + bytes([k]) * rest: 300 * rest + k for k in range(9) for rest in range(1, 20)}
     words = [*vocabulary, b"0123456789abcdef"]
     assert look_up(words, EntryTable.of(vocabulary), 64).tolist() == [*vocabulary.values(), MISSED]
+
+
+def test_all_bytes_of_a_long_word_are_compared() -> None:
+    """A small table: many of the words look at the slot of the only entry."""
+    words = [b"0123456789abcdef" + rest + bytes([k]) for rest in (b"", b"xy", b"0123456789") for k in range(250)]
+    for entry in (words[7], words[257], words[507]):
+        found = look_up(words, EntryTable.of({entry: 5}), 64)
+        assert [word for word, number in zip(words, found.tolist(), strict=True) if number == 5] == [entry]

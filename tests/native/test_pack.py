@@ -80,6 +80,20 @@ def test_added_tokens_are_taken_out(around: tuple[list[int], list[int]]) -> None
                 assert row_ends.tolist() == layout.row_ends.tolist()
 
 
+@pytest.mark.parametrize("letter", ["x", "é", "中", "\U0001f600"])
+def test_a_token_wherever_a_text_is_divided(letter: str) -> None:
+    core, reference = native_cores.core_and_reference("tiny_cl100k")
+    number, added = next(iter(reference.tokenizer.get_added_tokens_decoder().items()))
+    token = added.content
+    for before in range(40):
+        text = letter * before + token + letter * 30
+        out = np.zeros(4 * len(text), np.uint8)
+        size, positions, token_ids, _ = core.pack([text], out, [], [], False, 2, 20)
+        assert token_ids.tolist() == [number, -2]
+        assert out[:size].tobytes() == text.encode().replace(token.encode(), b"\xff") + b"\xff"
+        assert positions.tolist() == [len((letter * before).encode()), size - 1]
+
+
 def test_added_tokens_in_white_space_that_another_took() -> None:
     """The reference gives both tokens, and goes on after the second: text between the two can come twice."""
     core, reference = native_cores.core_and_reference("tiny_tekken")

@@ -104,7 +104,8 @@ class GpuRoute:
     def encode_lists(self, texts: Sequence[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text without those of the post-processor."""
         ids, row_offsets = self.encode_batch(texts, PLAIN[False][split_special_tokens])
-        return self.native.core.lists_of(ids, row_offsets)
+        lists: list[list[int]] = self.native.core.lists_of(ids, row_offsets)
+        return lists
 
     def encode_array(self, text: str, request: EncodeRequest) -> Ids:
         return self.encode_batch([text], request)[0]
