@@ -43,8 +43,9 @@ class LoptGpu(_with(LoptArray, route="gpu", gpu_min_bytes=0)):  # type: ignore[m
         super().__init__(tokenizer_json, threads)
         self.encode("a text")
         if not self.encoder.explain()["calls"]["gpu"]:
-            device = (self.encoder.explain()["gpu"] or {}).get("cuda", {})
-            raise UnavailableError(device.get("unavailable", "the tokenizer has no GPU route"))
+            devices = (self.encoder.explain()["gpu"] or {}).values()
+            reasons = [device["unavailable"] for device in devices if "unavailable" in device]
+            raise UnavailableError(reasons[0] if reasons else "the tokenizer has no GPU route")
 
     def encode(self, text: str) -> Any:
         return self.encode_batch([text]).ids
