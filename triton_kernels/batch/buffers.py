@@ -4,16 +4,16 @@ A batch of n bytes is computed in a *bucket* of N >= n bytes; there are four buc
 Launches, their grids and the buffers depend only on the bucket, so they can be recorded once and replayed. Whatever
 depends on the batch is in device memory, and is bounded by the bucket:
 
-| on the device         | read by                                 | at most                                     |
-|-----------------------|-----------------------------------------|---------------------------------------------|
-| text bytes n          | `clear`                                 | N                                           |
-| separators, rows      | find/place_separators, row_offsets      | N // SEPARATOR_SHARE, by choice of the bucket |
-| word_count            | find_separators                         | N: the words of the whole buffer            |
-| words                 | lookup, emit                            | n: every word has a byte                    |
-| missed                | claim                                   | N // 2: words of one byte are entries       |
-| list_counts           | merge, keep; the last one               | N // 2, N // 17, N // 33, N // 65, N // 257: words |
-|                       | `WordsToIds.finish_aside`, on the host  | of more than 0, 16, 32, 64, 256 bytes       |
-| id_count              | the copy of the ids to the host         | n: every id stands for a byte or a separator |
+| on the device    | read by                                | at most                                            |
+|------------------|----------------------------------------|----------------------------------------------------|
+| text bytes n     | `clear`                                | N                                                  |
+| separators, rows | find/place_separators, row_offsets     | N // SEPARATOR_SHARE, by choice of the bucket      |
+| word_count       | find_separators                        | N: the words of the whole buffer                   |
+| words            | lookup, emit                           | n: every word has a byte                           |
+| missed           | claim                                  | N // 2: words of one byte are entries              |
+| list_counts      | merge, keep; the last one              | N // 2, N // 17, N // 33, N // 65, N // 257: words |
+|                  | `WordsToIds.finish_aside`, on the host | of more than 0, 16, 32, 64, 256 bytes              |
+| id_count         | the copy of the ids to the host        | n: every id stands for a byte or a separator       |
 
 After the text, up to N, the buffer is NUL. These bytes are classified and split into words as well (a bucket costs at
 most a quarter more than its batch), but their words are not counted: a text ends with a separator, after which a new

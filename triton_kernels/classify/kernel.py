@@ -8,11 +8,14 @@ import torch
 import triton
 import triton.language as tl
 
-from ..common.device_kinds import LEAD, SEPARATOR, SEPARATOR_BYTE
+from ..common import character_kinds
 from ..common.limits import MASK_TILE, tiles_of
 from ..common.variant import Variant
 
 LAST_CODE_POINT = tl.constexpr(0x10FFFF)
+SEPARATOR = tl.constexpr(character_kinds.SEPARATOR)
+SEPARATOR_BYTE = tl.constexpr(character_kinds.SEPARATOR_BYTE)
+LEAD = tl.constexpr(character_kinds.LEAD)
 
 # Smaller than those of masks: a lane has four bytes at a time.
 TILE = MASK_TILE // 4
