@@ -2,7 +2,7 @@
 
     python benchmarks/gpu/gpu.py                                  all tables, every tokenizer of the route
     python benchmarks/gpu/gpu.py --tokenizers qwen3 --megabytes 256
-    python benchmarks/gpu/gpu.py --targets                        only the targets for an H200, beside what is measured
+    python benchmarks/gpu/gpu.py --targets                        only the targets, beside what is measured
     TRITON_INTERPRET=1 python benchmarks/gpu/gpu.py --quick        without a GPU: does it run to its end?
 
 All ids are compared with the HF tokenizer's before a figure is shown; a mismatch of ours ends the program. Times are
@@ -71,7 +71,7 @@ def main() -> int:
     made.add_argument("--block-tokenizer", default=known_tokenizer("gpt2"), help="of BlockBPE's target")
     made.add_argument("--block-batches", type=numbers, default=[64, 256, 1024])
     made.add_argument("--block-chars", type=numbers, default=[128, 512, 1024, 4096])
-    made.add_argument("--targets", action="store_true", help="only what is asked of an H200")
+    made.add_argument("--targets", action="store_true", help="only what is asked of an H100 or H200")
     made.add_argument("--resident", type=int, default=64 << 20, help="characters of a batch on the device")
     made.add_argument("--target-bytes", type=int, default=256 << 20, help="characters of the targets' batch of strings")
     made.add_argument("--target-prompt", type=int, default=4 << 20, help="characters of the targets' prompt")

@@ -170,7 +170,7 @@ def table_of_targets(routes: Routes, block: Routes, given: argparse.Namespace) -
                 least = min(least, seconds(lambda texts=texts: tiktoken(texts), given.repeat) / gpu)  # type: ignore[misc]
         add(block.name, f"{what}, the least of all", TIMES_TIKTOKEN, least, "times")
     remarks = [
-        "for other devices than an H200 nothing is asked",
+        "for other devices than an H100 or H200 nothing is asked",
         *(f"{n}: {why}" for n, why in routes.problems.items()),
     ]
     return Table(["tokenizer", "what", "asked", "measured", "reached"], rows, "Targets", 2, remarks)

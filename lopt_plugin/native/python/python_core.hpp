@@ -110,15 +110,16 @@ class PythonCore {
     nb::list lists_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids,
                       nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> row_offsets) const {
         const auto* const data = reinterpret_cast<const uint32_t*>(ids.data());
-        const int64_t* const offsets = row_offsets.data();
-        const size_t count = ids.shape(0), places = row_offsets.shape(0);
-        if (!places || offsets[0] != 0 || offsets[places - 1] != static_cast<int64_t>(count) || !std::is_sorted(offsets, offsets + places))
+        const std::vector<int64_t> offsets(row_offsets.data(), row_offsets.data() + row_offsets.shape(0));
+        if (offsets.empty() || offsets.front() != 0 || offsets.back() != static_cast<int64_t>(ids.shape(0)) || !std::is_sorted(offsets.begin(), offsets.end()))
             throw nb::value_error("lists_of: the row offsets are not those of the ids");
-        if (count && *std::max_element(data, data + count) > largest_id_) throw nb::value_error("lists_of: not an id of this core");
         nb::list rows;
-        for (size_t row = 0; row + 1 < places; row++) {
+        for (size_t row = 0; row + 1 < offsets.size(); row++) {
+            const uint32_t *const begin = data + offsets[row], *const end = data + offsets[row + 1];
+            // Checked row by row: making a list may run the collector, and with it code that changes the array.
+            if (begin != end && *std::max_element(begin, end) > largest_id_) throw nb::value_error("lists_of: not an id of this core");
             IdList list(largest_id_);
-            list.append(data + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row]));
+            list.append(begin, static_cast<size_t>(end - begin));
             rows.append(nb::steal(list.finish()));
         }
         return rows;
