@@ -15,7 +15,7 @@ from benchmarks.common.engines import engine_class
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.route import GpuRoute
-from lopt_plugin.routes.gpu.rows import Chunk, DeviceRows
+from lopt_plugin.routes.gpu.rows import Chunk, Chunks, DeviceRows
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN
@@ -87,9 +87,15 @@ class Routes:
 
     def for_device(self, texts: Sequence[str]) -> list[str]:
         """The texts that the route does not leave to the host."""
-        host: list[int] = []
-        chunks = [*self.gpu.chunker.chunks(texts, PLAIN[False][False], host)]
-        return [texts[number] for chunk in chunks for number in chunk.numbers]
+        chunks = self.gpu.chunker.chunks(texts, PLAIN[False][False])
+        return [texts[number] for chunk in chunks.on_device for number in chunk.numbers]
+
+    def in_one_chunk(self, texts: Sequence[str]) -> Chunks:
+        """A batch of texts `for_device`, however large."""
+        native = self.gpu.native
+        threads = native.threads_for(sum(map(len, texts)))
+        chunk = Chunk(np.arange(len(texts)), utf8_bytes(texts))
+        return Chunks(native.core.texts_to_pack(list(texts), threads), [chunk], np.arange(0), threads)
 
     def resident_seconds(self, batches: Sequence[Sequence[str]], repeats: int, *, new_words: bool) -> float:
         """The median from texts on the device to ids that stay there, of batches by turns, after one round of them.
@@ -99,9 +105,7 @@ class Routes:
         """
         batch = self.gpu._batch
         for texts in batches:
-            (part,) = batch.compute(
-                [Chunk([*range(len(texts))], utf8_bytes(texts))], texts, PLAIN[False][False], on_host=False
-            )
+            (part,) = batch.compute(self.in_one_chunk(texts), PLAIN[False][False], on_host=False)
             self._check("gpu, all on the device", _on_host(part[1:]), self.hf.encode_batch(texts, PLAIN[False][False]))
         times = []
         with batch.entered():
@@ -109,14 +113,15 @@ class Routes:
                 texts = batches[run % len(batches)]
                 if new_words:
                     batch.discard()
-                sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
+                chunks = self.in_one_chunk(texts)
+                sent = batch.send(chunks, chunks.on_device[0], PLAIN[False][False])
                 batch._stream.wait_for_all()
                 begin = time.perf_counter()
                 batch.launch(sent, on_host=False)
                 batch._stream.wait(sent.lane)
                 times.append(time.perf_counter() - begin)
                 batch.settle(sent, on_host=False)
-                batch.take(sent, [], DeviceRows())
+                batch.take(sent, chunks.on_device[0].numbers, DeviceRows())
         return statistics.median(times[len(batches) :])
 
     def _check(self, route: str, ids: tuple[Any, Any], expected: tuple[Any, Any]) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.common.report import Table
-from benchmarks.gpu.routes import Routes, texts_of, utf8_bytes
+from benchmarks.gpu.routes import Routes, texts_of
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.gpu.rows import DeviceRows
 from lopt_plugin.routes.request import PLAIN
@@ -151,7 +151,7 @@ def table_of_stages(routes: Routes, corpus: str, device: Device, given: argparse
     routes.compare(texts)
     found, amounts = _stages(routes, texts, given.repeat)
     count = counter(device)
-    found["all on the device"] = sum(taken for stage, taken in found.items() if stage not in ("pack", "copy"))
+    found["all on the device"] = sum(taken for stage, taken in found.items() if stage not in ("sizes", "pack", "copy"))
     rows = []
     for stage, taken in found.items():
         moved = least_bytes(stage, amounts)
@@ -195,10 +195,13 @@ def _stages(routes: Routes, texts: Sequence[str], repeats: int) -> tuple[dict[st
         with batch.entered():
             for _ in range(repeats + 1):
                 last = time.perf_counter()
-                sent = batch.send(list(texts), utf8_bytes(texts), PLAIN[False][False])
+                chunks = routes.in_one_chunk(texts)
+                observe("sizes")
+                (chunk,) = chunks.on_device
+                sent = batch.send(chunks, chunk, PLAIN[False][False])
                 batch.launch(sent, on_host=False)
                 batch.settle(sent, on_host=False)
-                batch.take(sent, [], DeviceRows())
+                batch.take(sent, chunk.numbers, DeviceRows())
                 _, words, missed, *lists, _, _, ids = batch._lanes[sent.lane].counters.tolist()
                 amounts = Amounts(sent.text_bytes, words, missed, sum(lists), ids)
     finally:

@@ -35,6 +35,48 @@ class TextsAhead:
     def __len__(self) -> int:
         """The number of texts."""
 
+class TextsToPack:
+    """Texts for the GPU route. Later changes of the list that they came from do not matter."""
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The bytes of each text in UTF-8, int64 [texts]. A lone surrogate counts as three; `pack` rejects it."""
+
+    @property
+    def may_change(self) -> npt.NDArray[np.bool_]:
+        """Whether the normalizer may change each text, bool [texts]."""
+
+    def chunks(
+        self, added: int, around: int, most: int, longest: int
+    ) -> tuple[list[tuple[npt.NDArray[np.int64], int]], npt.NDArray[np.int64]]:
+        """Groups texts in order: the numbers of each group and their UTF-8 bytes; and the numbers of the others, int64.
+
+        The others may be changed by the normalizer, or have more than `longest` bytes, `added` included. A group takes
+        at most `most` bytes, `around` for each text included, or is a single text.
+        """
+
+    def pack(
+        self,
+        numbers: npt.NDArray[np.int64],
+        out: npt.NDArray[np.uint8],
+        prefix: list[int],
+        suffix: list[int],
+        split_special_tokens: bool = False,
+        threads: int = 1,
+    ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Writes the UTF-8 of the texts of these numbers to `out`, with bytes 0xFF as separators.
+
+        A separator replaces each added token (matched as in a text that the normalizer does not change), stands for
+        each id of `prefix` and `suffix` around a text, and, with id -2, follows a text without a suffix. Returns the
+        number of bytes written; the positions and the ids of the separators, int32 [separators] each; and the indices
+        of those separators that end rows, int32 [numbers].
+
+        out: uint8, contiguous, on the host. The `sizes` of the texts, and one per id around each text (at least one),
+        are always enough.
+        Raises IndexError for a number that no text has, LoneSurrogateError and, if there is no room, ValueError; the
+        content of `out` is then undefined.
+        """
+
 class Intervals:
     """Counts the ids of any part of one text, encoded by itself."""
 
@@ -282,32 +324,10 @@ class _AnyCore:
         Raises ValueError for a number that is not an id of this core, and for offsets that do not ascend from 0 to n.
         """
 
-    def packed_sizes(self, texts: list[str], threads: int = 1) -> npt.NDArray[np.int64]:
-        """For each text, its bytes in UTF-8, and 1 if the normalizer may change it, else 0: [texts, 2].
+    def texts_to_pack(self, texts: list[str], threads: int = 1, part_characters: int = 65536) -> TextsToPack:
+        """The texts of a batch, which are read once. part_characters: longer texts are split for the threads.
 
-        A lone surrogate counts as three bytes; `pack` rejects it. Raises NeedsReference for one in a text with
-        characters that the normalizer changes.
-        """
-    def pack(
-        self,
-        texts: list[str],
-        out: npt.NDArray[np.uint8],
-        prefix: list[int],
-        suffix: list[int],
-        split_special_tokens: bool = False,
-        threads: int = 1,
-        part_characters: int = 65536,
-    ) -> tuple[int, npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Writes the texts' UTF-8 to `out`, with bytes 0xFF as separators.
-
-        A separator replaces each added token (matched as in a text that the normalizer does not change), stands for
-        each id of `prefix` and `suffix` around a text, and, with id -2, follows a text without a suffix. Returns the
-        number of bytes written; the positions and the ids of the separators, int32 [separators] each; and the indices
-        of those separators that end rows, int32 [texts].
-
-        out: uint8, contiguous, on the host. Four bytes per character, plus one per id around each text (at least one),
-        are always enough. part_characters: longer texts are split for the threads.
-        Raises LoneSurrogateError and, if there is no room, ValueError; the content of `out` is then undefined.
+        Raises NeedsReference for a lone surrogate in a text with characters that the normalizer changes.
         """
 
     @overload

@@ -1,4 +1,6 @@
 // Packed rows hold the bytes of each text between its added tokens, whatever threads write them.
+#include <numeric>
+
 #include "checks.hpp"
 #include "core/packed_rows.hpp"
 
@@ -17,12 +19,16 @@ struct Packed {
 template <class Core>
 std::optional<Packed> packed(const Core& core, const std::vector<Characters>& rows, const PackedRows::Around& around, bool split_special, size_t threads, size_t part) {
     try {
-        Packing packing(rows, core.pool(), threads, part, around.before(), around.after());
-        std::vector<uint8_t> out(packing.bytes());
-        const auto may_hold = packing.write(out.data(), out.size(), core.method().page_marks(), [&](const uint8_t* begin, const uint8_t* end) {
-            return core.segmenter().may_begin_in(begin, end);
+        const Packing packing(rows, core.pool(), threads, part, core.method().page_marks(), [](uint32_t) { return true; });
+        std::vector<size_t> all(rows.size());
+        std::iota(all.begin(), all.end(), 0);
+        size_t room = 0;
+        for (const size_t row : all) room += around.before() + packing.bytes(row) + around.after();
+        std::vector<uint8_t> out(room);
+        const auto written = packing.write(all, around.before(), around.after(), out.data(), room, threads, core.segmenter().longest_added_token(), [&](const uint8_t* begin, const uint8_t* end) {
+            return core.segmenter().any_added_token_in(begin, end);
         });
-        const PackedRows made(out.data(), packing, may_hold, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
+        const PackedRows made(out.data(), written, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, split_special, segments);
         });
         Packed result{std::string(out.begin(), out.begin() + static_cast<ptrdiff_t>(made.bytes())), {}, made.row_ends()};

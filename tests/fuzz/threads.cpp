@@ -3,6 +3,7 @@
 //
 //     LOPT_FUZZ_DATA=build/fuzz/data build/fuzz/threads [ROUNDS]
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "checks.hpp"
@@ -107,12 +108,16 @@ void try_many(const Pair<Core>& cores, const std::vector<PythonText>& texts, con
     std::vector<Characters> packed;
     for (size_t i = 0; i < rows; i++) packed.push_back(texts[at(i)].characters());
     try {
-        Packing packing(packed, core.pool(), 3, 100, 0, 1);
-        std::vector<uint8_t> out(packing.bytes());
-        const auto may_hold = packing.write(out.data(), out.size(), core.method().page_marks(), [&](const uint8_t* begin, const uint8_t* end) {
-            return core.segmenter().may_begin_in(begin, end);
+        const Packing packing(packed, core.pool(), 3, 100, core.method().page_marks(), [](uint32_t) { return true; });
+        std::vector<size_t> all(rows);
+        std::iota(all.begin(), all.end(), 0);
+        size_t room = rows;
+        for (const size_t row : all) room += packing.bytes(row);
+        std::vector<uint8_t> out(room);
+        const auto written = packing.write(all, 0, 1, out.data(), room, 3, core.segmenter().longest_added_token(), [&](const uint8_t* begin, const uint8_t* end) {
+            return core.segmenter().any_added_token_in(begin, end);
         });
-        const PackedRows made(out.data(), packing, may_hold, {}, core.pool(), 3, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
+        const PackedRows made(out.data(), written, {}, core.pool(), 3, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, false, segments);
         });
         CHECK(made.row_ends().size() == rows);

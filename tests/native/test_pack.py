@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+from typing import Any
 
 import corpus
 import native_cores
@@ -26,11 +27,18 @@ def expected(texts: list[str]) -> bytes:
     return b"".join(text.encode() + b"\xff" for text in texts)
 
 
+def pack(
+    core: Any, texts: list[str], out: Any, around: tuple[list[int], list[int]], *more: Any, part: int = 65536
+) -> Any:
+    """All texts at once. more: see `TextsToPack.pack`."""
+    return core.texts_to_pack(texts, more[1] if more else 1, part).pack(np.arange(len(texts)), out, *around, *more)
+
+
 def compare(texts: list[str], threads: int, part_characters: int, spare: int = 0) -> None:
     core, _ = native_cores.core_and_reference("roberta_base")
     data = expected(texts)
     out = np.full(len(data) + spare, 0xAA, np.uint8)
-    size, positions, token_ids, row_ends = core.pack(texts, out, [], [], False, threads, part_characters)
+    size, positions, token_ids, row_ends = pack(core, texts, out, ([], []), False, threads, part=part_characters)
     assert positions.dtype == token_ids.dtype == row_ends.dtype == np.int32
     assert size == len(data)
     assert positions.tolist() == (np.cumsum([len(text.encode()) + 1 for text in texts]) - 1).tolist()
@@ -73,7 +81,7 @@ def test_added_tokens_are_taken_out(around: tuple[list[int], list[int]]) -> None
             data = expected(layout.pieces)
             out = np.full(4 * sum(map(len, texts)) + 4 * rows, 0xAA, np.uint8)
             for threads in (1, 3):
-                size, positions, token_ids, row_ends = core.pack(texts, out, *around, split, threads, 50)
+                size, positions, token_ids, row_ends = pack(core, texts, out, around, split, threads, part=50)
                 assert out[:size].tobytes() == data
                 assert positions.tolist() == [place for place, byte in enumerate(data) if byte == 0xFF]
                 assert token_ids.tolist() == layout.token_ids.tolist()
@@ -88,7 +96,7 @@ def test_a_token_wherever_a_text_is_divided(letter: str) -> None:
     for before in range(40):
         text = letter * before + token + letter * 30
         out = np.zeros(4 * len(text), np.uint8)
-        size, positions, token_ids, _ = core.pack([text], out, [], [], False, 2, 20)
+        size, positions, token_ids, _ = pack(core, [text], out, ([], []), False, 2, part=20)
         assert token_ids.tolist() == [number, -2]
         assert out[:size].tobytes() == text.encode().replace(token.encode(), b"\xff") + b"\xff"
         assert positions.tolist() == [len((letter * before).encode()), size - 1]
@@ -107,7 +115,7 @@ def test_added_tokens_in_white_space_that_another_took() -> None:
         ids = [[part] if isinstance(part, int) else reference.ids([part])[0] for part in parts]
         assert core.encode(text) == reference.ids([text])[0] == list(itertools.chain(*ids))
         with pytest.raises(NeedsReference, match="share white space"):
-            core.pack([text] * 50, np.zeros(50 * (len(text.encode()) + 1), np.uint8), [], [], False, 2)
+            pack(core, [text] * 50, np.zeros(50 * (len(text.encode()) + 1), np.uint8), ([], []), False, 2)
 
 
 @pytest.mark.parametrize("kind", corpus.corpora())
@@ -121,20 +129,38 @@ def test_documents(kind: str) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_cannot_be_packed(name: str, threads: int) -> None:
     core, _ = native_cores.core_and_reference(name)
-    out = np.zeros(64, np.uint8)
-    for surrogate in ("\ud800", "\udfff", "é\udc00😀"):
+    for surrogate in ("\ud800", "\udfff", "é\udc00😀", "中" * 70 + "\ud800" + "中" * 200, "😀" * 70 + "\udfff" * 200):
+        out = np.zeros(64 + 4 * len(surrogate), np.uint8)
         with pytest.raises(ValueError, match="lone surrogate"):
-            core.pack(["a", "b" * 20, surrogate, "c"], out, [], [], False, threads, 4)
+            pack(core, ["a", "b" * 20, surrogate, "c"], out, ([], []), False, threads, part=max(4, len(surrogate)))
+    out = np.zeros(64, np.uint8)
     with pytest.raises(ValueError, match="room"):
-        core.pack(["中" * 10, "a" * 34], out, [], [], False, threads, 4)
+        pack(core, ["中" * 10, "a" * 34], out, ([], []), False, threads, part=4)
     with pytest.raises(TypeError):
-        core.pack(["a", b"b"], out, [], [], False, threads)
+        core.texts_to_pack(["a", b"b"], threads)
     for wrong in (out.view(np.int8), out[::2], out.reshape(8, 8), bytes(64)):
         with pytest.raises(TypeError):
-            core.pack(["a"], wrong, [], [], False, threads)
+            pack(core, ["a"], wrong, ([], []), False, threads)
     out.flags.writeable = False
     with pytest.raises(TypeError):
-        core.pack(["a"], out, [], [], False, threads)
+        pack(core, ["a"], out, ([], []), False, threads)
+
+
+def test_some_texts_in_any_order() -> None:
+    core, _ = native_cores.core_and_reference("roberta_base")
+    texts = ["é" * n for n in range(9)]
+    to_pack = core.texts_to_pack(texts, 2, 3)
+    del texts[:]
+    for numbers in ([8, 0, 3, 3], [], [5]):
+        data = expected(["é" * number for number in numbers])
+        out = np.full(40, 0xAA, np.uint8)
+        size, _, _, row_ends = to_pack.pack(np.array(numbers, np.int64), out, [], [])
+        assert out[:size].tobytes() == data
+        assert (out[size:] == 0xAA).all()
+        assert row_ends.tolist() == list(range(len(numbers)))
+    for wrong in (9, -1, 2**40):
+        with pytest.raises(IndexError):
+            to_pack.pack(np.array([0, wrong]), np.zeros(40, np.uint8), [], [])
 
 
 def test_added_tokens_that_share_white_space() -> None:
@@ -142,8 +168,8 @@ def test_added_tokens_that_share_white_space() -> None:
     core, _ = native_cores.core_and_reference("tiny_roberta")
     out = np.zeros(64, np.uint8)
     with pytest.raises(NeedsReference, match="share white space"):
-        core.pack(["<|right|>\n\n\n x"], out, [], [])
-    assert core.pack(["<|right|>\n\n x"], out, [], [])[0] == 3
+        pack(core, ["<|right|>\n\n\n x"], out, ([], []))
+    assert pack(core, ["<|right|>\n\n x"], out, ([], []))[0] == 3
 
 
 def test_a_list_changed_by_another_thread() -> None:
@@ -155,7 +181,8 @@ def test_a_list_changed_by_another_thread() -> None:
         out = np.empty(len(data), np.uint8)
         emptying = threading.Timer(0.0001, texts.clear)
         emptying.start()
-        size, _, _, _ = core.pack(texts, out, [], [], False, 2)
+        to_pack = core.texts_to_pack(texts, 2)
+        size, _, _, _ = to_pack.pack(np.arange(len(to_pack.sizes)), out, [], [], False, 2)
         emptying.join()
         # The list may have been empty already.
         assert not size or out.tobytes() == data
@@ -180,8 +207,11 @@ def test_texts_that_the_normalizer_certainly_leaves_unchanged(form: str) -> None
     ]
     texts = ["".join(rng.choices(rng.choice(alphabets), k=rng.choice([1, 2, 5, 40, 300]))) for _ in range(2000)]
     texts += ["中" * 70_000 + "e\u0301", "’" * 70_000 + "a", "中" * 200_000]
-    sizes, doubtful = core.packed_sizes(texts, 3).T
-    assert sizes.tolist() == [len(text.encode()) for text in texts]
+    to_pack = core.texts_to_pack(texts, 3)
+    doubtful = to_pack.may_change
+    assert to_pack.sizes.tolist() == [len(text.encode()) for text in texts]
     unchanged = [tokenizer.normalizer.normalize_str(text) == text for text in texts]
     assert not [text for text, one, same in zip(texts, doubtful, unchanged, strict=True) if not one and not same]
-    assert sum(doubtful == 0) > 0.5 * sum(unchanged) > 100
+    for part_characters in (1, 2, 5):  # divided anywhere, the answer is the same
+        assert core.texts_to_pack(texts[:2000], 3, part_characters).may_change.tolist() == doubtful[:2000].tolist()
+    assert sum(~doubtful) > 0.5 * sum(unchanged) > 100

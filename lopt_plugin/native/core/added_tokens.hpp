@@ -96,9 +96,16 @@ class AddedTokens {
         }
     }
 
-    // False if no token begins in [begin, end), whatever follows.
-    bool may_begin_in(const uint8_t* begin, const uint8_t* end) const {
-        return candidate(begin, end) != end || (begin < end && starts_[end[-1]]);
+    // False if [begin, end) contains no token.
+    bool any_in(const uint8_t* begin, const uint8_t* end) const {
+        for (const uint8_t* at = begin; (at = candidate(at, end)) != end; at++)
+            if (longest(at, end)) return true;
+        return false;
+    }
+    size_t longest_bytes() const {
+        size_t most = 0;
+        for (const AddedToken& token : tokens_) most = std::max(most, token.content.size());
+        return most;
     }
 
     // Appends the segments of [begin, end) in order. Stretches are never empty. With `split_special`, special tokens are

@@ -2,21 +2,23 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <stdexcept>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "base/copy_past_caches.hpp"
 #include "base/thread_pool.hpp"
 #include "core/core.hpp"
 #include "text/characters.hpp"
+#include "text/measure.hpp"
 #include "text/transcode.hpp"
 
 namespace lopt {
 
-// The layout is known before anything is written, so that threads can write neighbouring parts of one buffer. Long texts
+// What is known of each text before any is written, so that threads can write neighbouring parts of one buffer. Long texts
 // are divided between any two characters.
 class Packing {
   public:
@@ -24,123 +26,186 @@ class Packing {
 
     static constexpr size_t PART_CHARACTERS = 1 << 16;
 
-    // before, after: numbers of 0xFF bytes around each text. The strings of `texts` must outlive this object.
-    // part_characters: length of the parts of a text; does not change the result.
-    Packing(const std::vector<Characters>& texts, ThreadPool& pool, size_t threads, size_t part_characters, size_t before, size_t after)
-        : pool_(pool), threads_(std::max<size_t>(threads, 1)), before_(before), after_(after), offsets_(texts.size() + 1, 0) {
-        part_characters = std::max<size_t>(part_characters, 1);
-        for (const Characters& text : texts) {
+    // Reads each text once. A part is marked if it has a character of a marked page of which `asked` is true. part_characters:
+    // length of the parts of a text; does not change what is written. The strings of `texts` and the pool must outlive this
+    // object.
+    template <class Asked>
+    Packing(const std::vector<Characters>& texts, ThreadPool& pool, size_t threads, size_t part_characters, const uint8_t* page_marks, Asked&& asked)
+        : pool_(pool), part_characters_(std::max<size_t>(part_characters, 1)), texts_(texts.size() + 1, {0, 0}) {
+        std::vector<Part*> wide;
+        for (size_t i = 0; i < texts.size(); i++) {
+            texts_[i].first_part = parts_.size();
             size_t from = 0;
             do {
-                const size_t to = from + std::min(text.length - from, part_characters);
-                parts_.push_back({text.part(from, to), 0, 0, from == 0, to == text.length, false});
+                const size_t to = from + std::min(texts[i].length - from, part_characters_);
+                parts_.push_back({texts[i].part(from, to), to - from, false});
                 from = to;
-            } while (from < text.length);
+            } while (from < texts[i].length);
         }
-        share_out(part_characters);
-        in_shares([](Part& part) { part.bytes = utf8_bytes(part.text); });
-        size_t offset = 0, row = 0;
-        for (Part& part : parts_) {
-            if (part.first) offset += before_;
-            part.offset = offset;
-            offset += part.bytes;
-            if (part.last) offset += after_;
-            if (part.last) offsets_[++row] = static_cast<int64_t>(offset);
-        }
+        texts_.back().first_part = parts_.size();
+        for (Part& part : parts_)
+            if (!part.text.ascii) wide.push_back(&part);
+        const uint32_t least = static_cast<uint32_t>(std::find_if(page_marks, page_marks + (0x110000 >> 4), [](uint8_t mark) { return mark; }) - page_marks) << 4;
+        in_shares(wide, threads, [&](Part& part) {
+            visit_units(part.text, [&](const auto* units) {
+                part.bytes = measure(units, part.text.length, least, [&](size_t from, uint64_t above) {
+                    if (std::popcount(above) > 8) {
+                        uint8_t marks = 0;
+                        for (size_t i = 0, n = static_cast<size_t>(std::bit_width(above)); i < n; i++) marks |= page_marks[units[from + i] >> 4];
+                        if (!marks) return;
+                    }
+                    for (; above && !part.marked; above &= above - 1) {
+                        const uint32_t c = units[from + static_cast<size_t>(std::countr_zero(above))];
+                        part.marked = page_marks[c >> 4] && asked(c);
+                    }
+                });
+            });
+        });
+        for (size_t i = 0; i < texts.size(); i++)
+            for (size_t part = texts_[i].first_part; part < texts_[i + 1].first_part; part++) texts_[i].bytes += parts_[part].bytes;
     }
     Packing(const Packing&) = delete;
     Packing& operator=(const Packing&) = delete;
 
-    // The start of each text, including the bytes before it, and then the total size: [texts + 1].
-    const std::vector<int64_t>& offsets() const { return offsets_; }
-    size_t bytes() const { return static_cast<size_t>(offsets_.back()); }
+    size_t size() const { return texts_.size() - 1; }
+    size_t bytes(size_t text) const { return texts_[text].bytes; }
+    ThreadPool& pool() const { return pool_; }
 
-    // For each text: does it have a character of a marked page of which `asked` is true?
-    template <class Asked>
-    std::vector<uint8_t> have(const uint8_t* page_marks, Asked&& asked) {
-        constexpr size_t TOGETHER = 32;
-        const uint32_t least = static_cast<uint32_t>(std::find_if(page_marks, page_marks + (0x110000 >> 4), [](uint8_t mark) { return mark; }) - page_marks) << 4;
-        in_shares([&](Part& part) {
-            part.found = !part.text.ascii && visit_units(part.text, [&](const auto* units) {
-                for (size_t from = 0; from < part.text.length; from += TOGETHER) {
-                    const size_t to = std::min(part.text.length, from + TOGETHER);
-                    std::decay_t<decltype(*units)> most = 0;
-                    for (size_t i = from; i < to; i++) most = std::max(most, units[i]);
-                    if (most < least) continue;
-                    uint8_t marks = 0;
-                    for (size_t i = from; i < to; i++) marks |= page_marks[units[i] >> 4];
-                    if (marks && std::any_of(units + from, units + to, [&](uint32_t c) { return page_marks[c >> 4] && asked(c); })) return true;
-                }
-                return false;
-            });
-        });
-        return found();
+    // Texts for a buffer, by their numbers, and their UTF-8 bytes together.
+    struct Chunk {
+        std::vector<int64_t> texts;
+        size_t bytes = 0;
+    };
+    // Groups the texts in order, without those `left_out`, into chunks that take at most `most` together with `around` for
+    // each text; or a single text.
+    std::vector<Chunk> chunks(const std::vector<uint8_t>& left_out, size_t around, size_t most) const {
+        std::vector<Chunk> chunks;
+        size_t filled = 0;
+        for (size_t i = 0; i < size(); i++) {
+            if (left_out[i]) continue;
+            const size_t needed = bytes(i) + around;
+            if (chunks.empty() || filled + needed > most) {
+                chunks.emplace_back();
+                filled = 0;
+            }
+            chunks.back().texts.push_back(static_cast<int64_t>(i));
+            chunks.back().bytes += bytes(i);
+            filled += needed;
+        }
+        return chunks;
     }
 
-    // Writes bytes() bytes. page_marks: any table for `transcode`. Returns for each text: is `look` true of a part of it?
-    // A thread looks at what it has just written. If this throws LoneSurrogateError, `out` is undefined.
-    template <class Look>
-    std::vector<uint8_t> write(uint8_t* out, size_t room, const uint8_t* page_marks, Look&& look) {
-        if (room < bytes()) throw NeedsReference("the texts are longer than the room for them");
-        in_shares([&](Part& part) {
-            uint8_t* const begin = out + part.offset;
-            if (part.text.ascii) {
-                std::memcpy(begin, part.text.data, part.bytes);
-            } else {
-                const auto write_units = [&](const auto* units) { return transcode(units, part.text.length, begin, page_marks); };
-                if (visit_units(part.text, write_units).lone_surrogate) throw LoneSurrogateError();
+    // A marked part with the characters beside it, and the number of its text. With `every`, whether it is marked or not.
+    struct MarkedPart {
+        size_t text;
+        Characters characters;
+    };
+    std::vector<MarkedPart> marked_parts(bool every) const {
+        std::vector<MarkedPart> marked;
+        for (size_t i = 0; i < size(); i++) {
+            for (size_t part = texts_[i].first_part; part < texts_[i + 1].first_part; part++) {
+                if (!every && !parts_[part].marked) continue;
+                Characters found = parts_[part].text;
+                if (part > texts_[i].first_part) {
+                    found.data = static_cast<const uint8_t*>(found.data) - found.unit_bytes;
+                    found.length++;
+                }
+                found.length += part + 1 < texts_[i + 1].first_part;
+                marked.push_back({i, found});
             }
-            part.found = look(begin, begin + part.bytes);
-            if (part.first) std::fill_n(begin - before_, before_, SEPARATOR);
-            if (part.last) std::fill_n(begin + part.bytes, after_, SEPARATOR);
+        }
+        return marked;
+    }
+
+    // offsets: the start of each chosen text, including the bytes before it, and then the total size. found: does the text
+    // have what was looked for?
+    struct Written {
+        std::vector<size_t> offsets;
+        std::vector<uint8_t> found;
+    };
+
+    // Writes the texts of these numbers, each between so many bytes of 0xFF. look: whether UTF-8 contains what is looked for,
+    // which has at most `most_bytes`. If this throws LoneSurrogateError, `out` is undefined.
+    template <class Look>
+    Written write(const std::vector<size_t>& chosen, size_t before, size_t after, uint8_t* out, size_t room, size_t threads, size_t most_bytes, Look&& look) const {
+        Written written{{0}, std::vector<uint8_t>(chosen.size(), 0)};
+        std::vector<Place> places;
+        size_t offset = 0;
+        for (const size_t text : chosen) {
+            offset += before;
+            for (size_t part = texts_[text].first_part; part < texts_[text + 1].first_part; part++) {
+                places.push_back({parts_[part].text, offset, parts_[part].bytes, written.offsets.size() - 1, false});
+                offset += parts_[part].bytes;
+            }
+            offset += after;
+            written.offsets.push_back(offset);
+        }
+        if (room < offset) throw NeedsReference("the texts are longer than the room for them");
+        // The device reads faster what is in no core's cache, so a thread writes and looks elsewhere, and then copies.
+        in_shares(places, threads, [&](Place& place) {
+            const auto* utf8 = static_cast<const uint8_t*>(place.text.data);
+            std::unique_ptr<uint8_t[]> memory;
+            if (!place.text.ascii) {
+                memory = std::make_unique_for_overwrite<uint8_t[]>(place.bytes);
+                const auto transcode_units = [&](const auto* units) { return transcode(units, place.text.length, memory.get(), nullptr); };
+                if (visit_units(place.text, transcode_units).lone_surrogate) throw LoneSurrogateError();
+                utf8 = memory.get();
+            }
+            place.found = look(utf8, utf8 + place.bytes);
+            copy_past_caches(out + place.offset, utf8, place.bytes);
         });
-        return found();
+        const auto begin_of = [&](size_t row) { return written.offsets[row] + before; };
+        const auto end_of = [&](size_t row) { return written.offsets[row + 1] - after; };
+        for (const auto& [text, begin, bytes, row, found] : places) {
+            const size_t from = begin - std::min(begin - begin_of(row), most_bytes), to = begin + std::min(end_of(row) - begin, most_bytes);
+            written.found[row] |= found || (begin > begin_of(row) && look(out + from, out + to));
+        }
+        for (size_t row = 0; row < chosen.size(); row++) {
+            std::fill_n(out + written.offsets[row], before, SEPARATOR);
+            std::fill_n(out + end_of(row), after, SEPARATOR);
+        }
+        return written;
     }
 
   private:
+    struct PackedText {
+        size_t first_part, bytes;
+    };
     struct Part {
         Characters text;
-        size_t bytes, offset;  // of UTF-8; position in the buffer
-        bool first, last;      // part of its text
-        bool found;            // what `have` and `write` look for
+        size_t bytes;  // of UTF-8
+        bool marked;
+    };
+    // A part in the buffer. row: the place of its text among those chosen.
+    struct Place {
+        Characters text;
+        size_t offset, bytes, row;
+        bool found;
     };
 
-    std::vector<uint8_t> found() const {
-        std::vector<uint8_t> of_texts(offsets_.size() - 1, 0);
-        size_t row = 0;
-        for (const Part& part : parts_) {
-            of_texts[row] |= part.found;
-            row += part.last;
-        }
-        return of_texts;
-    }
-    static size_t utf8_bytes(const Characters& text) {
-        if (text.ascii) return text.length;
-        return visit_units(text, [&](const auto* units) { return utf8_length(units, text.length); });
-    }
-    // Groups neighbouring parts, so that threads do not contend over short texts.
-    void share_out(size_t characters) {
+    static Part& at(Part* part) { return *part; }
+    static Place& at(Place& place) { return place; }
+    // Neighbouring short parts are a share, so that threads do not contend over them.
+    template <class Item, class Work>
+    void in_shares(std::vector<Item>& items, size_t threads, Work&& work) const {
+        std::vector<std::pair<size_t, size_t>> shares;
         size_t begin = 0, filled = 0;
-        for (size_t i = 0; i < parts_.size(); i++) {
-            filled += parts_[i].text.length + 1;
-            if (filled < characters && i + 1 < parts_.size()) continue;
-            shares_.push_back({begin, i + 1});
+        for (size_t i = 0; i < items.size(); i++) {
+            filled += at(items[i]).text.length + 1;
+            if (filled < part_characters_ && i + 1 < items.size()) continue;
+            shares.push_back({begin, i + 1});
             begin = i + 1;
             filled = 0;
         }
-    }
-    template <class Work>
-    void in_shares(Work&& work) {
-        pool_.run(shares_.size(), threads_, [&](size_t share) {
-            for (size_t i = shares_[share].first; i < shares_[share].second; i++) work(parts_[i]);
+        pool_.run(shares.size(), std::max<size_t>(threads, 1), [&](size_t share) {
+            for (size_t i = shares[share].first; i < shares[share].second; i++) work(at(items[i]));
         });
     }
 
     ThreadPool& pool_;
-    const size_t threads_, before_, after_;
+    const size_t part_characters_;
+    std::vector<PackedText> texts_;  // and one that ends the last
     std::vector<Part> parts_;
-    std::vector<std::pair<size_t, size_t>> shares_;
-    std::vector<int64_t> offsets_;
 };
 
 }  // namespace lopt

@@ -34,21 +34,21 @@ class PackedRows {
         size_t after() const { return std::max<size_t>(suffix.size(), 1); }
     };
 
-    // out: what `packing` wrote, with the room around each text that `around` needs. may_hold: for each text, may it have
-    // added tokens? find: appends the segments of a text, from `begin` to `end`, to a vector; several threads call it.
+    // out: what a Packing wrote, with the room around each text that `around` needs; it has `found` the texts that may have
+    // added tokens. find: appends the segments of a text, from `begin` to `end`, to a vector; several threads call it.
     template <class Find>
-    PackedRows(uint8_t* out, const Packing& packing, const std::vector<uint8_t>& may_hold, const Around& around, ThreadPool& pool, size_t threads, Find&& find) {
-        if (packing.bytes() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
+    PackedRows(uint8_t* out, const Packing::Written& written, const Around& around, ThreadPool& pool, size_t threads, Find&& find) {
+        const std::vector<size_t>& offsets = written.offsets;
+        if (offsets.back() > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
             throw NeedsReference("the texts are longer than a batch may be");
         }
-        const std::vector<int64_t>& offsets = packing.offsets();
         const size_t rows = offsets.size() - 1;
         const auto text_of = [&](size_t row) {
             return std::pair{out + offsets[row] + around.before(), out + offsets[row + 1] - around.after()};
         };
         std::vector<std::pair<size_t, size_t>> shares;
         for (size_t begin = 0, row = 0; row < rows; row++) {
-            if (offsets[row + 1] - offsets[static_cast<size_t>(begin)] < SHARE_BYTES && row + 1 < rows) continue;
+            if (offsets[row + 1] - offsets[begin] < SHARE_BYTES && row + 1 < rows) continue;
             shares.push_back({begin, row + 1});
             begin = row + 1;
         }
@@ -56,7 +56,7 @@ class PackedRows {
         pool.run(shares.size(), threads, [&](size_t share) {
             Buffer<Segment> segments;
             for (size_t row = shares[share].first; row < shares[share].second; row++) {
-                if (!may_hold[row]) continue;
+                if (!written.found[row]) continue;
                 const auto [begin, end] = text_of(row);
                 segments.clear();
                 find(begin, end, segments);
@@ -99,7 +99,7 @@ class PackedRows {
     const std::vector<int32_t>& row_ends() const { return row_ends_; }
 
   private:
-    static constexpr int64_t SHARE_BYTES = 1 << 16;
+    static constexpr size_t SHARE_BYTES = 1 << 16;
 
     struct Found {
         size_t row;

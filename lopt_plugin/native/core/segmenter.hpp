@@ -130,10 +130,11 @@ class Segmenter {
         if (!bounds_matter && normalized_tokens_.empty()) raw_tokens_.leave_runs(is_piece);
     }
 
-    // False if no added token begins in [begin, end), whatever follows.
-    bool may_begin_in(const uint8_t* begin, const uint8_t* end) const {
-        return raw_tokens_.may_begin_in(begin, end) || normalized_tokens_.may_begin_in(begin, end);
+    // False if [begin, end) contains no added token.
+    bool any_added_token_in(const uint8_t* begin, const uint8_t* end) const {
+        return raw_tokens_.any_in(begin, end) || normalized_tokens_.any_in(begin, end);
     }
+    size_t longest_added_token() const { return std::max(raw_tokens_.longest_bytes(), normalized_tokens_.longest_bytes()); }
     // Appends the added tokens of a text that the normalizer does not change, and the stretches between them.
     void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         Buffer<Segment> raw;

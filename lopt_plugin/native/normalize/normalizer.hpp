@@ -52,7 +52,8 @@ class NormalizerStep {
         std::string out;
         return !apply(begin, end, out, nullptr) || std::equal(begin, end, out.begin(), out.end(), [](uint8_t a, char b) { return a == static_cast<uint8_t>(b); });
     }
-    // True only if a text is unchanged. Never calls the reference library, so it may be called without the interpreter.
+    // True only if a text is unchanged, and then for every text of which each character is in one that is kept, together with
+    // the characters beside it. Never calls the reference library, so it may be called without the interpreter.
     virtual bool surely_keeps(const uint8_t*, const uint8_t*) const { return false; }
     // The maximum number of characters that one character may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }

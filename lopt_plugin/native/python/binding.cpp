@@ -205,6 +205,7 @@ NB_MODULE(_core, module) {
     define_compiled(module);
     define_prefetched_texts(module);
     ShortEncoder::define(module);
+    TextsToPack::define(module);
     module.def(
         "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
         nb::arg("largest"));

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/packed_rows.hpp"
 #include "python/id_list.hpp"
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
 #include "python/python_arguments.hpp"
 #include "python/short_encoder.hpp"
+#include "python/texts_to_pack.hpp"
 
 namespace lopt {
 
@@ -124,57 +124,30 @@ class PythonCore {
         }
         return rows;
     }
-    // For each text, its number of UTF-8 bytes, and whether the normalizer may change it: [texts, 2].
-    nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> packed_sizes(nb::list texts, size_t threads) const {
-        const nb::tuple alive(texts);
-        const std::vector<Characters> rows = characters_of_all(alive, "packed_sizes: a text is not a str");
-        auto sizes = allocated<int64_t>(2 * rows.size());
+    // See TextsToPack.
+    TextsToPack* texts_to_pack(nb::list texts, size_t threads, size_t part_characters) const {
+        nb::tuple alive(texts);
+        const std::vector<Characters> rows = characters_of_all(alive, "texts_to_pack: a text is not a str");
+        std::unique_ptr<const Packing> packing;
+        std::vector<uint8_t> may_change(rows.size(), 0);
         {
             const InterpreterUnlocked unlocked;
             const auto& method = core_->method();
-            Packing packing(rows, core_->pool(), threads, Packing::PART_CHARACTERS, 0, 0);
-            const std::vector<uint8_t> changed = packing.have(method.page_marks(), [&](uint32_t c) {
+            packing = std::make_unique<const Packing>(rows, core_->pool(), threads, part_characters, method.page_marks(), [&](uint32_t c) {
                 if constexpr (requires { method.leaves(c); }) return !method.leaves(c);
                 else return true;
             });
-            std::vector<size_t> doubtful;
-            for (size_t i = 0; i < rows.size(); i++) {
-                sizes[2 * i] = packing.offsets()[i + 1] - packing.offsets()[i];
-                sizes[2 * i + 1] = 0;
-                if (changed[i] || method.normalizes_ascii()) doubtful.push_back(i);
-            }
-            core_->pool().run(doubtful.size(), threads, [&](size_t i) { sizes[2 * doubtful[i] + 1] = !surely_kept(rows[doubtful[i]]); });
+            const auto doubtful = packing->marked_parts(method.normalizes_ascii());
+            std::vector<uint8_t> changes(doubtful.size());
+            core_->pool().run(doubtful.size(), threads, [&](size_t i) { changes[i] = !surely_kept(doubtful[i].characters); });
+            for (size_t i = 0; i < doubtful.size(); i++) may_change[doubtful[i].text] |= changes[i];
         }
-        return array_over<int64_t, 2>(std::move(sizes), {rows.size(), 2});
-    }
-    // Packs texts for the GPU route into `out`; returns their number of bytes, the positions and ids of separators, and
-    // which separators end rows.
-    nb::tuple pack(nb::list texts, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
-                   std::vector<int32_t> suffix, bool split_special, size_t threads, size_t part_characters) const {
-        const nb::tuple alive(texts);
-        const std::vector<Characters> rows = characters_of_all(alive, "pack: a text is not a str");
-        const PackedRows::Around around{std::move(prefix), std::move(suffix)};
-        std::optional<PackedRows> packed;
-        {
-            const InterpreterUnlocked unlocked;
-            ThreadPool& pool = core_->pool();
-            Packing packing(rows, pool, threads, part_characters, around.before(), around.after());
-            const auto may_hold = packing.write(out.data(), out.shape(0), core_->method().page_marks(), [&](const uint8_t* begin, const uint8_t* end) {
-                return core_->segmenter().may_begin_in(begin, end);
-            });
-            packed.emplace(out.data(), packing, may_hold, around, pool, std::max<size_t>(threads, 1),
-                           [&](const uint8_t* begin, const uint8_t* end, Buffer<Segment>& segments) {
-                               core_->segmenter().find_added_tokens(begin, end, split_special, segments);
-                           });
-        }
-        const auto& separators = packed->separators();
-        const auto array_of_each = [](const auto& from, auto&& value) {
-            return written_array(from.size(), [&](int32_t* to) { std::transform(from.begin(), from.end(), to, value); });
-        };
-        using Separator = PackedRows::Separator;
-        return nb::make_tuple(packed->bytes(), array_of_each(separators, [](const Separator& one) { return one.position; }),
-                              array_of_each(separators, [](const Separator& one) { return one.id; }),
-                              array_of_each(packed->row_ends(), [](int32_t number) { return number; }));
+        return new TextsToPack(std::move(alive), std::move(packing), std::move(may_change), {
+            core_->segmenter().longest_added_token(),
+            [this](const uint8_t* begin, const uint8_t* end) { return core_->segmenter().any_added_token_in(begin, end); },
+            [this](const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& segments) {
+                core_->segmenter().find_added_tokens(begin, end, split_special, segments);
+            }});
     }
     // Ids and offsets, truncated to `limit` ids. first_id: -1, or an id; the lists then begin with this id and (0, 0).
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
@@ -274,9 +247,8 @@ class PythonCore {
             .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("lists_of", &PythonCore::lists_of, nb::arg("ids").noconvert(), nb::arg("row_offsets").noconvert())
-            .def("packed_sizes", &PythonCore::packed_sizes, nb::arg("texts"), nb::arg("threads") = 1)
-            .def("pack", &PythonCore::pack, nb::arg("texts"), nb::arg("out").noconvert(), nb::arg("prefix"), nb::arg("suffix"),
-                 nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("part_characters") = Packing::PART_CHARACTERS)
+            .def("texts_to_pack", &PythonCore::texts_to_pack, nb::arg("texts"), nb::arg("threads") = 1,
+                 nb::arg("part_characters") = Packing::PART_CHARACTERS, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
                  nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, nb::arg("first_id") = -1)

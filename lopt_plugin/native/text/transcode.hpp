@@ -11,6 +11,7 @@
 #endif
 
 #include "text/utf8.hpp"
+#include "text/wide_transcode.hpp"
 
 namespace lopt {
 
@@ -84,7 +85,7 @@ size_t ascii_run_of_16(const Unit* s, uint8_t* out) {
 
 // Writes exactly utf8_length(s, n) bytes, so that several threads can fill neighbouring parts of one buffer. It stores 16
 // bytes at a time only if 16 characters, and therefore at least 16 bytes, remain. It combines `page_marks[c >> 4]` of all
-// non-ASCII characters.
+// non-ASCII characters, unless page_marks is null.
 template <class Unit>
 Transcoded transcode(const Unit* s, size_t n, uint8_t* out, const uint8_t* page_marks) {
     uint8_t* o = out;
@@ -93,11 +94,14 @@ Transcoded transcode(const Unit* s, size_t n, uint8_t* out, const uint8_t* page_
     bool surrogate = false;
     const auto one = [&](uint32_t c) {
         if (c >= 0x80) {
-            marks |= page_marks[c >> 4];
+            if (page_marks) marks |= page_marks[c >> 4];
             surrogate |= is_surrogate(c);
         }
         o = encode_character(c, o);
     };
+#if defined(LOPT_AVX512)
+    if (has_avx512()) i = detail::transcode_wide(s, n, o, page_marks, marks, surrogate);
+#endif
     while (i + 16 <= n) {
         if (s[i] < 0x80) {
             const size_t run = detail::ascii_run_of_16(s + i, o);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from ...triton_kernels.common.limits import MASK_TILE
 from ..native import NativeRoute
 from ..request import EncodeRequest
 from .cuda_graphs import Graphs, beside_recordings
-from .rows import Chunk, DeviceRows, HostRows, Part, ids_around, separators
+from .rows import Chunk, Chunks, DeviceRows, HostRows, Numbers, Part, ids_around, separators
 from .streams import LANES, CudaStream, HostStream, Lane
 from .tables import HostTables
 
@@ -87,23 +87,20 @@ class DeviceBatch:
         else:
             yield
 
-    def compute(
-        self, chunks: Iterable[Chunk], texts: Sequence[str], request: EncodeRequest, *, on_host: bool
-    ) -> list[Part]:
+    def compute(self, chunks: Chunks, request: EncodeRequest, *, on_host: bool) -> list[Part]:
         """The rows of all chunks: on the host in one part, on the device in one for each chunk.
 
         Each chunk is packed and copied while the one before it is computed, and computed while the ids of that one are
         taken. After an error nothing is in flight.
         """
-        chunks = list(chunks)
         added = separators(*ids_around(self._native, request))
-        most = sum(utf8_bytes + added * len(numbers) for numbers, utf8_bytes in chunks)
+        most = sum(utf8_bytes + added * len(numbers) for numbers, utf8_bytes in chunks.on_device)
         rows = HostRows(most) if on_host else DeviceRows()
         before: tuple[Chunk, Sent] | None = None
         with self.entered():
             try:
-                for chunk in chunks:
-                    sent = self.send([texts[number] for number in chunk.numbers], chunk.utf8_bytes, request)
+                for chunk in chunks.on_device:
+                    sent = self.send(chunks, chunk, request)
                     if before:
                         self.settle(before[1], on_host=on_host)
                     self.launch(sent, on_host=on_host)
@@ -119,16 +116,17 @@ class DeviceBatch:
                 raise
         return rows.parts()
 
-    def send(self, texts: list[str], utf8_bytes: int, request: EncodeRequest) -> Sent:
-        """Pack a batch, whose texts have that many bytes together, and copy it to the device.
+    def send(self, chunks: Chunks, chunk: Chunk, request: EncodeRequest) -> Sent:
+        """Pack one of the chunks, and copy it to the device.
 
         Raises NeedsReference for a lone surrogate, before using the device.
         """
         number = next(lane for lane in range(LANES) if lane not in self._in_flight)
         lane = self._lanes[number]
-        around, threads = ids_around(self._native, request), self._native.threads_for(sum(map(len, texts)))
-        staged = lane.room_for(utf8_bytes + len(texts) * separators(*around))
-        text_bytes, *found = self._native.core.pack(texts, staged, *around, request.split_special_tokens, threads)
+        around, split = ids_around(self._native, request), request.split_special_tokens
+        rows = len(chunk.numbers)
+        staged = lane.room_for(chunk.utf8_bytes + rows * separators(*around))
+        text_bytes, *found = chunks.texts.pack(chunk.numbers, staged, *around, split, chunks.threads)
         words = -(-(text_bytes + PADDING) // 8)
         staged[text_bytes : 8 * words] = 0
         self._observed("pack")
@@ -136,7 +134,7 @@ class DeviceBatch:
         scratch = self._make_room(number, bucket)
         batch = lane.batch(bucket)
         sizes, *numbers = lane.numbers([len(of) for of in found])
-        sizes.numpy()[:] = text_bytes, len(found[0]), len(texts)
+        sizes.numpy()[:] = text_bytes, len(found[0]), rows
         self._in_flight.add(number)
         copies = [(batch.text_words[:words], lane.staging[:words]), (batch.sizes, sizes)]
         # Positions and ids of the separators, and which of these end a row.
@@ -146,7 +144,7 @@ class DeviceBatch:
         self._stream.queue(number, copies)
         self._observed("copy")
         expected = min(int(self._share * text_bytes) + 64, bucket, len(lane.ids))
-        return Sent(number, bucket, scratch, text_bytes, len(texts), expected)
+        return Sent(number, bucket, scratch, text_bytes, rows, expected)
 
     def launch(self, sent: Sent, *, on_host: bool) -> None:
         """Start the kernels, and with `on_host` the copies of the results to the host. Does not wait."""
@@ -171,20 +169,21 @@ class DeviceBatch:
         lane = self._lanes[sent.lane]
         batch, expected = lane.batch(sent.bucket), sent.expected
         self._stream.wait(sent.lane)
-        aside = int(lane.counters[ASIDE])
-        self._words.claimed(int(lane.counters[CLAIMED]))
+        counters = lane.counters.tolist()
+        aside = counters[ASIDE]
+        self._words.claimed(counters[CLAIMED])
         if aside:
             work = functools.partial(self._words.finish_aside, batch, sent.scratch, aside, self._encoder(lane))
             self._stream.queue(sent.lane, [(lane.counters, batch.counters)], work)
             self._stream.wait(sent.lane)
-            expected = 0
-        ids = int(lane.counters[ID_COUNT])
+            counters, expected = lane.counters.tolist(), 0
+        ids = counters[ID_COUNT]
         self._share = max(self._share, _SPARE * ids / sent.text_bytes)
         if on_host and expected < ids <= len(lane.ids):
             self._stream.queue(sent.lane, self._results(sent, expected, ids))
             self._stream.wait(sent.lane)
 
-    def take(self, sent: Sent, numbers: Sequence[int], rows: HostRows | DeviceRows) -> None:
+    def take(self, sent: Sent, numbers: Numbers, rows: HostRows | DeviceRows) -> None:
         """Add a settled batch, the rows of these numbers; nothing of it is used afterwards."""
         lane = self._lanes[sent.lane]
         ids, on_host = int(lane.counters[ID_COUNT]), isinstance(rows, HostRows)

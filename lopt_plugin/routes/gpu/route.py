@@ -22,7 +22,7 @@ from ..native import NativeRoute
 from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from .crossover import crossover_key, store_crossover
 from .device import GpuUnavailableError, find_device, interpreted
-from .rows import Chunker, Part, in_order
+from .rows import Chunker, Numbers, Part, in_order
 from .tables import check_supported, host_tables
 
 logger = logging.getLogger("lopt_plugin")
@@ -133,21 +133,21 @@ class GpuRoute:
         return self.failure is None and os.getpid() == self._process
 
     def _encode(self, texts: Sequence[str], request: EncodeRequest, *, on_host: bool) -> tuple[Any, Any]:
-        everything = range(len(texts))
+        host = everything = np.arange(len(texts))
         if not self.usable:  # after a fork the lock is not usable either
             self.texts_on_host += len(texts)
             return self._on_host(texts, everything, request)[1:]
-        host: list[int] = []
         with self._lock:
             try:
-                chunks = self.chunker.chunks(texts, request, host)
-                parts = self._batch.compute(chunks, texts, request, on_host=on_host)
+                chunks = self.chunker.chunks(texts, request)
+                parts = self._batch.compute(chunks, request, on_host=on_host)
+                host = chunks.on_host
             except NeedsReference:
                 raise
             except Exception as error:
                 self._failed(error)
-                parts, host = [], list(everything)
-        if host or not texts:
+                parts = []
+        if len(host) or not texts:
             parts.append(self._on_host(texts, host, request))
         try:
             with contextlib.nullcontext() if on_host else self._batch.entered():
@@ -158,14 +158,14 @@ class GpuRoute:
                 raise
             with self._lock:
                 self._failed(error)
-            host = list(everything)
+            host = everything
             result = self._on_host(texts, host, request)[1:]
         with self._lock:
             self.texts_on_device += len(texts) - len(host)
             self.texts_on_host += len(host)
         return result
 
-    def _on_host(self, texts: Sequence[str], numbers: Sequence[int], request: EncodeRequest) -> Part:
+    def _on_host(self, texts: Sequence[str], numbers: Numbers, request: EncodeRequest) -> Part:
         import torch
 
         arrays = self.native.encode_batch([texts[n] for n in numbers], request)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...triton_kernels.common.limits import SEPARATOR_SHARE
 from ..native import NativeRoute
 from ..request import EncodeRequest
 
+if TYPE_CHECKING:
+    from ...native._core import TextsToPack
+
+Numbers = npt.NDArray[np.int64]
+
 
 class Part(NamedTuple):
     """Some rows of a batch: their numbers, and as torch tensors ids [n] and row offsets [len(numbers) + 1]."""
 
-    numbers: Sequence[int]
+    numbers: Numbers
     ids: Any
     row_offsets: Any
 
@@ -26,7 +32,7 @@ class DeviceRows:
     def __init__(self) -> None:
         self._parts: list[Part] = []
 
-    def add(self, numbers: Sequence[int], ids: Any, row_offsets: Any) -> None:
+    def add(self, numbers: Numbers, ids: Any, row_offsets: Any) -> None:
         """Copies the ids and row offsets of a chunk, torch tensors."""
         self._parts.append(Part(numbers, ids.clone(), row_offsets.clone()))
 
@@ -41,16 +47,16 @@ class HostRows:
         # Only what is written takes memory.
         self._ids = np.empty(most, dtype=np.int32)
         self._count = 0
-        self._numbers: list[int] = []
+        self._numbers: list[Numbers] = []
         self._offsets = [np.zeros(1, dtype=np.int64)]
 
-    def add(self, numbers: Sequence[int], ids: Any, row_offsets: Any) -> None:
+    def add(self, numbers: Numbers, ids: Any, row_offsets: Any) -> None:
         """Copies the ids and row offsets of a chunk, torch tensors."""
         import torch
 
         begin, self._count = self._count, self._count + len(ids)
         torch.from_numpy(self._ids[begin : self._count]).copy_(ids)
-        self._numbers += numbers
+        self._numbers.append(numbers)
         self._offsets.append(row_offsets[1:].cpu().numpy() + begin)
 
     def parts(self) -> list[Part]:
@@ -60,7 +66,8 @@ class HostRows:
         if not self._numbers:
             return []
         self._ids.resize(self._count, refcheck=False)
-        return [Part(self._numbers, torch.from_numpy(self._ids), torch.from_numpy(np.concatenate(self._offsets)))]
+        offsets = torch.from_numpy(np.concatenate(self._offsets))
+        return [Part(np.concatenate(self._numbers), torch.from_numpy(self._ids), offsets)]
 
 
 def in_order(parts: Sequence[Part], device: Any) -> tuple[Any, Any]:
@@ -71,7 +78,7 @@ def in_order(parts: Sequence[Part], device: Any) -> tuple[Any, Any]:
         return parts[0].ids.to(device), parts[0].row_offsets.to(device)
 
     offsets = [part.row_offsets.cpu().numpy() for part in parts]
-    order = np.argsort([number for part in parts for number in part.numbers])
+    order = np.argsort(np.concatenate([part.numbers for part in parts]))
     of_part = np.repeat(np.arange(len(parts)), [len(part.numbers) for part in parts])[order]
     begins, ends = (np.concatenate([part[cut] for part in offsets])[order] for cut in (slice(-1), slice(1, None)))
     # Neighbouring rows of one part are one piece.
@@ -96,8 +103,17 @@ def separators(prefix: list[int], suffix: list[int]) -> int:
 class Chunk(NamedTuple):
     """The numbers of some texts, and their total bytes in UTF-8."""
 
-    numbers: list[int]
+    numbers: Numbers
     utf8_bytes: int
+
+
+class Chunks(NamedTuple):
+    """A batch: its texts, the chunks for the device, the numbers of the texts for the host, the threads for packing."""
+
+    texts: TextsToPack
+    on_device: list[Chunk]
+    on_host: Numbers
+    threads: int
 
 
 class Chunker:
@@ -111,24 +127,11 @@ class Chunker:
         self.longest_bytes = longest_bytes
         self._native = native
 
-    def chunks(self, texts: Sequence[str], request: EncodeRequest, host: list[int]) -> Iterator[Chunk]:
-        """The texts for the device, by chunk; adds the numbers of those for the host to `host`.
-
-        Raises NeedsReference for a lone surrogate in a text that the normalizer may change.
-        """
-        texts = list(texts)
+    def chunks(self, texts: Sequence[str], request: EncodeRequest) -> Chunks:
+        """Raises NeedsReference for a lone surrogate in a text that the normalizer may change."""
         threads = self._native.threads_for(sum(map(len, texts)))
-        sizes, may_be_changed = self._native.core.packed_sizes(texts, threads).T
+        to_pack = self._native.core.texts_to_pack(list(texts), threads)
         added = separators(*ids_around(self._native, request))
-        on_host = (sizes + added > self.longest_bytes) | (may_be_changed > 0)
-        host += np.flatnonzero(on_host).tolist()
-        numbers = np.flatnonzero(~on_host)
-        # A separator takes a byte of text, and as much space in other buffers as this many bytes.
-        ends = np.cumsum(sizes[numbers] + SEPARATOR_SHARE * added)
-        begin = 0
-        while begin < len(numbers):
-            room = (ends[begin - 1] if begin else 0) + self.chunk_bytes
-            end = max(begin + 1, int(np.searchsorted(ends, room, side="right")))
-            chunk = numbers[begin:end]
-            yield Chunk(chunk.tolist(), int(sizes[chunk].sum()))
-            begin = end
+        # A separator takes a byte of text, and as much space in other buffers as SEPARATOR_SHARE bytes.
+        on_device, on_host = to_pack.chunks(added, SEPARATOR_SHARE * added, self.chunk_bytes, self.longest_bytes)
+        return Chunks(to_pack, [Chunk(*chunk) for chunk in on_device], on_host, threads)
