@@ -2,7 +2,7 @@
 
 Work is done in the order in which it is queued: copies from pinned memory, kernels, copies of the results into pinned
 memory. Meanwhile the host packs the next batch, so two may be in flight, in *lanes* 0 and 1 with separate memory.
-(Copies do not overlap with kernels, which should not matter: packing is estimated to take longer than both.) A caller
+(Copies do not overlap with kernels, which should not matter: packing takes longer than both.) A caller
 that has read a lane's results on its own stream calls `taken`; later work for that lane waits for it. Memory is
 allocated on the stream, and freed only after `wait_for_all`.
 
