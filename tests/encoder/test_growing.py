@@ -849,3 +849,16 @@ def test_an_error_halfway_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
         if len(text) > 5000:
             growing, text = encoder.incremental(), ""
     assert raised > 50
+
+
+@pytest.mark.parametrize("first", [" " * 3500 + "\n " * 50, "-" * 4000, "a" * 4000])
+def test_cut_in_and_behind_long_parts(first: str) -> None:
+    """Parts with few ids and with many, which nothing divides: prefixes that certainly have too many are not read."""
+    encoder = Encoder(corpus.load_tokenizer("qwen3"), Settings.read({}, threads=1))
+    text = first + "111" + "\U0001f600" * 700
+    few = encoder.count(first, add_special_tokens=False)
+    for most in (2, few - 1, few, few + 5, few + 66):
+        longest = len(encoder.cut(text, most, add_special_tokens=False))
+        assert encoder.count(text[:longest], add_special_tokens=False) <= most
+        for end in range(longest + 1, min(longest + 300, len(text)), 7 if most < few else 1):
+            assert encoder.count(text[:end], add_special_tokens=False) > most

@@ -71,8 +71,10 @@ class BytePairMethod {
     // An upper bound on the characters of a stretch that one id stands for, except `fused_id`; 0 if unknown.
     size_t most_characters_of_id() const {
         const bool any_bytes = model_.matcher().knows_all_bytes() && encoder_.keeps_all();
-        return any_bytes ? model_.longest_entry() * (metaspace_ ? 1 : normalizer_.most_in_one()) : 0;
+        return any_bytes ? model_.longest_entry() * most_in_one() : 0;
     }
+    // Of the text, in a character of the normalized text; 0 if unknown.
+    size_t most_in_one() const { return metaspace_ ? 1 : normalizer_.most_in_one(); }
     // The id that stands for any number of consecutive unknown characters; NONE if each has an id of its own.
     uint32_t fused_id() const { return model_.unknown_characters().fuses() ? model_.unknown_characters().unknown_id() : NONE; }
     // Is the character encoded unchanged, whatever its neighbours are?

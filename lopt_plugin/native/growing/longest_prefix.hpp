@@ -47,9 +47,30 @@ class PrefixCounts {
 template <class Core>
 concept HasLattice = requires(const Core& core) { core.method().encoder().counts_of_prefixes(std::string()); };
 
-// The longest prefix of text[part] with at most `room` ids; the whole part has more.
+// A position in a part of the text: what is encoded from the part's beginning up to there, or further, certainly has more
+// than `room` ids. The end of the text if none is known.
 template <class Core>
-size_t longest_prefix_of_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special,
+size_t too_many_ids_at(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room) {
+    if constexpr (requires { core.method().most_in_one(); }) {
+        const size_t of_id = core.segmenter().most_characters_of_id(), in_one = core.method().most_in_one();
+        if (!of_id || core.segmenter().any_id_may_take_more()) return text.length;
+        // An id stands for so many bytes of normalized text, or fewer; `in_one` characters may have become one of them. But a
+        // character before another that the normalizer leaves has all its bytes there.
+        size_t left = (room + 1) * std::max(of_id, core.segmenter().longest_token() * in_one);
+        for (size_t i = part.begin; i < part.end; i++) {
+            const bool kept = core.method().leaves(text[i]) && (i + 1 == text.length || core.method().leaves(text[i + 1]));
+            const size_t taken = kept ? in_one * bytes_of_character(text[i]) : 1;
+            if (taken >= left) return i + 1;
+            left -= taken;
+        }
+    }
+    return text.length;
+}
+
+// The longest prefix of text[part] with at most `room` ids; the whole part has more, and so have prefixes that end at
+// `too_many` or later.
+template <class Core>
+size_t longest_prefix_of_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t too_many, size_t room, bool split_special,
                               size_t long_word, typename Core::Workspace& space) {
     PrefixCounts<Core> counts(core, text, part.end - part.begin, split_special, space);
     const auto count = [&](const Place& from, size_t end) { return from.count + counts(from.at, end, from.inside); };
@@ -57,7 +78,7 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     const Place &next = places.back(), &last = *std::prev(places.end(), 2);
     // Every prefix that ends at least `further` characters after `next` has more than `room` ids.
     const size_t further = reach(core);
-    size_t end = std::min(next.at + further, part.end) - 1;
+    size_t end = std::min({next.at + further, part.end, too_many}) - 1;
     const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // shorter prefixes may not be divisible at `last`
     if (last.count == room && end > from) {
         // The room is used up, so the text after `last` may yield no ids. If it yields none up to some end, then neither
@@ -108,8 +129,11 @@ size_t longest_prefix_by_reach(const Core& core, const Characters& text, const t
 template <class Core>
 size_t longest_prefix(const Core& core, Characters text, size_t most, bool split_special, typename Core::Workspace& space, size_t long_word = LONG_WORD) {
     constexpr size_t SHORT = 64;  // characters; few enough that encoding them takes no time
+    constexpr size_t BEYOND = 3;  // characters after a prefix, so that WordPrefixes knows it
     const size_t of_id = core.segmenter().most_characters_of_id();
-    if (of_id && !core.segmenter().any_id_may_take_more() && most < text.length / of_id) text.length = (most + 1) * of_id;
+    size_t too_many = text.length;  // prefixes that end there, or later, have more than `most` ids
+    if (of_id && !core.segmenter().any_id_may_take_more() && most < text.length / of_id) too_many = (most + 1) * of_id;
+    text.length = std::min(text.length, too_many + BEYOND);
     Estimate estimate;
     size_t before = 0;
     typename Parts<Core>::Part part{0, text.length, false};
@@ -117,7 +141,15 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
         Parts<Core> parts(core, text, part.begin, part.end, part.inside);
         bool found = false;
         while (!parts.done()) {
-            part = parts.next(std::min(longest, estimate.characters(most - before)));
+            const size_t wanted = std::min(longest, estimate.characters(most - before));
+            const auto next = parts.next(wanted);
+            found = longest < PART && next.begin == part.begin && next.end == part.end;
+            if (found) break;  // nothing divides it, and it has too many ids
+            part = next;
+            if (part.end - part.begin >= 2 * wanted + long_word) {
+                too_many = std::min(too_many, too_many_ids_at(core, text, part, most - before));
+                if (too_many + BEYOND < part.end) text.length = part.end = too_many + BEYOND;
+            }
             const size_t count = encode_part(core, text, part, split_special, space);
             found = before + count > most;
             if (found) break;
@@ -129,7 +161,7 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
     if (part.end - part.begin >= long_word) {
         const bool by_reach = of_id && core.method().metaspace() && core.segmenter().grows_by_ids(text.part(part.begin, part.end), space.ids);
         if (by_reach) return longest_prefix_by_reach(core, text, part, most - before, split_special, of_id, space);
-        if (!core.segmenter().white_space_matters()) return longest_prefix_of_part(core, text, part, most - before, split_special, long_word, space);
+        if (!core.segmenter().white_space_matters()) return longest_prefix_of_part(core, text, part, too_many, most - before, split_special, long_word, space);
     }
     PrefixCounts<Core> counts(core, text, part.end - part.begin, split_special, space);
     for (size_t end = part.end - 1; end > part.begin; end--)

@@ -12,6 +12,7 @@ inline bool is_surrogate(uint32_t c) { return (c & ~uint32_t{0x7FF}) == 0xD800; 
 inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 // Can the byte occur in a text?
 inline bool in_utf8(size_t byte) { return byte != 0xC0 && byte != 0xC1 && byte <= 0xF4; }
+inline size_t bytes_of_character(uint32_t c) { return size_t{1} + (c >= 0x80) + (c >= 0x800) + (c >= 0x10000); }
 // The length in bytes of a character with this first byte.
 inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4; }
 
