@@ -213,3 +213,14 @@ def test_unknown_characters_beside_and_inside_pieces() -> None:
     core = build_core(read_pipeline(tokenizer))
     texts = ["".join(row) for count in range(1, 7) for row in itertools.product("a\u4e2db\u00e8", repeat=count)]
     assert wrong(core, tokenizer, texts) == ([], 0)
+
+
+def test_cut_behind_a_character_that_is_removed_first() -> None:
+    """Its offsets are those of the reference library, which does not count it, and no places to divide the text at."""
+    backend = corpus.load_tokenizer("unigram_t5")
+    core, _ = native_cores.core_and_reference("unigram_t5")
+    text = "\x0eñ´ssss|\x81ssssss|\x81"
+    counts = [len(backend.encode(text[:end], add_special_tokens=False).ids) for end in range(len(text) + 1)]
+    for most in range(max(counts)):
+        longest = max(end for end, count in enumerate(counts) if count <= most)
+        assert core.cut(text, most, False, 1) == longest

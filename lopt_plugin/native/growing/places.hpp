@@ -141,6 +141,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
             if (origin.alignment) {
+                if (origin.alignment->sources.misplaced()) return true;
                 normalized += count_characters(in_normalized, p);
                 in_normalized = p;
                 if (normalized == alignment->sources.size()) return true;  // at the end, or before an added token of the raw text

@@ -104,7 +104,9 @@ class Precompiled final : public NormalizerStep {
         void replace(size_t old_count, size_t new_count) {
             inserted_.resize(inserted_.size() + new_count, 0);
             for (size_t i = old_count; i < new_count; i++) inserted_[inserted_.size() - 1 - (i - old_count)] = 1;
-            if (old_count > new_count && !inserted_.empty()) inserted_.back() -= static_cast<int32_t>(old_count - new_count);
+            if (old_count <= new_count) return;
+            if (inserted_.empty()) uncounted_ = true;
+            else inserted_.back() -= static_cast<int32_t>(old_count - new_count);
         }
         void tell(const uint8_t* begin, const uint8_t* end, Sources& sources) const {
             std::vector<Offset> offsets;
@@ -116,10 +118,12 @@ class Precompiled final : public NormalizerStep {
                 offsets.push_back({source, source + 1});
             }
             sources.replace(begin, end, offsets);
+            if (uncounted_) sources.misplace();
         }
 
       private:
         std::vector<int32_t> inserted_;  // per new character: 1, or minus the number of removed characters it takes
+        bool uncounted_ = false;
     };
 
     static std::vector<uint32_t> both(std::vector<uint32_t> some, const std::vector<uint32_t>& others) {

@@ -78,8 +78,12 @@ class Sources {
         for (const Offset& offset : offsets) append(passed_ + offset.begin, 1);
         passed_ += static_cast<int32_t>(count_characters(p, end));
     }
+    // The sources are those of the reference library, but not where the characters came from: it did not count some.
+    void misplace() { misplaced_ = true; }
+    bool misplaced() const { return misplaced_; }
     // Composes these sources with `before`, the sources of the text that they refer to.
     void follow(const Sources& before) {
+        misplaced_ |= before.misplaced_;
         const std::vector<Run> runs = std::move(runs_);
         const int32_t size = std::exchange(size_, 0);
         runs_.clear();
@@ -139,6 +143,7 @@ class Sources {
 
     std::vector<Run> runs_;
     int32_t size_ = 0, passed_ = 0;
+    bool misplaced_ = false;
 };
 
 // Where the characters of a normalized stretch came from.
