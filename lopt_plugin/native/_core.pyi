@@ -38,21 +38,14 @@ class TextsAhead:
 class TextsToPack:
     """Texts for the GPU route. Later changes of the list that they came from do not matter."""
 
-    @property
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """The bytes of each text in UTF-8, int64 [texts]. A lone surrogate counts as three; `pack` rejects it."""
-
-    @property
-    def may_change(self) -> npt.NDArray[np.bool_]:
-        """Whether the normalizer may change each text, bool [texts]."""
-
     def chunks(
         self, added: int, around: int, most: int, longest: int
     ) -> tuple[list[tuple[npt.NDArray[np.int64], int]], npt.NDArray[np.int64]]:
         """Groups texts in order: the numbers of each group and their UTF-8 bytes; and the numbers of the others, int64.
 
         The others may be changed by the normalizer, or have more than `longest` bytes, `added` included. A group takes
-        at most `most` bytes, `around` for each text included, or is a single text.
+        at most `most` bytes, `around` for each text included, or is a single text. A lone surrogate counts as three
+        bytes; `pack` rejects it.
         """
 
     def pack(
@@ -71,7 +64,7 @@ class TextsToPack:
         number of bytes written; the positions and the ids of the separators, int32 [separators] each; and the indices
         of those separators that end rows, int32 [numbers].
 
-        out: uint8, contiguous, on the host. The `sizes` of the texts, and one per id around each text (at least one),
+        out: uint8, contiguous, on the host. The bytes of the texts, and one per id around each text (at least one),
         are always enough.
         Raises IndexError for a number that no text has, LoneSurrogateError and, if there is no room, ValueError; the
         content of `out` is then undefined.

@@ -27,16 +27,6 @@ class TextsToPack {
     TextsToPack(nb::tuple texts, std::unique_ptr<const Packing> packing, std::vector<uint8_t> may_change, AddedTokensIn added_tokens)
         : texts_(std::move(texts)), packing_(std::move(packing)), may_change_(std::move(may_change)), added_tokens_(std::move(added_tokens)) {}
 
-    auto sizes() const {
-        auto sizes = allocated<int64_t>(packing_->size());
-        for (size_t i = 0; i < packing_->size(); i++) sizes[i] = static_cast<int64_t>(packing_->bytes(i));
-        return array_over<int64_t, 1>(std::move(sizes), {packing_->size()});
-    }
-    auto may_change() const {
-        auto flags = allocated<bool>(may_change_.size());
-        std::copy(may_change_.begin(), may_change_.end(), flags.get());
-        return array_over<bool, 1>(std::move(flags), {may_change_.size()});
-    }
     nb::tuple chunks(size_t added, size_t around, size_t most, size_t longest) const {
         std::vector<uint8_t> left_out = may_change_;
         for (size_t i = 0; i < left_out.size(); i++) left_out[i] |= packing_->bytes(i) + added > longest;
@@ -76,8 +66,6 @@ class TextsToPack {
 
     static void define(nb::module_& module) {
         nb::class_<TextsToPack>(module, "TextsToPack")
-            .def_prop_ro("sizes", &TextsToPack::sizes, nb::rv_policy::automatic)
-            .def_prop_ro("may_change", &TextsToPack::may_change, nb::rv_policy::automatic)
             .def("chunks", &TextsToPack::chunks, nb::arg("added"), nb::arg("around"), nb::arg("most"), nb::arg("longest"))
             .def("pack", &TextsToPack::pack, nb::arg("numbers").noconvert(), nb::arg("out").noconvert(), nb::arg("prefix"), nb::arg("suffix"),
                  nb::arg("split_special_tokens") = false, nb::arg("threads") = 1);
