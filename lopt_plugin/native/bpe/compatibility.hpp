@@ -70,4 +70,22 @@ class Compatibility {
     Table<Token> tokens_;
 };
 
+// Remembers which pairs are compatible: a long run of one character asks about the same few pairs again and again.
+class KnownPairs {
+  public:
+    static constexpr size_t LONG_WORD_BYTES = 4096;  // for a shorter word, making the table takes longer than it saves
+
+    bool compatible(const Compatibility& compatibility, const MergeTable& merges, uint32_t left, uint32_t right) {
+        const uint64_t pair = static_cast<uint64_t>(left) << 20 | right;
+        uint64_t& slot = slots_[(left * 97 + right) % SLOTS];
+        if (slot >> 1 != pair) slot = pair << 1 | compatibility.compatible(merges, left, right);
+        return slot & 1;
+    }
+
+  private:
+    static constexpr size_t SLOTS = 4096;
+
+    std::vector<uint64_t> slots_ = std::vector<uint64_t>(SLOTS, ~uint64_t{0});  // pair << 1 | whether it is compatible
+};
+
 }  // namespace lopt

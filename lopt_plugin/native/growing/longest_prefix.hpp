@@ -29,8 +29,12 @@ class PrefixCounts {
   public:
     PrefixCounts(const Core& core, const Characters& text, size_t length, bool split_special, typename Core::Workspace& space)
         : core_(core), text_(text), split_special_(split_special), space_(space), left_((size_t{1} << 21) + 4 * length) {}
+    // Throws unless so many characters may still be encoded.
+    void check_budget(size_t characters) const {
+        if (characters > left_) throw TooManyPrefixesError();
+    }
     size_t operator()(size_t begin, size_t end, bool inside) {
-        if (end - begin > left_) throw TooManyPrefixesError();
+        check_budget(end - begin);
         left_ -= end - begin;
         return encode_part(core_, text_, {begin, end, inside}, split_special_, space_);
     }
@@ -95,6 +99,8 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
         if constexpr (HasLattice<Core> || requires { core.method().leaves(0u); })
             if (is_word && next.at - last.at >= long_word && (HasLattice<Core> || core.method().growing_model()))
                 word.emplace(core, text, last.at, next.at, last.inside, split_special);
+        // Encoding some of so many prefixes would probably not find it.
+        if (end > from && !(word && word->knows(from + 1))) counts.check_budget((end - from) * (from - last.at + (end - from) / 2));
         for (; end > from; end--) {
             const bool known = word && word->knows(end) && !core.segmenter().may_end_in_hidden_token(text, last.at, end, split_special);
             const size_t found = known ? last.count + word->count(end, space) : count(last, end);

@@ -93,7 +93,8 @@ class NormalizationForm final : public NormalizerStep {
             out += made;
             if (sources) {
                 sources->keep(copied, stretch.begin);
-                sources->replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), characters_in(made)));
+                if (only_reorders(stretch, made)) sources->keep(stretch.begin, stretch.end);
+                else sources->replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), characters_in(made)));
             }
             copied = stretch.end;
         }
@@ -137,6 +138,15 @@ class NormalizationForm final : public NormalizerStep {
             return {start, classes_.skip(involved_, next, end)};
         }
         return {end, end};
+    }
+
+    // Did the stretch become `made` without decomposing or composing anything? Then the reference gives each character the
+    // position of the one whose place it took.
+    bool only_reorders(const Stretch& stretch, const std::string& made) const {
+        int length;
+        for (const uint8_t* p = stretch.begin; p < stretch.end; p += length)
+            if (classes_.at(p, stretch.end, length) & (bits_.changes | bits_.decomposes)) return false;
+        return characters_in(stretch.text()) == characters_in(made);
     }
 
     // A single following character is unchanged if it has no decomposition, if the character before it neither follows,
