@@ -37,7 +37,7 @@ class Segmenter {
             raw_ids_.push_back(token.id);
         });
         std::sort(raw_ids_.begin(), raw_ids_.end());
-        normalized_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, metaspace_); });
+        normalized_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, adds_space_to_stretches()); });
     }
 
     template <class Visit>
@@ -47,7 +47,7 @@ class Segmenter {
     }
     bool adds_prefix_space() const { return add_prefix_space_; }
     // May a stretch that does not continue another one get a space?
-    bool adds_space_to_stretches() const { return metaspace_ || prepend_scheme_ != PrependScheme::never; }
+    bool adds_space_to_stretches() const { return (metaspace_ && metaspace_->normalizer_prepends) || prepend_scheme_ != PrependScheme::never; }
     // Does text after an added token continue a stretch, in the sense of EncodeOptions::inside?
     bool goes_on_after_token() const {
         return metaspace_ && !metaspace_->normalizer_prepends && metaspace_->prepend_scheme == PrependScheme::first;

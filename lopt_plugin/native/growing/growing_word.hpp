@@ -21,7 +21,8 @@ class GrowingWord {
     // The model must support matching, must not add end-of-word suffixes, and must outlive this object.
     explicit GrowingWord(const Model& model) : model_(&model) {}
 
-    // Returns false if an entry whose merges are out of order may be involved. The object must not be used after that.
+    // Returns false if an entry whose merges are out of order, or the unknown token, may be involved. The object must not be
+    // used after that.
     bool append(std::string_view bytes) {
         return std::all_of(bytes.begin(), bytes.end(), [this](char byte) { return append(static_cast<uint8_t>(byte)); });
     }
@@ -43,7 +44,8 @@ class GrowingWord {
     void ids(size_t end, IdBuffer& out) const {
         const size_t length = count(end);
         uint32_t* const begin = out.reserve(length);
-        for (uint32_t* o = begin + length; o > begin; end -= model_->compatibility().length(*o)) *--o = prefixes_[end].last;
+        for (uint32_t* o = begin + length; o > begin; end -= model_->compatibility().length(prefixes_[end].last))
+            o = model_->unknown_characters().write_before(o, prefixes_[end].last);
         out.set_end(begin + length);
     }
 
@@ -67,9 +69,9 @@ class GrowingWord {
             const Trie::Unit unit = model_->trie()[walk.base ^ byte];
             if (!unit.is(byte)) continue;
             if (unit.token != NONE && found.last == NONE) {
-                if ((unit.token & IRREGULAR) || model_->unknown_characters().is_part(unit.token)) return false;
+                if ((unit.token & IRREGULAR) || !model_->unknown_characters().becomes_ids_alone(unit.token)) return false;
                 const Prefix& before = prefixes_[walk.begin];
-                if (walk.begin == 0 || model_->compatibility().compatible(model_->merges(), before.last, unit.token)) found = {unit.token, before.count + 1};
+                if (walk.begin == 0 || model_->compatibility().compatible(model_->merges(), before.last, unit.token)) found = {unit.token, before.count + model_->unknown_characters().count_of(unit.token)};
             }
             if (unit.base() != Trie::NO_CHILDREN) walks_[kept++] = {walk.begin, unit.base()};
         }

@@ -16,9 +16,9 @@
 namespace lopt {
 
 // Kinds are bits; a character has the bit of every kind of run that it can occur in.
-inline constexpr unsigned ALL_RUNS = 63;
+inline constexpr unsigned ALL_RUNS = 127;
 // The kinds that no space precedes in a pre-token.
-inline constexpr unsigned RUNS_WITHOUT_SPACE = 32;
+inline constexpr unsigned RUNS_WITHOUT_SPACE = 32 | 64;
 
 class UniformRuns {
   public:
@@ -33,8 +33,10 @@ class UniformRuns {
         if (takes_marks_as_letters) {
             kinds_[0] = {lower_side, hf_punctuation};
             kinds_[3] = {upper_side, hf_punctuation};
+        } else if (is_deepseek) {
+            kinds_[0] = {0, hf_punctuation | deepseek_cjk, upper_side | lower_side};  // letters and marks
         } else {
-            kinds_[0] = {letter, mark | hf_punctuation | (is_deepseek ? deepseek_cjk : 0)};
+            kinds_[0] = {letter, mark | hf_punctuation};
         }
         if (!is_gpt2 && !is_deepseek && !takes_marks_as_letters && scanner != Known::Qwen2::name && scanner != Known::Cl100k::name) return;
         // If a pattern treats marks as letters, a mark after symbols begins a word.
@@ -44,21 +46,28 @@ class UniformRuns {
         kinds_[1] = {is_deepseek ? punctuation_or_symbol : 0, letter | number | space | (minds_marks ? mark : 0) | (is_deepseek ? deepseek_cjk : 0)};
         kinds_[2] = {space, 0};
         if (is_gpt2) kinds_[4] = {number, letter | space};
-        if (is_deepseek) kinds_[5] = {deepseek_cjk | letter, mark | hf_punctuation};
+        if (!is_deepseek) return;
+        kinds_[5] = {deepseek_cjk | letter, mark | hf_punctuation};
+        // What the pattern does not match, such as control characters.
+        kinds_[6] = {0, letter | mark | number | space | punctuation_or_symbol | hf_punctuation | deepseek_cjk};
     }
     // The kinds of a character with these classes.
     unsigned kinds(uint16_t classes) const {
         unsigned found = 0;
         for (size_t i = 0; i < kinds_.size(); i++)
-            if ((kinds_[i].wanted || kinds_[i].unwanted) && (classes & kinds_[i].wanted) == kinds_[i].wanted && !(classes & kinds_[i].unwanted)) found |= 1u << i;
+            if (kinds_[i].holds(classes)) found |= 1u << i;
         return found;
     }
 
   private:
     struct Kind {
-        int wanted = 0, unwanted = 0;  // class bits; if both are 0, this kind does not exist
+        int wanted = 0, unwanted = 0, any_wanted = 0;  // class bits; if all are 0, this kind does not exist
+
+        bool holds(int classes) const {
+            return (wanted || unwanted) && (classes & wanted) == wanted && !(classes & unwanted) && (!any_wanted || (classes & any_wanted));
+        }
     };
-    std::array<Kind, 6> kinds_;
+    std::array<Kind, 7> kinds_;
 };
 
 // Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
