@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 
+import corpus
 import hard_texts
 import native_cores
 import own_process
@@ -137,6 +138,16 @@ def test_cut_beside_added_tokens_of_any_kind() -> None:
         for most in {*counts}:
             longest = max(end for end, count in enumerate(counts) if count <= most)
             assert core.cut(text, most, False, 1) == longest, (seed, text, most)
+
+
+def test_cut_behind_a_word_and_what_is_removed() -> None:
+    """The token must be a single word. Without U+0098, which the normalizer removes, it stands after a letter."""
+    backend = corpus.load_tokenizer("wordpiece_added")
+    core, _ = word_pieces.core_and_reference("wordpiece_added")
+    text = "a\x98<|word|>\x00|>\x87|\x00or"
+    counts = [len(backend.encode(text[:end], add_special_tokens=False).ids) for end in range(len(text) + 1)]
+    for most in range(max(counts)):
+        assert core.cut(text, most, False, 1) == max(end for end, count in enumerate(counts) if count <= most)
 
 
 def test_cut_gives_up_before_its_time_grows_with_the_square_of_a_text() -> None:

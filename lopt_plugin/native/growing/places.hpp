@@ -133,10 +133,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             ids.clear();
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
             const uint8_t* const next = end < segment.end ? end : next_stretch;
-            if (next && end > segment.begin) {
+            uint32_t left = 0;
+            if (end > segment.begin) {
                 int length;
-                const uint32_t left = decode_character(character_before(end), length);
-                if (core.segmenter().may_be_in_hidden_normalized_token(left, decode_character(next, length), split_special)) return true;
+                left = decode_character(character_before(end), length);
+                if (next && core.segmenter().may_be_in_hidden_normalized_token(left, decode_character(next, length), split_special)) return true;
             }
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
@@ -152,7 +153,10 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             } else {
                 at = character(p);
             }
-            return at >= part.end || !normalized_apart.at(at) || add(at, true, NONE);
+            if (at >= part.end || !normalized_apart.at(at)) return true;
+            // The normalizer may have removed what stands between the two in the text.
+            if ((classes.of(left) & class_bit::word) && core.segmenter().may_begin_single_word(text[at])) return true;
+            return add(at, true, NONE);
         });
     }
     if (places.back().count > most) return places;
