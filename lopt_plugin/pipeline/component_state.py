@@ -92,15 +92,18 @@ def _some_are_skipped(tokenizer: tokenizers.Tokenizer, ids: list[int]) -> bool:
 
 
 def _is_text(tokenizer: tokenizers.Tokenizer, number: int, content: str) -> bool:
-    """Whether an added token's content is text when special tokens are split."""
+    """Whether an added token's content is this token, but text when special tokens are split."""
     before = tokenizer.encode_special_tokens
-    tokenizer.encode_special_tokens = True
-    try:
+
+    def is_found(split: bool) -> bool:
+        tokenizer.encode_special_tokens = split
         encoding = tokenizer.encode(content, add_special_tokens=False)
+        return any(kept and found == number for found, kept in zip(encoding.ids, encoding.attention_mask, strict=True))
+
+    try:
+        return is_found(False) and not is_found(True)
     finally:
         tokenizer.encode_special_tokens = before
-    ids = [found for found, kept in zip(encoding.ids, encoding.attention_mask, strict=True) if kept]
-    return ids not in ([], [number])
 
 
 def add_again(tokenizer: tokenizers.Tokenizer, by_id: dict[int, tokenizers.AddedToken]) -> bool:

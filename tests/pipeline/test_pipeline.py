@@ -34,6 +34,7 @@ from lopt_plugin.pipeline.merges import Merges
 from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
 from lopt_plugin.pipeline.pipeline import Metaspace
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
+from lopt_plugin.routes.native_core import build_core
 from lopt_plugin.unicode_tables.byte_level import alphabet
 from lopt_plugin.unicode_tables.derive import oracle
 
@@ -333,6 +334,18 @@ def test_truncation_and_padding_are_not_part_of_the_pipeline() -> None:
     tokenizer.enable_padding(length=10)
     tokenizer.encode_special_tokens = True
     assert pipeline_of(tokenizer) == before
+
+
+def test_a_special_token_of_white_space_stays_special_when_it_is_added_again() -> None:
+    tokenizer = corpus.load_tokenizer("unigram_t5")
+    tokenizer.add_special_tokens([AddedToken("\t\t", normalized=True, lstrip=True)])
+    tokenizer.add_tokens([AddedToken("\t\t", normalized=True, lstrip=True)])
+    core = build_core(pipeline_of(tokenizer))
+    for split in (False, True):
+        tokenizer.encode_special_tokens = split
+        for text in ("\t\t", "a \t\tb", "\u3000\t "):
+            expected = tokenizer.encode(text, add_special_tokens=False).ids
+            assert core.encode(text, split_special_tokens=split) == expected
 
 
 def test_bytes_that_the_vocabulary_lacks_are_dropped_before_merging() -> None:
