@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -62,6 +63,10 @@ class GrowingWord {
     bool append(uint8_t byte) {
         const auto here = static_cast<uint32_t>(size());
         if (here == MOST) return false;
+        if (here == KnownPairs::LONG_WORD_BYTES) known_.emplace();
+        const auto compatible = [this](uint32_t left, uint32_t right) {
+            return known_ ? known_->compatible(model_->compatibility(), model_->merges(), left, right) : model_->compatibility().compatible(model_->merges(), left, right);
+        };
         walks_.push_back({here, Trie::ROOT});
         Prefix found{NONE, 0};
         size_t kept = 0;
@@ -71,7 +76,7 @@ class GrowingWord {
             if (unit.token != NONE && found.last == NONE) {
                 if ((unit.token & IRREGULAR) || !model_->unknown_characters().becomes_ids_alone(unit.token)) return false;
                 const Prefix& before = prefixes_[walk.begin];
-                if (walk.begin == 0 || model_->compatibility().compatible(model_->merges(), before.last, unit.token)) found = {unit.token, before.count + model_->unknown_characters().count_of(unit.token)};
+                if (walk.begin == 0 || compatible(before.last, unit.token)) found = {unit.token, before.count + model_->unknown_characters().count_of(unit.token)};
             }
             if (unit.base() != Trie::NO_CHILDREN) walks_[kept++] = {walk.begin, unit.base()};
         }
@@ -84,6 +89,7 @@ class GrowingWord {
     const Model* model_;
     std::vector<Prefix> prefixes_{{NONE, 0}};
     std::vector<Walk> walks_;
+    std::optional<KnownPairs> known_;  // of a long word
 };
 
 }  // namespace lopt
