@@ -70,10 +70,12 @@ class Compatibility {
     Table<Token> tokens_;
 };
 
-// Remembers which pairs are compatible: a long run of one character asks about the same few pairs again and again.
+// Remembers which pairs are compatible: at each position of a long run of one character, the same many pairs are tried. It
+// is slower than asking again about pairs that seldom come back, so the first tries at a position should not use it.
 class KnownPairs {
   public:
     static constexpr size_t LONG_WORD_BYTES = 4096;  // for a shorter word, making the table takes longer than it saves
+    static constexpr size_t FIRST_TRIES = 2;
 
     bool compatible(const Compatibility& compatibility, const MergeTable& merges, uint32_t left, uint32_t right) {
         const uint64_t pair = static_cast<uint64_t>(left) << 20 | right;

@@ -54,8 +54,9 @@ class Matcher {
         }
         std::optional<KnownPairs> known;
         if (length >= KnownPairs::LONG_WORD_BYTES) known.emplace();
+        size_t tries = 0;  // since the last token that was taken
         const auto compatible = [&](uint32_t left, uint32_t right) {
-            return known ? known->compatible(compatibility_, merges_, left, right) : compatibility_.compatible(merges_, left, right);
+            return known && ++tries > KnownPairs::FIRST_TRIES ? known->compatible(compatibility_, merges_, left, right) : compatibility_.compatible(merges_, left, right);
         };
         const uint8_t* end = p + length;
         uint32_t count = 0, position = 0, size = 0, token = longest(p, end, size);
@@ -66,6 +67,7 @@ class Matcher {
             if (open && (count == 0 || compatible(out[count - 1], token))) {
                 out[count++] = token;
                 position = stop;
+                tries = 0;
                 if (position == length) return out + count;
                 token = longest(p + position, end, size);
                 continue;

@@ -64,8 +64,9 @@ class GrowingWord {
         const auto here = static_cast<uint32_t>(size());
         if (here == MOST) return false;
         if (here == KnownPairs::LONG_WORD_BYTES) known_.emplace();
-        const auto compatible = [this](uint32_t left, uint32_t right) {
-            return known_ ? known_->compatible(model_->compatibility(), model_->merges(), left, right) : model_->compatibility().compatible(model_->merges(), left, right);
+        size_t tries = 0;
+        const auto compatible = [&](uint32_t left, uint32_t right) {
+            return known_ && ++tries > KnownPairs::FIRST_TRIES ? known_->compatible(model_->compatibility(), model_->merges(), left, right) : model_->compatibility().compatible(model_->merges(), left, right);
         };
         walks_.push_back({here, Trie::ROOT});
         Prefix found{NONE, 0};

@@ -166,8 +166,12 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
     }
     if (part.end - part.begin >= long_word) {
         const bool by_reach = of_id && core.method().metaspace() && core.segmenter().grows_by_ids(text.part(part.begin, part.end), space.ids);
+        try {
+            if (!core.segmenter().white_space_matters()) return longest_prefix_of_part(core, text, part, too_many, most - before, split_special, long_word, space);
+        } catch (const TooManyPrefixesError&) {  // WordPrefixes knows too few
+            if (!by_reach) throw;
+        }
         if (by_reach) return longest_prefix_by_reach(core, text, part, most - before, split_special, of_id, space);
-        if (!core.segmenter().white_space_matters()) return longest_prefix_of_part(core, text, part, too_many, most - before, split_special, long_word, space);
     }
     PrefixCounts<Core> counts(core, text, part.end - part.begin, split_special, space);
     for (size_t end = part.end - 1; end > part.begin; end--)
