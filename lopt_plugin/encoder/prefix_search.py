@@ -37,7 +37,7 @@ logger = logging.getLogger("lopt_plugin")
 
 # How many characters of longer prefixes to encode, and how many for each character of the text. The reference reads
 # about two million per second.
-_MOST_ENCODED, _TIMES_THE_TEXT = 1 << 21, 6
+_MOST_ENCODED, _TIMES_THE_TEXT = 1 << 21, 8
 
 # Each of these depends on at most so many characters beside one, or on the ends of the text.
 _MARGIN = 8
