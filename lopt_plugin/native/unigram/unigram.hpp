@@ -49,13 +49,20 @@ class Unigram {
     // The ids are the indexes of the names. Words contain a space for each U+2581, so no name may contain both. Throws
     // std::invalid_argument.
     Unigram(const std::vector<std::string_view>& names, const std::vector<double>& scores, uint32_t unknown_id, bool byte_fallback)
-        : unknown_id_(unknown_id), trie_(entries(names)), step_scores_(trie_.size(), NO_SCORE) {
+        : unknown_id_(unknown_id) {
         if (scores.size() != names.size() || unknown_id >= names.size()) throw std::invalid_argument("a unigram model lacks scores, or its unknown id");
         // Sums of scores stay finite, whatever the length of a word.
         if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::abs(score) < LARGEST_SCORE; }))
             throw std::invalid_argument("a score of the unigram model is too large, or not finite");
-        for (uint32_t i = 0; i < trie_.size(); i++)
-            if (trie_[i].token != NONE) step_scores_[i] = scores[trie_[i].token];
+        const Trie trie(Entries(names).sorted());
+        if (trie.size() > MOST_UNITS) throw std::invalid_argument("the trie of the unigram model is too large");
+        links_.assign(trie.size(), 0);
+        ends_.assign(trie.size(), {NO_SCORE, NONE});
+        for (uint32_t i = 0; i < trie.size(); i++) {
+            const uint32_t id = trie[i].token;
+            links_[i] = trie[i].base() << BASE_SHIFT | (id != NONE ? ENDS : 0) | (trie[i].link & BYTE);
+            if (id != NONE) ends_[i] = {scores[id], id};
+        }
         unknown_score_ = *std::min_element(scores.begin(), scores.end()) - UNKNOWN_PENALTY;
         byte_ids_.fill(NONE);
         if (byte_fallback) find_bytes(names);
@@ -125,7 +132,7 @@ class Unigram {
     uint32_t unknown_id() const { return unknown_id_; }
     // The ids for the bytes of unknown characters; NONE if unknown characters do not become bytes.
     const std::array<uint32_t, 256>& byte_ids() const { return byte_ids_; }
-    size_t bytes() const { return trie_.bytes() + step_scores_.bytes(); }
+    size_t bytes() const { return links_.bytes() + ends_.bytes(); }
 
   private:
     static constexpr double UNKNOWN_PENALTY = 10.0, LARGEST_SCORE = 1e280;
@@ -155,7 +162,16 @@ class Unigram {
         std::vector<std::string> spelled_;
         std::vector<Entry> sorted_;
     };
-    static Trie entries(const std::vector<std::string_view>& names) { return Trie(Entries(names).sorted()); }
+
+    // The bits of a link, which is all that most steps through the trie read: the tables are larger than the caches.
+    static constexpr uint32_t BYTE = 0x1FF, ENDS = 0x200;  // see Trie::Unit; whether a piece ends there
+    static constexpr unsigned BASE_SHIFT = 10;
+    static constexpr size_t MOST_UNITS = size_t{1} << (32 - BASE_SHIFT);
+    struct [[gnu::packed]] End {
+        double score;
+        uint32_t id;
+    };
+    bool begins_piece(uint8_t byte) const { return (links_[Trie::ROOT ^ byte] & BYTE) == byte; }
 
     void find_bytes(const std::vector<std::string_view>& names) {
         constexpr char DIGITS[] = "0123456789ABCDEF";
@@ -186,7 +202,7 @@ class Unigram {
             way.id = better ? id : way.id;
         };
         for (uint32_t begin = 0; begin < size;) {
-            if (begin == reached && !to_all && !trie_.has_child(p[begin])) {
+            if (begin == reached && !to_all && !begins_piece(p[begin])) {
                 begin = reached = cross_unknown(p, begin, size, ways);
                 any_unknown = true;
                 continue;
@@ -197,12 +213,14 @@ class Unigram {
             bool known = false;
             uint32_t base = Trie::ROOT;
             for (uint32_t at = begin; at < size; at++) {
-                const Trie::Unit unit = trie_[base ^ p[at]];
-                if (!unit.is(p[at])) break;
+                const uint32_t unit = base ^ p[at], link = links_[unit];
+                if ((link & BYTE) != p[at]) break;
+                base = link >> BASE_SHIFT;
+                if (!(link & ENDS)) continue;
+                const End& end = ends_[unit];
                 reach(at + 1);
-                offer(begin, at + 1, step_scores_[base ^ p[at]] + before, unit.token);
-                base = unit.base();
-                known |= at + 1 == after_character && unit.token != NONE;
+                offer(begin, at + 1, end.score + before, end.id);
+                known |= at + 1 == after_character;
             }
             if (!known) offer(begin, after_character, unknown_score_ + before, unknown_id_);
             any_unknown |= !known;
@@ -214,7 +232,7 @@ class Unigram {
     uint32_t cross_unknown(const uint8_t* p, uint32_t begin, uint32_t size, std::vector<Lattice::Way>& ways) const {
         double score = ways[begin].score;
         uint32_t at = begin;
-        while (at < size && !trie_.has_child(p[at])) {
+        while (at < size && !begins_piece(p[at])) {
             score += unknown_score_;  // one at a time, as in the reference
             if (begins_three_bytes(p + at)) [[likely]] at += 3;
             else at += static_cast<uint32_t>(character_bytes(p[at]));
@@ -250,10 +268,10 @@ class Unigram {
     uint32_t piece_of(const uint8_t* p, const uint8_t* end) const {
         uint32_t base = Trie::ROOT, id = NONE;
         for (; p < end; p++) {
-            const Trie::Unit unit = trie_[base ^ *p];
-            if (!unit.is(*p)) return NONE;
-            base = unit.base();
-            id = unit.token;
+            const uint32_t unit = base ^ *p, link = links_[unit];
+            if ((link & BYTE) != *p) return NONE;
+            base = link >> BASE_SHIFT;
+            id = ends_[unit].id;
         }
         return id;
     }
@@ -269,8 +287,9 @@ class Unigram {
     uint32_t unknown_id_;
     double unknown_score_;
     std::array<uint32_t, 256> byte_ids_;
-    Trie trie_;
-    Table<double> step_scores_;  // for each unit of the trie, the score of the entry that ends there, or NO_SCORE
+    // For each unit of the trie: its link, and the piece that ends there.
+    Table<uint32_t> links_;
+    Table<End> ends_;
 };
 
 }  // namespace lopt
