@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from array import array
 from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
+from ..pipeline import Unsupported
+from ..routes.native_core import import_core
 from .calls import Calls
 from .overrides import DECODE, first_override
 
@@ -18,6 +19,18 @@ _SEQUENCES = (tuple, array)
 # transformers 5 does not clean up what BPE tokenizers decode, unless this attribute says so.
 _CLEANS_UP_BPE = "clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output"
 _SPARES_BPE = _CLEANS_UP_BPE in PreTrainedTokenizerFast._decode.__code__.co_names
+
+
+def _decode_by_transformers(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return super(DecodeCalls, self).decode(*args, **kwargs)
+
+
+def _decode_method() -> Any:
+    """`decode`, which reads only what the instance itself has: one id takes less time than some attributes."""
+    try:
+        return import_core().decode_method(_decode_by_transformers)
+    except Unsupported:
+        return _decode_by_transformers
 
 
 class DecodeCalls(Calls):
@@ -36,26 +49,9 @@ class DecodeCalls(Calls):
         ours = [base for base in cls.__mro__ if "_lopt_is_ours" in vars(base)]
         cls._lopt_decodes = first_override(cls, DECODE, ours) is None
         if not cls._lopt_decodes and cls.decode is DecodeCalls.decode:
-            cls.decode = _decode_by_transformers  # type: ignore[method-assign]
+            cls.decode = _decode_by_transformers
 
-    def decode(self, token_ids: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> Any:
-        # One id takes less time than some attributes of a class with `__getattr__`, or than `_lopt_decodes`: classes
-        # where that is False do not have this method.
-        own = self.__dict__
-        try:
-            encoder = own["_lopt_encoder"]
-            if (
-                encoder._backend is own["_tokenizer"]
-                and not own["clean_up_tokenization_spaces"]
-                and not args
-                and not kwargs
-            ):
-                text = encoder._decoding.decode(token_ids, skip_special_tokens)
-                if text is not None:
-                    return text
-        except KeyError:
-            pass
-        return _decode_by_transformers(self, token_ids, skip_special_tokens, *args, **kwargs)
+    decode = _decode_method()
 
     def batch_decode(self, sequences: Any, skip_special_tokens: bool = False, *args: Any, **kwargs: Any) -> Any:
         if (
@@ -112,8 +108,3 @@ class DecodeCalls(Calls):
             if tokens is not None:
                 return tokens
         return super().convert_ids_to_tokens(ids, skip_special_tokens)
-
-
-@functools.wraps(DecodeCalls.decode)
-def _decode_by_transformers(self: Any, *args: Any, **kwargs: Any) -> Any:
-    return super(DecodeCalls, self).decode(*args, **kwargs)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import logging
 import pickle
 from array import array
@@ -127,6 +129,20 @@ def test_a_method_of_its_own(name: str) -> None:
             assert accelerated.batch_decode([[5, 6]]) == own.batch_decode([[5, 6]])
             assert accelerated.convert_ids_to_tokens([5, 6]) == own.convert_ids_to_tokens([5, 6])
         assert accelerated.lopt.decode_ids([5]) == original.decode([5])
+
+
+def test_the_method_itself() -> None:
+    original = interface_tokenizers.original("qwen")
+    accelerated = lopt_plugin.accelerate(original)
+    assert list(inspect.signature(accelerated.decode).parameters)[:2] == ["token_ids", "skip_special_tokens"]
+    ids = original.encode("Hello world")
+    cls = type(accelerated)
+    for call in (accelerated.decode, functools.partial(cls.decode, accelerated)):
+        assert call(token_ids=ids) == call(ids, False) == original.decode(ids)
+        assert outcome(lambda call=call: call()) == outcome(original.decode)
+        assert outcome(lambda call=call: call(ids, False, skip_special_tokens=True))[0] == "raised"
+    with pytest.raises(TypeError):
+        cls.decode()
 
 
 def test_after_changes() -> None:

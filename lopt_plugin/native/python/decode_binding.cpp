@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "decode/decode_stream.hpp"
+#include "python/decode_method.hpp"
 #include "python/id_range.hpp"
 #include "python/python_arguments.hpp"
 
@@ -250,6 +251,7 @@ void define_decoding(nb::module_& module) {
         .def_prop_ro("table", [](const PythonDecoder& decoder) { return decoder.table(); })
         .def_prop_ro("calls", &PythonDecoder::calls)
         .def_prop_ro("bytes", &PythonDecoder::memory);
+    module.def("decode_method", &DecodeMethod::made, nb::arg("otherwise"));
     nb::class_<PythonDecodeStream>(module, "DecodeStream")
         .def(nb::init<std::shared_ptr<PythonDecoder>, const std::vector<uint32_t>&, bool, nb::object>(), nb::arg("decoder"), nb::arg("ids"),
              nb::arg("skip_special_tokens"), nb::arg("otherwise"))
