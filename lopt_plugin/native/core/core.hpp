@@ -87,8 +87,8 @@ class Core {
         if (!walk.done()) throw OffsetsUnknownError("the ids are not those of the text's bytes");
     }
 
-    // Four chunks per thread, so that one slow chunk delays the rest less.
-    static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 4) + 1); }
+    // Sixteen chunks per thread, so that the rest waits little for the last one.
+    static size_t default_chunk(size_t bytes, size_t threads) { return std::max(LEAST_CHUNK, bytes / (threads * 16) + 1); }
 
     // A workspace for one call; its destructor returns it to the idle ones.
     class Borrowed {

@@ -31,7 +31,11 @@ class PythonCore {
         typename Core::Borrowed space(*core_);
         bool begun = false;
         const auto append = [&](const uint32_t* ids, size_t count) {
-            if (!std::exchange(begun, true)) append_known(*space, count, list);
+            if (!std::exchange(begun, true)) {
+                // Most texts have that many ids; a list that grows touches its memory twice. Room that is not used costs none.
+                if (options.threads > 1) list.reserve(nb::len(text) / 4);
+                append_known(*space, count, list);
+            }
             list.append(ids, count);
         };
         if (options.threads == 1) {
