@@ -72,26 +72,23 @@ class Unigram {
     void divide(const uint8_t* p, const uint8_t* end, Lattice& lattice) const {
         const auto size = static_cast<uint32_t>(end - p);
         find_ways(p, size, lattice);
-        find_pieces(p, size, lattice);
+        auto& pieces = lattice.pieces;
+        pieces.clear();
+        visit_from_end(p, size, lattice.ways, [&pieces](const Piece& piece) { pieces.push_back(piece); });
+        std::reverse(pieces.begin(), pieces.end());
     }
     // Appends the ids of a word.
     void encode(const uint8_t* p, const uint8_t* end, Lattice& lattice, IdBuffer& out) const {
         const auto size = static_cast<uint32_t>(end - p);
-        if (!find_ways(p, size, lattice)) {
-            const auto& ways = lattice.ways;
-            size_t count = 0;
-            for (uint32_t at = size; at > 0; at = ways[at].begin) count++;
-            uint32_t* const begin = out.reserve(count);
-            uint32_t* o = begin + count;
-            for (uint32_t at = size; at > 0; at = ways[at].begin) *--o = ways[at].id;
-            out.set_end(begin + count);
-            return;
-        }
-        find_pieces(p, size, lattice);
-        for (const Piece& piece : lattice.pieces) {
-            if (!piece.as_bytes) out.push(piece.id);
-            else visit_bytes(p + piece.begin, p + piece.end, [&](uint8_t byte) { out.push(byte_ids_[byte]); });
-        }
+        find_ways(p, size, lattice);
+        const size_t before = out.size();
+        visit_from_end(p, size, lattice.ways, [&](const Piece& piece) {
+            if (!piece.as_bytes) return out.push(piece.id);
+            const size_t first = out.size();
+            visit_bytes(p + piece.begin, p + piece.end, [&](uint8_t byte) { out.push(byte_ids_[byte]); });
+            reverse_from(first, out);
+        });
+        reverse_from(before, out);
     }
     // The number of ids of each prefix of a word, by its bytes; only those that end at a character count.
     std::vector<uint32_t> counts_of_prefixes(const uint8_t* p, uint32_t size) const {
@@ -183,13 +180,12 @@ class Unigram {
     }
 
     // to_all: to every character. Else the way over a run of unknown characters may be one step, and what lies inside it
-    // is not written. Returns whether any way leads over an unknown character.
-    bool find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, bool to_all = false) const {
+    // is not written.
+    void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, bool to_all = false) const {
         auto& ways = lattice.ways;
         if (ways.size() <= size) ways.resize(size_t{size} + 1);
         ways[0] = {0, 0, 0};
         uint32_t reached = 0;  // no way leads further yet
-        bool any_unknown = false;
         const auto reach = [&ways, &reached](uint32_t end) {
             while (reached < end) ways[++reached] = {NO_SCORE, 0, 0};
         };
@@ -204,7 +200,6 @@ class Unigram {
         for (uint32_t begin = 0; begin < size;) {
             if (begin == reached && !to_all && !begins_piece(p[begin])) {
                 begin = reached = cross_unknown(p, begin, size, ways);
-                any_unknown = true;
                 continue;
             }
             const double before = ways[begin].score;
@@ -223,10 +218,8 @@ class Unigram {
                 known |= at + 1 == after_character;
             }
             if (!known) offer(begin, after_character, unknown_score_ + before, unknown_id_);
-            any_unknown |= !known;
             begin = after_character;
         }
-        return any_unknown;
     }
     // Writes the only way over unknown characters that begin no piece, as one step; returns where it ends.
     uint32_t cross_unknown(const uint8_t* p, uint32_t begin, uint32_t size, std::vector<Lattice::Way>& ways) const {
@@ -240,20 +233,23 @@ class Unigram {
         ways[at] = {score, begin, unknown_id_};
         return at;
     }
-    // Writes the pieces of the best way, in order.
-    void find_pieces(const uint8_t* p, uint32_t size, Lattice& lattice) const {
-        auto& pieces = lattice.pieces;
-        pieces.clear();
+    static void reverse_from(size_t first, IdBuffer& ids) {
+        uint32_t* const end = ids.reserve(0);
+        std::reverse(end - (ids.size() - first), end);
+    }
+    // Calls visit(piece) for each piece of the best way, the last one first.
+    template <class Visit>
+    void visit_from_end(const uint8_t* p, uint32_t size, const std::vector<Lattice::Way>& ways, Visit&& visit) const {
         for (uint32_t at = size; at > 0;) {
-            const Lattice::Way& way = lattice.ways[at];
-            // Adjacent unknown pieces are merged into one.
-            if (way.id == unknown_id_ && !pieces.empty() && pieces.back().id == unknown_id_) pieces.back().begin = way.begin;
-            else pieces.push_back({way.begin, at, way.id, false});
-            at = way.begin;
+            Piece piece{ways[at].begin, at, ways[at].id, false};
+            if (piece.id == unknown_id_) {
+                // Adjacent unknown pieces are merged into one.
+                while (piece.begin > 0 && ways[piece.begin].id == unknown_id_) piece.begin = ways[piece.begin].begin;
+                name_unknown(p, piece);
+            }
+            visit(piece);
+            at = piece.begin;
         }
-        std::reverse(pieces.begin(), pieces.end());
-        for (Piece& piece : pieces)
-            if (piece.id == unknown_id_) name_unknown(p, piece);
     }
     // Sets the ids of a run of unknown characters: an entry, bytes, or the unknown id.
     void name_unknown(const uint8_t* p, Piece& piece) const {
