@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 #include <vector>
 
 #include "bpe/compatibility.hpp"
@@ -52,22 +51,18 @@ class Matcher {
             dead_large.assign(length / 64 + 1, 0);
             dead = dead_large.data();
         }
-        std::optional<KnownPairs> known;
-        if (length >= KnownPairs::LONG_WORD_BYTES) known.emplace();
-        size_t tries = 0;  // since the last token that was taken
-        const auto compatible = [&](uint32_t left, uint32_t right) {
-            return known && ++tries > KnownPairs::FIRST_TRIES ? known->compatible(compatibility_, merges_, left, right) : compatibility_.compatible(merges_, left, right);
-        };
+        KnownPairs pairs(compatibility_, merges_);
+        pairs.set_length(length);
         const uint8_t* end = p + length;
         uint32_t count = 0, position = 0, size = 0, token = longest(p, end, size);
         for (;;) {
             if (token & IRREGULAR) return out + merge_by_rank(merges_, p, length, out);
             const uint32_t stop = position + size;
             const bool open = !(dead[stop >> 6] >> (stop & 63) & 1);
-            if (open && (count == 0 || compatible(out[count - 1], token))) {
+            if (open && (count == 0 || pairs.compatible(out[count - 1], token))) {
                 out[count++] = token;
                 position = stop;
-                tries = 0;
+                pairs.move_on();
                 if (position == length) return out + count;
                 token = longest(p + position, end, size);
                 continue;

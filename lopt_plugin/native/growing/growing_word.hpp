@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,7 +19,7 @@ namespace lopt {
 class GrowingWord {
   public:
     // The model must support matching, must not add end-of-word suffixes, and must outlive this object.
-    explicit GrowingWord(const Model& model) : model_(&model) {}
+    explicit GrowingWord(const Model& model) : model_(&model), pairs_(model.compatibility(), model.merges()) {}
 
     // Returns false if an entry whose merges are out of order, or the unknown token, may be involved. The object must not be
     // used after that.
@@ -63,11 +62,8 @@ class GrowingWord {
     bool append(uint8_t byte) {
         const auto here = static_cast<uint32_t>(size());
         if (here == MOST) return false;
-        if (here == KnownPairs::LONG_WORD_BYTES) known_.emplace();
-        size_t tries = 0;
-        const auto compatible = [&](uint32_t left, uint32_t right) {
-            return known_ && ++tries > KnownPairs::FIRST_TRIES ? known_->compatible(model_->compatibility(), model_->merges(), left, right) : model_->compatibility().compatible(model_->merges(), left, right);
-        };
+        pairs_.set_length(here);
+        pairs_.move_on();
         walks_.push_back({here, Trie::ROOT});
         Prefix found{NONE, 0};
         size_t kept = 0;
@@ -77,7 +73,7 @@ class GrowingWord {
             if (unit.token != NONE && found.last == NONE) {
                 if ((unit.token & IRREGULAR) || !model_->unknown_characters().becomes_ids_alone(unit.token)) return false;
                 const Prefix& before = prefixes_[walk.begin];
-                if (walk.begin == 0 || compatible(before.last, unit.token)) found = {unit.token, before.count + model_->unknown_characters().count_of(unit.token)};
+                if (walk.begin == 0 || pairs_.compatible(before.last, unit.token)) found = {unit.token, before.count + model_->unknown_characters().count_of(unit.token)};
             }
             if (unit.base() != Trie::NO_CHILDREN) walks_[kept++] = {walk.begin, unit.base()};
         }
@@ -90,7 +86,7 @@ class GrowingWord {
     const Model* model_;
     std::vector<Prefix> prefixes_{{NONE, 0}};
     std::vector<Walk> walks_;
-    std::optional<KnownPairs> known_;  // of a long word
+    KnownPairs pairs_;
 };
 
 }  // namespace lopt
