@@ -18,7 +18,6 @@ remains linear in the text. Then the longest one found is used, and a warning sa
 
 from __future__ import annotations
 
-import itertools
 import logging
 import re
 import weakref
@@ -70,9 +69,8 @@ def search_prefix(
         if high == len(text):
             return high
         low, high, over_low = high, min(len(text), 2 * high), over_high
-    for step in itertools.count():
-        if high - low == 1:
-            break
+    step = 0
+    while high - low > 1:
         # Counts mostly grow evenly. Every third step halves, however they grow.
         share = 0.5 if step % 3 == 2 else (0.5 - over_low) / (over_high - over_low)
         middle = low + min(max(round((high - low) * share), 1), high - low - 1)
@@ -81,6 +79,7 @@ def search_prefix(
             low, over_low = middle, over
         else:
             high, over_high = middle, over
+        step += 1
     over, left = 0, _MOST_ENCODED + _TIMES_THE_TEXT * len(text)
     for end in range(low + 1, len(text) + 1):
         left -= end

@@ -54,7 +54,7 @@ class Unigram {
         // Sums of scores stay finite, whatever the length of a word.
         if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::abs(score) < LARGEST_SCORE; }))
             throw std::invalid_argument("a score of the unigram model is too large, or not finite");
-        const Trie trie(Entries(names).sorted());
+        const Trie trie = trie_of(names);
         if (trie.size() > MOST_UNITS) throw std::invalid_argument("the trie of the unigram model is too large");
         links_.assign(trie.size(), 0);
         ends_.assign(trie.size(), {NO_SCORE, NONE});
@@ -136,29 +136,24 @@ class Unigram {
     static constexpr double NO_SCORE = -std::numeric_limits<double>::infinity();  // less than every sum
     static constexpr std::array<uint8_t, 3> SIGN{0xE2, 0x96, 0x81};  // U+2581
 
-    // The entries of the trie, with a space for each U+2581. A name that itself contains a space occurs in no word.
-    class Entries {
-      public:
-        explicit Entries(const std::vector<std::string_view>& names) : spelled_(names.size()) {
-            if (names.size() > size_t{MAX_ID} + 1) throw std::invalid_argument("a unigram model has too many pieces");
-            std::unordered_map<std::string_view, uint32_t> last;
-            for (uint32_t id = 0; id < names.size(); id++) {
-                const std::string_view name = names[id];
-                if (name.empty()) throw std::invalid_argument("a piece of the unigram model is empty");
-                if (name.find(' ') != std::string_view::npos) continue;
-                const auto* const p = reinterpret_cast<const uint8_t*>(name.data());
-                if (!spaces_for_metaspaces(p, p + name.size(), spelled_[id], nullptr)) spelled_[id] = name;
-                last[spelled_[id]] = id;  // if two entries have the same name, the last one counts
-            }
-            for (const auto& [name, id] : last) sorted_.push_back({name, id});
-            std::sort(sorted_.begin(), sorted_.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+    // The pieces, with a space for each U+2581. A name that itself contains a space occurs in no word.
+    static Trie trie_of(const std::vector<std::string_view>& names) {
+        if (names.size() > size_t{MAX_ID} + 1) throw std::invalid_argument("a unigram model has too many pieces");
+        std::vector<std::string> spelled(names.size());
+        std::unordered_map<std::string_view, uint32_t> last;
+        for (uint32_t id = 0; id < names.size(); id++) {
+            const std::string_view name = names[id];
+            if (name.empty()) throw std::invalid_argument("a piece of the unigram model is empty");
+            if (name.find(' ') != std::string_view::npos) continue;
+            const auto* const p = reinterpret_cast<const uint8_t*>(name.data());
+            if (!spaces_for_metaspaces(p, p + name.size(), spelled[id], nullptr)) spelled[id] = name;
+            last[spelled[id]] = id;  // if two entries have the same name, the last one counts
         }
-        const std::vector<Entry>& sorted() const { return sorted_; }
-
-      private:
-        std::vector<std::string> spelled_;
-        std::vector<Entry> sorted_;
-    };
+        std::vector<Entry> sorted;
+        for (const auto& [name, id] : last) sorted.push_back({name, id});
+        std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
+        return Trie(sorted);
+    }
 
     // The bits of a link, which is all that most steps through the trie read: the tables are larger than the caches.
     static constexpr uint32_t BYTE = 0x1FF, ENDS = 0x200;  // see Trie::Unit; whether a piece ends there
