@@ -32,6 +32,8 @@ class CharacterSet {
         }
     }
     bool holds(uint32_t code_point) const { return bits_[rows_[code_point / 64]] >> (code_point & 63) & 1; }
+    // The only member, if it is the only one and ASCII; otherwise 0x80.
+    uint8_t only_ascii() const { return members_.size() == 1 && members_[0] < 0x80 ? static_cast<uint8_t>(members_[0]) : 0x80; }
     bool holds_ascii() const { return std::find(begins_.begin(), begins_.begin() + 0x80, true) != begins_.begin() + 0x80; }
     // Marks each page of 16 code points that contains a non-ASCII member.
     void mark_pages(Table<uint8_t>& marks) const {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "normalize/character_set.hpp"
 #include "normalize/normalizer.hpp"
 #include "text/unicode.hpp"
@@ -103,7 +105,7 @@ class ReplaceRuns final : public NormalizerStep {
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* copied = begin;
         bool changed = false;
-        for (const uint8_t* p = begin; (p = set_.next(p, end)) < end;) {
+        for (const uint8_t* p = begin; (p = next_run(p, end)) < end;) {
             const uint8_t* const run = p;
             size_t count = 0;
             int length;
@@ -134,6 +136,24 @@ class ReplaceRuns final : public NormalizerStep {
     }
 
   private:
+    // The first place in [p, end) where a run to replace may begin; `end` if there is none.
+    const uint8_t* next_run(const uint8_t* p, const uint8_t* end) const {
+        const uint8_t byte = set_.only_ascii();
+        return least_ > 1 && byte < 0x80 ? first_pair(byte, p, end) : set_.next(p, end);
+    }
+    // The first place in [p, end) where the byte stands twice in a row; `end` if there is none. Single spaces are everywhere.
+    static const uint8_t* first_pair(uint8_t byte, const uint8_t* p, const uint8_t* end) {
+        constexpr uint64_t ONES = 0x0101010101010101u;
+        for (; end - p >= 8; p += 7) {
+            const uint64_t differs = load64(p) ^ byte * ONES;
+            const uint64_t equal = ~(((differs & 0x7F * ONES) + 0x7F * ONES) | differs) & 0x80 * ONES;  // a bit for each byte
+            if (const uint64_t pairs = equal & (equal >> 8)) return p + std::countr_zero(pairs) / 8;
+        }
+        for (; end - p >= 2; p++)
+            if (p[0] == byte && p[1] == byte) return p;
+        return end;
+    }
+
     CharacterSet set_;
     size_t least_;
     bool each_;
