@@ -27,38 +27,31 @@ class WindowEncoder {
 
     // Appends the ids of the window's pieces. May read bytes up to `readable_end`.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
-        const uint32_t missing = probe(window, pieces_apart(window, readable_end));
+        const uint32_t missing = probe(window, first_near_end(window, readable_end));
         const uint32_t fresh = probe_cache(window, missing);
         if (fresh) encode_fresh(window, fresh);
         emit(window, missing, out);
     }
 
   private:
-    // The number of pieces at which a whole key can be read: all of them, or all but some of the last 16.
-    static uint32_t pieces_apart(const Window& window, const uint8_t* readable_end) {
-        uint32_t count = window.count;
-        while (count > 0 && readable_end - window.begin(count - 1) < static_cast<ptrdiff_t>(LONGEST_KEY)) count--;
-        return count;
-    }
-
-    // Looks every piece up in its first slot of the table. Collects the misses and returns their number. `apart`: see
-    // pieces_apart.
-    uint32_t probe(Window& window, uint32_t apart) const {
+    // Looks every piece up in its first slot of the table. Collects the misses and returns their number. `near_end`: see
+    // first_near_end.
+    uint32_t probe(Window& window, uint32_t near_end) const {
         window.resolved[window.resolved_count] = {window.count, window.ready_count};
         uint32_t missing = 0, resolved = 0;
         for (uint32_t first = 0; first < window.count; first += PROBE_BLOCK)
-            missing = probe_block(window, first, std::min(first + PROBE_BLOCK, window.count), apart, missing, resolved);
+            missing = probe_block(window, first, std::min(first + PROBE_BLOCK, window.count), near_end, missing, resolved);
         return missing;
     }
     // Does the same for pieces [first, last), with `missing` misses so far. Prefetches all slots before reading any.
     // `resolved`: index of the first resolved piece at or after `first`.
-    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t apart, uint32_t missing, uint32_t& resolved) const {
+    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t near_end, uint32_t missing, uint32_t& resolved) const {
         WordKey keys[PROBE_BLOCK];
         const auto look_up = [&](uint32_t k, const WordKey& key) {
             keys[k - first] = key;
             window.ids[k] = words_.prefetch(key);
         };
-        const uint32_t near_end = std::clamp(apart, first, last);
+        near_end = std::clamp(near_end, first, last);
         for (uint32_t k = first; k < near_end; k++) look_up(k, masks_.key(window.begin(k), window.length(k)));
         for (uint32_t k = near_end; k < last; k++) look_up(k, masks_.key_near_end(window.begin(k), window.length(k)));
         for (; window.resolved[resolved].piece < last; resolved++) {

@@ -55,6 +55,15 @@ class KeyMasks {
     std::array<uint64_t, LONGEST_KEY + 2> low_, high_;
 };
 
+// The first piece at which fewer bytes than the longest key has are readable; the number of pieces if there is none. Only
+// the last few are ever so, and reading them takes several times as long.
+template <class Pieces>
+uint32_t first_near_end(const Pieces& pieces, const uint8_t* readable_end) {
+    uint32_t first = pieces.count;
+    while (first > 0 && readable_end - pieces.begin(first - 1) < static_cast<ptrdiff_t>(LONGEST_KEY)) first--;
+    return first;
+}
+
 // Vocabulary entries by key. Slots for words of up to 8 bytes are smaller than slots for longer words. Both begin alike
 // and fill regions of equal size, so the first probe needs no branch on the length: the bytes after a short slot belong
 // to another part of the table and are masked off.

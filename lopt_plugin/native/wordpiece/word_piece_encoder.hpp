@@ -112,29 +112,27 @@ class WordPieceEncoder {
     void resolve(Workspace& space, const uint8_t* readable_end, IdBuffer& out) const {
         const RawWords& words = space.words;
         if (!words.count) return;
-        const bool near_end = readable_end - (words.base + words.ends[words.count - 1]) < static_cast<ptrdiff_t>(LONGEST_KEY);
-        const uint32_t missing = near_end ? probe<true>(space) : probe<false>(space);
-        emit(space, missing, out);
+        emit(space, probe(space, first_near_end(words, readable_end)), out);
     }
 
-    template <bool NEAR_END>
-    uint32_t probe(Workspace& space) const {
+    uint32_t probe(Workspace& space, uint32_t near_end) const {
         uint32_t missing = 0;
         for (uint32_t first = 0; first < space.words.count; first += BLOCK)
-            missing = probe_block<NEAR_END>(space, first, std::min(first + BLOCK, space.words.count), missing);
+            missing = probe_block(space, first, std::min(first + BLOCK, space.words.count), near_end, missing);
         return missing;
     }
     // Looks words [first, last) up in the first slots of the table, and adds the missing ones to `missing`. Prefetches
     // all slots before reading any.
-    template <bool NEAR_END>
-    uint32_t probe_block(Workspace& space, uint32_t first, uint32_t last, uint32_t missing) const {
+    uint32_t probe_block(Workspace& space, uint32_t first, uint32_t last, uint32_t near_end, uint32_t missing) const {
         const RawWords& words = space.words;
         WordKey keys[BLOCK];
-        for (uint32_t k = first; k < last; k++) {
-            const WordKey key = NEAR_END ? masks_.key_near_end(words.begin(k), words.length(k)) : masks_.key(words.begin(k), words.length(k));
+        const auto look_up = [&](uint32_t k, const WordKey& key) {
             keys[k - first] = key;
             space.ids[k] = table_.prefetch(key);
-        }
+        };
+        near_end = std::clamp(near_end, first, last);
+        for (uint32_t k = first; k < near_end; k++) look_up(k, masks_.key(words.begin(k), words.length(k)));
+        for (uint32_t k = near_end; k < last; k++) look_up(k, masks_.key_near_end(words.begin(k), words.length(k)));
         uint32_t elsewhere[BLOCK + 1], count = 0;
         for (uint32_t k = first; k < last; k++) {
             const uint32_t id = table_.find_first(keys[k - first], space.ids[k]);
