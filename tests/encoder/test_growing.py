@@ -538,6 +538,40 @@ def test_a_long_word_after_what_the_prepended_space_makes_a_token(name: str) -> 
             assert (token.content, growing.count, growing.ids) == (token.content, len(ids), ids)
 
 
+def _runs(rng: random.Random, greedy: bool) -> Tokenizer:
+    """A tokenizer with entries that are runs of `a`: merged as Gemma's spaces, the longest left part first, or anyhow."""
+    longest = rng.randint(2, 9)
+    pairs = [(i, j) for i in range(longest - 1, 0, -1) for j in range(longest - i, 0, -1)]
+    if not greedy:
+        rng.shuffle(pairs)
+        pairs = pairs[: rng.randint(1, len(pairs))]
+        made = {1}
+        pairs = [pair for pair in pairs if made.issuperset(pair) and not made.add(sum(pair))]  # type: ignore[func-returns-value]
+    merges = [("a" * i, "a" * j) for i, j in pairs]
+    others = [("a", "b"), ("b", "a"), ("a" * sum(pairs[-1]), "b")] if pairs else []
+    merges = rng.choice([merges + others, others + merges, merges])
+    return _byte_level(["".join(pair) for pair in merges], merges)
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_of_one_byte(seed: int, greedy: bool) -> None:
+    """Their tokens need no walks, and may be made out of order; what follows the run may join its end."""
+    rng = random.Random(f"runs {seed}")
+    encoder = Encoder(_runs(rng, greedy), Settings.read({}, threads=1))
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    if greedy:
+        assert native.core.growing_word("a" * 600) is not None
+    for rest in ("", "b", "ba", "aba" * 30):
+        growing = encoder.incremental()
+        growing.append("a" * 513)
+        for part in ("a", "a" * rng.randint(1, 40), rest, "a" * 70, "b"):
+            growing.append(part)
+            ids = expected(encoder, growing.text)
+            assert (growing.count, growing.ids) == (len(ids), ids)
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_prefixes_and_parts_under_random_merges(seed: int) -> None:
     rng = random.Random(f"growing words {seed}")

@@ -1,0 +1,32 @@
+// Runs of one byte that BPE merges from the left, into the longest token, although their merges are out of order: Gemma's
+// spaces.
+//
+// Let t(k) be the token of k bytes, and K the largest k. The merges have this form if t(1) and t(1) make t(2); t(k) and
+// t(1) make t(k + 1), at a lower rank, for 1 < k < K; and t(K) merges with no t(k). Then BPE of a run is t(K) as often as it
+// fits, and one token for the rest. Proof: while a run is merged, it is some t(K), at most one t(k), and bytes. At first,
+// and after each t(K), only bytes have merges, and the leftmost two come first. Then t(k) and the byte after it do: the
+// pair has the lowest rank, and no merge has t(K) on its left.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bpe/model.hpp"
+
+namespace lopt {
+
+// Do the merges have this form? `tokens`: t(1) to t(K), possibly with IRREGULAR; NONE where there is no such token.
+inline bool is_greedy_run(const Model& model, const std::vector<uint32_t>& tokens) {
+    const MergeTable& merges = model.merges();
+    const auto token = [&tokens](size_t i) { return tokens[i] & ~IRREGULAR; };
+    for (const uint32_t each : tokens)
+        if (each == NONE || model.unknown_characters().is_part(each & ~IRREGULAR) || merges.rank(token(tokens.size() - 1), each & ~IRREGULAR) != NONE) return false;
+    const uint32_t first_rank = merges.rank(token(0), token(0));
+    for (size_t i = 0; i + 1 < tokens.size(); i++) {
+        const uint32_t rank = merges.rank(token(i), token(0));
+        if (rank == NONE || (i > 0 && rank >= first_rank) || merges.product(rank) != token(i + 1)) return false;
+    }
+    return true;
+}
+
+}  // namespace lopt
