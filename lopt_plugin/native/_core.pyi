@@ -201,6 +201,24 @@ class CompiledTokenizer:
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; True for an empty list."""
 
+def padded_rows(
+    ids: npt.NDArray[np.int32],
+    row_offsets: npt.NDArray[np.int64],
+    room: int,
+    keeps_end: bool,
+    before: list[tuple[int, int]],
+    after: list[tuple[int, int]],
+    type_id: int,
+    width: int,
+    padding: tuple[int, int],
+    pads_right: bool,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Ids, type ids, special tokens mask and attention mask of texts with these ids, int64 [rows, width].
+
+    Of each text, at most `room` ids are kept, the last ones if `keeps_end`. `before`, `after` and `padding` are ids
+    with their type ids. Raises ValueError for a row longer than `width`, and for offsets that do not go from 0 to n.
+    """
+
 def copy_ids(ids: list[int], out: Any) -> bool:
     """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
 

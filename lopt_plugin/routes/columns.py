@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .native import NO_OFFSETS, NO_TEMPLATE, NativeRoute
+from .native_core import import_core
 from .post_processing import Arrays, Kind, Lists, PostProcessing, RowText, padded, rows_of
 from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row, RowParts, Run
 
@@ -159,44 +160,23 @@ def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room
     Only for single texts without offsets or overflow, none of which is longer than the padded width.
     """
     padding = request.padding
-    if not request.arrays or padding is None or len(rows) < 2 or request.offsets or request.overflow or request.stride:
+    if not request.arrays or request.offsets or request.overflow or request.stride:
+        return None
+    if (padding is None and len(rows) > 1) or request.strategy == "only_second":
         return None
     texts = [row for row in rows if isinstance(row, str)]
-    if len(texts) < len(rows) or request.strategy == "only_second":
+    if len(texts) < len(rows) or (len(rows) == 1 and room is not None and route.is_over_long(texts[0], room)):
         return None
     ids, row_offsets = route.encode_batch(texts, PLAIN[False][request.split_special_tokens])
     template = route.post_processing.template("", request)
-    lengths = np.diff(row_offsets)
-    kept = lengths if room is None else np.minimum(lengths, room)
-    place = next(number for number, piece in enumerate(template.pieces) if piece.text is not None)
-    before, after = template.pieces[:place], template.pieces[place + 1 :]
-    whole = kept + template.ids_added
-    width = padding.width(whole.tolist())
-    if width < int(whole.max()):
+    most = len(ids) if room is None else room
+    lengths = [min(end - begin, most) + template.ids_added for begin, end in pairwise(row_offsets.tolist())]
+    width = lengths[0] if padding is None else padding.width(lengths)
+    if width < max(lengths):
         return None
-    start = np.zeros_like(whole) if padding.side == "right" else width - whole
-    position = np.arange(width)[None, :] - start[:, None]
-    in_row = (position >= 0) & (position < whole[:, None])
-    in_text = (position >= len(before)) & (position < (len(before) + kept)[:, None])
-    if room is not None:
-        # The position of each id in its text, and in the part that is kept.
-        number = np.arange(len(ids)) - np.repeat(row_offsets[:-1], lengths)
-        first = lengths - kept if request.keeps_end else np.zeros_like(kept)
-        ids = ids[(number >= np.repeat(first, lengths)) & (number < np.repeat(first + kept, lengths))]
-    columns = Columns(
-        np.full(position.shape, padding.id, dtype=np.int64),
-        np.full(position.shape, padding.type_id, dtype=np.int64),
-        (~in_text).astype(np.int64),
-        in_row.astype(np.int64),
-        None,
-    )
-    columns.ids[in_text] = ids
-    columns.type_ids[in_text] = template.pieces[place].type_id
-    row = np.arange(len(whole))
-    for piece, column in [
-        *((piece, start + number) for number, piece in enumerate(before)),
-        *((piece, start + len(before) + kept + number) for number, piece in enumerate(after)),
-    ]:
-        columns.ids[row, column] = piece.ids[0]
-        columns.type_ids[row, column] = piece.type_id
-    return columns
+    place = next(number for number, piece in enumerate(template.pieces) if piece.text is not None)
+    added = [(piece.ids[0] if piece.text is None else 0, piece.type_id) for piece in template.pieces]
+    fill, right = ((0, 0), True) if padding is None else ((padding.id, padding.type_id), padding.side == "right")
+    kept = most, request.keeps_end
+    around = added[:place], added[place + 1 :], added[place][1]
+    return Columns(*import_core().padded_rows(ids, row_offsets, *kept, *around, width, fill, right))

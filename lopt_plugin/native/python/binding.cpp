@@ -10,6 +10,7 @@
 #include "python/cpython_layout.hpp"
 #include "python/id_range.hpp"
 #include "python/normalizer_arguments.hpp"
+#include "python/padded_rows.hpp"
 #include "python/python_growing.hpp"
 
 namespace lopt {
@@ -219,6 +220,8 @@ NB_MODULE(_core, module) {
             return before;
         },
         nb::arg("wanted"));
+    module.def("padded_rows", &padded_rows, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("room"), nb::arg("keeps_end"), nb::arg("before"),
+               nb::arg("after"), nb::arg("type_id"), nb::arg("width"), nb::arg("padding"), nb::arg("pads_right"));
     module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
     module.def(
         "idle_cores",
