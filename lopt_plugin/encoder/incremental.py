@@ -315,9 +315,9 @@ class IncrementalEncoder:
             split = self._request.split_special_tokens
             # A text that is one word has no such place, and a search takes several times as long.
             self._word = core.growing_word(rest, now.tail is not None, split)
-            place = (
-                None if self._word is not None else core.settle_for_good(middle.ids, rest, now.tail is not None, split)
-            )
+            place = None
+            if self._word is None:
+                place = core.settle_for_good(middle.ids, rest, now.tail is not None, split)
             # Where there was none, there may be one later, but a search costs as much as an encoding.
             self._search_from = _LONG_WORD if place is not None else 2 * len(rest)
             if place is not None:

@@ -201,6 +201,15 @@ class CompiledTokenizer:
 def ids_within(ids: list[int], largest: int) -> bool:
     """Whether all elements are plain ints from 0 to `largest`; True for an empty list."""
 
+def with_added_ids(
+    ids: npt.NDArray[np.int32], row_offsets: npt.NDArray[np.int64], before: list[int], after: list[int]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """The ids of texts, with the same ids added before and after those of each text, and where each row begins.
+
+    Raises ValueError for offsets that do not go from 0 to the number of ids, and OverflowError for an id that is no
+    int32.
+    """
+
 def padded_rows(
     ids: npt.NDArray[np.int32],
     row_offsets: npt.NDArray[np.int64],

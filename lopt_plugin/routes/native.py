@@ -12,7 +12,7 @@ import numpy as np
 from ..pipeline import BytePairModel, Pipeline
 from ..settings import Settings
 from . import Ids, RowOffsets
-from .native_core import build_core
+from .native_core import build_core, import_core
 from .post_processing import PostProcessing
 from .request import PLAIN, EncodeRequest, NeedsReference
 
@@ -199,7 +199,11 @@ class NativeRoute:
             parts = [next(rows) if len(text) < alone_from else self.encode_array(text, bare) for text in texts]
             ids = np.concatenate(parts)
             row_offsets = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-        return self.post_processing.finish_batch(ids, row_offsets) if request.add_special_tokens else (ids, row_offsets)
+        around = self.post_processing
+        if not request.add_special_tokens or not around.added:
+            return ids, row_offsets
+        finished: tuple[Ids, RowOffsets] = import_core().with_added_ids(ids, row_offsets, around.prefix, around.suffix)
+        return finished
 
     def encode_lists(self, texts: list[str], split_special_tokens: bool) -> list[list[int]]:
         """Ids of each text, without special tokens.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..pipeline import PostProcessor, Template, Templates
-from . import Ids, RowOffsets
+from . import Ids
 from .request import EncodeRequest, NeedsReference, Padding, Row, RowParts, Run, Strategy
 
 
@@ -69,22 +69,6 @@ class PostProcessing:
         if not self.added:
             return ids
         return np.concatenate([np.array(self.prefix, np.int32), ids, np.array(self.suffix, np.int32)])
-
-    def finish_batch(self, ids: Ids, row_offsets: RowOffsets) -> tuple[Ids, RowOffsets]:
-        """The same for every row of a batch."""
-        if not self.added:
-            return ids, row_offsets
-        rows = len(row_offsets) - 1
-        before, after = len(self.prefix), len(self.suffix)
-        shifted = row_offsets + np.arange(rows + 1, dtype=np.int64) * (before + after)
-        result = np.empty(int(shifted[-1]), dtype=np.int32)
-        is_text = np.ones(len(result), dtype=bool)
-        for first, added in ((shifted[:-1], self.prefix), (shifted[1:] - after, self.suffix)):
-            for k, token in enumerate(added):
-                result[first + k] = token
-                is_text[first + k] = False
-        result[is_text] = ids
-        return result, shifted
 
 
 class Lists:

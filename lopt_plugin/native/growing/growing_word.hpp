@@ -65,6 +65,7 @@ class GrowingWord {
     struct Walk {
         uint32_t begin, base;
     };
+
     bool append(uint8_t byte) {
         const auto here = static_cast<uint32_t>(size());
         if (here == MOST) return false;
@@ -106,8 +107,8 @@ class GrowingWord {
                 return false;
             }
         }
-        prefixes_.push_back({run_tokens_[here % longest] & ~IRREGULAR, here / longest + 1});
-        return true;
+        if (is_greedy_) prefixes_.push_back({run_tokens_[here % longest] & ~IRREGULAR, here / longest + 1});
+        return is_greedy_;
     }
     void walk_run() {
         run_bases_.clear();

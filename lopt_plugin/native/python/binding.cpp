@@ -6,11 +6,11 @@
 #include "base/idle_cores.hpp"
 #include "bpe/merges_json.hpp"
 #include "core/byte_pair_description.hpp"
+#include "python/batch_arrays.hpp"
 #include "python/build_description.hpp"
 #include "python/cpython_layout.hpp"
 #include "python/id_range.hpp"
 #include "python/normalizer_arguments.hpp"
-#include "python/padded_rows.hpp"
 #include "python/python_growing.hpp"
 
 namespace lopt {
@@ -220,6 +220,7 @@ NB_MODULE(_core, module) {
             return before;
         },
         nb::arg("wanted"));
+    module.def("with_added_ids", &with_added_ids, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("before"), nb::arg("after"));
     module.def("padded_rows", &padded_rows, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("room"), nb::arg("keeps_end"), nb::arg("before"),
                nb::arg("after"), nb::arg("type_id"), nb::arg("width"), nb::arg("padding"), nb::arg("pads_right"));
     module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/batch_arrays.hpp"
 #include "python/id_list.hpp"
 #include "python/offset_objects.hpp"
 #include "python/prefetched_texts.hpp"
@@ -111,12 +112,9 @@ class PythonCore {
         });
     }
     // The lists of integers for rows of ids that came from elsewhere.
-    nb::list lists_of(nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> ids,
-                      nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> row_offsets) const {
+    nb::list lists_of(const Ids& ids, const RowOffsets& row_offsets) const {
         const auto* const data = reinterpret_cast<const uint32_t*>(ids.data());
-        const std::vector<int64_t> offsets(row_offsets.data(), row_offsets.data() + row_offsets.shape(0));
-        if (offsets.empty() || offsets.front() != 0 || offsets.back() != static_cast<int64_t>(ids.shape(0)) || !std::is_sorted(offsets.begin(), offsets.end()))
-            throw nb::value_error("lists_of: the row offsets are not those of the ids");
+        const std::vector<int64_t> offsets = row_offsets_of(ids, row_offsets, "lists_of");
         nb::list rows;
         for (size_t row = 0; row + 1 < offsets.size(); row++) {
             const uint32_t *const begin = data + offsets[row], *const end = data + offsets[row + 1];

@@ -1,4 +1,4 @@
-"""The columns of a batch as arrays: == to rows put together one id at a time; wrong arguments are refused."""
+"""Batches as arrays: == to rows put together one id at a time; wrong arguments are refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lopt_plugin.native._core import padded_rows
+from lopt_plugin.native._core import padded_rows, with_added_ids
 
 Typed = tuple[int, int]
 
@@ -48,6 +48,19 @@ def test_random_rows(keeps_end: bool, right: bool) -> None:
         assert found == [[[place[column] for place in row] for row in whole] for column in range(4)]
 
 
+def test_added_ids() -> None:
+    rng = random.Random(4)
+    for _ in range(200):
+        texts = [rng.choices(range(1 << 20), k=rng.choice([0, 1, 3, 30])) for _ in range(rng.choice([0, 1, 2, 7]))]
+        before, after = (rng.choices(range(1 << 31), k=rng.choice([0, 1, 2])) for _ in range(2))
+        ids = np.array([number for text in texts for number in text], np.int32)
+        found, row_offsets = with_added_ids(ids, np.cumsum([0, *map(len, texts)], dtype=np.int64), before, after)
+        assert (found.dtype, row_offsets.dtype) == (np.int32, np.int64)
+        assert [row.tolist() for row in np.split(found, row_offsets)[1:-1]] == [[*before, *x, *after] for x in texts]
+        assert row_offsets[0] == 0
+        assert row_offsets[-1] == len(found)
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="longer than the width"):
         call([[1], [1, 2]], 9, False, [(1, 0)], [], 0, 2, (0, 0), True)
@@ -57,5 +70,10 @@ def test_wrong_arguments() -> None:
     for wrong in ([], [0], [0, 4], [1, 3], [0, 2, 1, 3], [0, 2]):
         with pytest.raises(ValueError, match="row offsets"):
             padded_rows(ids, np.array(wrong, np.int64), 9, False, [], [], 0, 9, (0, 0), True)
+        with pytest.raises(ValueError, match="row offsets"):
+            with_added_ids(ids, np.array(wrong, np.int64), [1], [])
     with pytest.raises(MemoryError):
         call([[1]], 9, False, [], [], 0, 1 << 62, (0, 0), True)
+    for wrong_id in (1 << 31, -(1 << 31) - 1):
+        with pytest.raises(OverflowError, match="2\\^31 - 1"):
+            with_added_ids(ids, np.array([0, 3]), [1], [wrong_id])
