@@ -176,7 +176,16 @@ def _table(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest, room
         return None
     place = next(number for number, piece in enumerate(template.pieces) if piece.text is not None)
     added = [(piece.ids[0] if piece.text is None else 0, piece.type_id) for piece in template.pieces]
-    fill, right = ((0, 0), True) if padding is None else ((padding.id, padding.type_id), padding.side == "right")
-    kept = most, request.keeps_end
-    around = added[:place], added[place + 1 :], added[place][1]
-    return Columns(*import_core().padded_rows(ids, row_offsets, *kept, *around, width, fill, right))
+    columns = import_core().padded_rows(
+        ids,
+        row_offsets,
+        room=most,
+        keeps_end=request.keeps_end,
+        before=added[:place],
+        after=added[place + 1 :],
+        type_id=template.pieces[place].type_id,
+        width=width,
+        padding=(0, 0) if padding is None else (padding.id, padding.type_id),
+        pads_right=padding is None or padding.side == "right",
+    )
+    return Columns(*columns)

@@ -73,9 +73,7 @@ class EncodeRequest(NamedTuple):
     @property
     def is_plain(self) -> bool:
         """Whether all wanted columns except offsets follow from each row's number of ids."""
-        if self is COMMONEST or self is _BARE:
-            return True
-        return self[8:] == _PLAIN_REST and self.strategy != "only_second"
+        return self is COMMONEST or (self[8:] == _PLAIN_REST and self.strategy != "only_second")
 
     def truncation_settings(self) -> dict[str, Any] | None:
         """The truncation as the Rust tokenizer holds it; None where nothing is truncated."""
@@ -108,7 +106,7 @@ _PLAIN_REST = EncodeRequest()[8:]
 
 # The most common requests, made once: PLAIN[add_special_tokens][split_special_tokens].
 PLAIN = tuple(tuple(EncodeRequest(special, split) for split in (False, True)) for special in (False, True))
-COMMONEST, _BARE = PLAIN[True][False], PLAIN[False][False]
+COMMONEST = PLAIN[True][False]
 
 
 class Run(NamedTuple):
