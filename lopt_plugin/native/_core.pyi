@@ -483,7 +483,8 @@ class _AnyCore:
 class Core(_AnyCore):
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
-    vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1.
+    vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1; or the JSON of it and the number of entries
+        that it must have.
     merges: the JSON of a list of "left right" or [left, right], by rank.
     class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
@@ -518,7 +519,7 @@ class Core(_AnyCore):
     def __init__(
         self,
         *,
-        vocabulary: dict[str, int],
+        vocabulary: dict[str, int] | tuple[bytes, int],
         merges: bytes,
         ignore_merges: bool,
         class_pages: bytes,

@@ -51,7 +51,7 @@ def _describe_model(model: Model) -> str:
         unknown = model.pieces[model.unknown_id][0]
         fallback = "as bytes" if model.byte_fallback else f"as {unknown}, fused"
         return f"Unigram, {len(model.pieces):,} pieces, unknown characters {fallback}"
-    size = f"{len(model.vocabulary):,} entries, {len(model.merges):,} merges"
+    size = f"{len(model.vocabulary):,} entries"
     if isinstance(model, BytePairModel):
         return (
             f"byte-level BPE, {size}"

@@ -8,7 +8,7 @@ import tokenizers
 
 from ..unicode_tables.byte_level import alphabet
 from .component_state import Unsupported, check_options
-from .merges import Merges
+from .model_json import split_state
 from .pipeline import BytePairModel, Model, SentencePieceModel, UnigramModel, WordPieceModel
 
 # All options of these models besides entries and merges; `BackendWatch` watches the same ones.
@@ -93,17 +93,15 @@ def _read_byte_pairs(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> 
     The options for unknown characters (unk_token, fuse_unk, byte_fallback) do not matter if the vocabulary has every
     byte that a text can contain: then none is unknown. Without any of them, Hugging Face drops unknown characters
     before it merges, so their neighbours may meet (Falcon lacks 15 bytes). The native core checks that merges name
-    entries.
+    entries, and that no two entries have one id.
     """
-    state, merges = Merges.split_off(tokenizer.model.__getstate__())
-    vocabulary: dict[str, int] = state.get("vocab", {})
-    check_options(state, {*BYTE_PAIR_OPTIONS, "vocab"}, "model")
+    size, model = tokenizer.get_vocab_size(with_added_tokens=False), tokenizer.model
+    state, vocabulary, merges = split_state(model.__getstate__(), size)
+    check_options(state, {*BYTE_PAIR_OPTIONS}, "model")
     if state["dropout"]:
         raise Unsupported("model BPE with dropout is not accelerated: it is random")
     if prefix := state["continuing_subword_prefix"]:
         raise Unsupported(f"model BPE with continuing_subword_prefix {prefix!r} is not accelerated yet")
-    if len(vocabulary) != tokenizer.get_vocab_size(with_added_tokens=False):
-        raise Unsupported("model BPE has two entries with one id")
     ignore_merges = bool(state.get("ignore_merges", False))
     if over_characters:
         if ignore_merges:
@@ -111,13 +109,13 @@ def _read_byte_pairs(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> 
         return SentencePieceModel(
             vocabulary, merges, state["unk_token"], bool(state["fuse_unk"]), bool(state.get("byte_fallback"))
         )
-    missing = bytes(byte for byte in _BYTES_OF_UTF8 if alphabet()[byte] not in vocabulary)
+    missing = bytes(byte for byte in _BYTES_OF_UTF8 if model.token_to_id(alphabet()[byte]) is None)
     if missing and (state["unk_token"] is not None or state.get("byte_fallback") or ignore_merges):
         raise Unsupported(f"model BPE is not byte-level: its vocabulary lacks {len(missing)} bytes")
-    model = BytePairModel(vocabulary, merges, ignore_merges, missing, state["end_of_word_suffix"] or "")
-    if model.end_of_word_suffix:
-        _check_suffix(model)
-    return model
+    found = BytePairModel(vocabulary, merges, ignore_merges, missing, state["end_of_word_suffix"] or "")
+    if found.end_of_word_suffix:
+        _check_suffix(found)
+    return found
 
 
 def _check_suffix(model: BytePairModel) -> None:

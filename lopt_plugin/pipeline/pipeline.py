@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from ..unicode_tables.bert import BertOptions
-from .merges import Merges
+from .model_json import Entries, Merges
 from .normalizers import NormalizerStep, SpaceNormalizer
 
 Behavior = Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"]
@@ -37,7 +37,7 @@ class BytePairModel:
     end_of_word_suffix: follows the entries that end a pre-token; "" if the model has none.
     """
 
-    vocabulary: dict[str, int]
+    vocabulary: Entries | dict[str, int]
     merges: Merges
     ignore_merges: bool
     dropped_bytes: bytes = b""
@@ -54,7 +54,7 @@ class SentencePieceModel:
         bytes with `byte_fallback`; else the unknown token, once for a whole run with `fuse_unk`.
     """
 
-    vocabulary: dict[str, int]
+    vocabulary: Entries | dict[str, int]
     merges: Merges
     unk_token: str | None
     fuse_unk: bool

@@ -25,7 +25,7 @@ from ..unicode_tables.byte_level import alphabet
 from ..unicode_tables.tiktoken_classes import characters_that_differ
 from .added_tokens import check_length
 from .component_state import Unsupported
-from .merges import Merges
+from .model_json import Merges
 from .pipeline import AddedToken, BytePairModel, Pipeline, PostProcessor
 from .split_patterns import COVERING, MATCHERS
 

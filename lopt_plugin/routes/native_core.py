@@ -20,6 +20,7 @@ from ..pipeline import (
     WordPieceModel,
 )
 from ..pipeline.component_state import Unsupported, tokenizer_with
+from ..pipeline.model_json import Entries
 from ..pipeline.normalizers import (
     MapCharacters,
     NormalizationForm,
@@ -104,13 +105,19 @@ def build_core(pipeline: Pipeline) -> Any:
     types = {"byte pair": _core.Core, "unigram": _core.UnigramCore, "word piece": _core.WordPieceCore}
     try:
         kind, arguments = core_arguments(pipeline)
+        vocabulary = arguments.get("vocabulary")
+        if isinstance(vocabulary, Entries):
+            arguments["vocabulary"] = vocabulary.text, vocabulary.size
         return types[kind](**arguments)
     except ValueError as error:
         raise Unsupported(str(error)) from error
 
 
 def core_arguments(pipeline: Pipeline) -> tuple[str, dict[str, Any]]:
-    """The kind of core, "byte pair", "unigram" or "word piece", and its arguments, see `_core.pyi`."""
+    """The kind of core, "byte pair", "unigram" or "word piece", and its arguments, see `_core.pyi`.
+
+    The vocabulary is that of the pipeline.
+    """
     if isinstance(pipeline.model, WordPieceModel):
         return "word piece", _word_piece_arguments(pipeline, pipeline.model)
     if isinstance(pipeline.model, UnigramModel):

@@ -1,7 +1,7 @@
 // Descriptions of tokenizers: what is not refused gives the ids of the naive model. Vocabulary, merges, added tokens, scanner
 // and options are the input's; the character classes are those of a real tokenizer.
 #include "checks.hpp"
-#include "bpe/merges_json.hpp"
+#include "bpe/model_json.hpp"
 
 namespace lopt::fuzz {
 namespace {

@@ -371,9 +371,9 @@ def test_descriptions() -> None:
         )
     ]
     assert described[0]["normalizer"] == "spaces as U+2581, prefix space"
-    assert described[0]["model"] == "BPE over characters, 262 entries, 2 merges, unknown characters as bytes"
+    assert described[0]["model"] == "BPE over characters, 262 entries, unknown characters as bytes"
     assert described[1]["scanner"] == "vocabulary_cuts, Metaspace with prepend first"
-    assert described[1]["model"] == "BPE over characters, 262 entries, 2 merges, unknown characters as <unk>, fused"
+    assert described[1]["model"] == "BPE over characters, 262 entries, unknown characters as <unk>, fused"
 
 
 def test_entries_with_blanks_never_match() -> None:

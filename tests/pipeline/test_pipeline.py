@@ -30,7 +30,7 @@ from lopt_plugin.pipeline import (
     read_pipeline,
     split_patterns as patterns,
 )
-from lopt_plugin.pipeline.merges import Merges
+from lopt_plugin.pipeline.model_json import split_state
 from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
 from lopt_plugin.pipeline.pipeline import Metaspace
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
@@ -147,7 +147,6 @@ def test_every_tokenizer_of_the_collection(name: str) -> None:
         )
         pairs = [merge.split(" ") if isinstance(merge, str) else merge for merge in file["model"]["merges"]]
         assert pipeline.model.merges == pairs
-        assert len(pipeline.model.merges) == len(pairs)
     assert [token._asdict() for token in pipeline.added_tokens] == expected_added_tokens(file, tokenizer.normalizer)
     assert set(map(type, describe(pipeline).values())) == {str}
     assert_ids_around_the_text(tokenizer, pipeline)
@@ -293,7 +292,7 @@ def test_an_option_of_a_later_version_is_not_ignored(
 ) -> None:
     """The installed version has no such option, so the test adds one to the state."""
     import lopt_plugin.pipeline.component_state as component_state
-    import lopt_plugin.pipeline.merges as merges
+    import lopt_plugin.pipeline.model_json as model_json
 
     class WithLaterOption:
         @staticmethod
@@ -304,7 +303,7 @@ def test_an_option_of_a_later_version_is_not_ignored(
             return state
 
     monkeypatch.setattr(component_state, "json", WithLaterOption)
-    monkeypatch.setattr(merges, "json", WithLaterOption)
+    monkeypatch.setattr(model_json, "json", WithLaterOption)
     tokenizer = tokenizer_with(
         normalizer=normalizers.NFC(), post_processor=processors.BertProcessing(("s", 1), ("c", 2))
     )
@@ -620,8 +619,8 @@ NAMES = ['"', "\\", '","', '"],["', '"merges":[', ',"merges":[[', "a,"]
 NAMES += ["\n\t\b\f\r", "\x00\x1f\x7f", "é", "中", "😀", "\u2028"]
 
 
-def test_merges_are_read_from_their_json_as_they_are() -> None:
-    """The core parses the merges itself, whatever their names contain and however JSON spells them."""
+def test_entries_and_merges_are_read_from_their_json_as_they_are() -> None:
+    """The core parses both itself, whatever their names contain and however JSON spells them."""
     single = sorted({character for name in NAMES for character in name} | set("ab?\u2581"))
     vocabulary = {name: number for number, name in enumerate(dict.fromkeys([*single, *NAMES]))}
     merges: list[list[str]] = []
@@ -632,20 +631,22 @@ def test_merges_are_read_from_their_json_as_they_are() -> None:
     tokenizer = Tokenizer(models.BPE(vocabulary, [(left, right) for left, right in merges], unk_token="?"))
     state = tokenizer.model.__getstate__()
     elsewhere = json.dumps({"merges": merges, **json.loads(state), "later": 0}).encode()
-    for split in (Merges.split_off(elsewhere), Merges.split_off(state)):
-        assert split[0] | {"merges": list(split[1])} == json.loads(state) | split[0]
-        assert split[1] == merges
-    assert len(split[1]) == len(merges)
-    assert [len(Merges(text)) for text in (b"[]", b'["a b"]', b'["a b","c d"]', b'[["a","b"]]')] == [0, 1, 2, 1]
+    for options, entries, split in (split_state(elsewhere, len(vocabulary)), split_state(state, len(vocabulary))):
+        assert options | {"vocab": dict(entries), "merges": list(split)} == json.loads(state) | options
+        assert (entries, split) == (vocabulary, merges)
 
-    def tables(text: bytes) -> Any:
+    def tables(vocabulary: Any, text: bytes) -> Any:
         core = native_cores.make_core(vocabulary, text, unknown_characters=("?", False, False))
         return [core.encode(text) for text in texts]
 
+    def spelled(value: Any) -> list[bytes]:
+        return [json.dumps(value, **options).encode() for options in ({}, {"ensure_ascii": False}, {"indent": 2})]
+
     texts = [*NAMES, "".join(NAMES), "".join(reversed(NAMES))]
-    spelled = [json.dumps(merges, **options).encode() for options in ({}, {"ensure_ascii": False}, {"indent": 2})]
-    ids = tables(split[1].text)
-    assert [tables(text) for text in spelled] == [ids] * 3
+    ids = tables((entries.text, len(vocabulary)), split.text)
+    assert tables(vocabulary, split.text) == ids
+    for names, pairs in zip(spelled(vocabulary), spelled(merges), strict=True):
+        assert tables((names, len(vocabulary)), pairs) == ids
     assert ids == [tokenizer.encode(text, add_special_tokens=False).ids for text in texts]
 
 

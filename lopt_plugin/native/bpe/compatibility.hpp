@@ -38,12 +38,26 @@ class Compatibility {
     uint32_t length(uint32_t id) const { return tokens_[id].shorter & 0xFFF; }
     bool irregular(uint32_t id) const { return tokens_[id].time == NEVER; }
 
-    // Undoes the merges at both edges, latest first. In no state may the pair across the boundary come first. It beats a
-    // merge inside the left token if its rank is strictly lower, and a merge inside the right token if its rank is lower or
-    // equal (leftmost first). Both tokens must be regular.
-    bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const {
-        for (uint32_t limit = NONE;;) {
-            if (merges.rank(a, b) < limit) return false;
+    // Both tokens must be regular.
+    bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const { return stay_apart(merges, a, b, NONE); }
+    // Does BPE make one token of the bytes of these two, by rising ranks of which the last is `rank`, that of their merge?
+    // False proves nothing if a token is not described or irregular. By the same argument as the theorem: no merge crosses
+    // the boundary before the two are whole, and then their own is the only one left.
+    bool make_one(const MergeTable& merges, uint32_t a, uint32_t b, uint32_t rank) const {
+        const auto is_made = [&](uint32_t id) { return length(id) && tokens_[id].time <= rank; };
+        return is_made(a) && is_made(b) && stay_apart(merges, a, b, 0);
+    }
+
+    size_t bytes() const { return tokens_.bytes(); }
+
+  private:
+    // Does no merge cross the boundary before both tokens are whole, and then none of a rank below `limit`? Undoes the merges
+    // at both edges, latest first. In no state may the pair across the boundary come first. It beats a merge inside the left
+    // token if its rank is strictly lower, and a merge inside the right token if its rank is lower or equal (leftmost
+    // first).
+    bool stay_apart(const MergeTable& merges, uint32_t a, uint32_t b, uint32_t limit) const {
+        for (;;) {
+            if (limit && merges.rank(a, b) < limit) return false;
             const Token &left = tokens_[a], &right = tokens_[b];
             if (left.time > right.time) {
                 limit = left.time - 1;
@@ -57,9 +71,6 @@ class Compatibility {
         }
     }
 
-    size_t bytes() const { return tokens_.bytes(); }
-
-  private:
     // Everything the search needs to know about a token.
     struct alignas(16) Token {
         uint32_t time = 0;                    // rank + 1 of the last merge that makes it, 0 for a byte, NEVER if irregular

@@ -3,16 +3,16 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 #include <vector>
 
-#include "base/parallel_for.hpp"
 #include "bpe/vocabulary.hpp"
 
 namespace lopt {
 
 class MergeTable {
   public:
-    MergeTable(const Vocabulary& vocabulary, const std::vector<MergeItem>& merges)
+    MergeTable(const Vocabulary& vocabulary, const std::vector<Merge>& merges)
         : slots_(power_of_two_at_least(merges.size() + merges.size() / 2 + 2) + 2, EMPTY), mask_(slots_.size() - 3),
           filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_mask_(filter_.size() * 64 - 1),
           rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NONE) {
@@ -22,25 +22,20 @@ class MergeTable {
             byte_id_[byte] = vocabulary.byte_id(static_cast<uint8_t>(byte));
             if (byte_id_[byte] != NONE) byte_of[byte_id_[byte]] = byte;
         }
-        struct Pair {
-            uint32_t left, right;
-        };
-        std::vector<Pair> pairs(merges.size());
-        parallel_for(merges.size(), [&](size_t begin, size_t end) {
-            std::string product;
-            for (size_t rank = begin; rank < end; rank++) {
-                product.assign(merges[rank].left).append(merges[rank].right);
-                pairs[rank] = {vocabulary.id_of(merges[rank].left), vocabulary.id_of(merges[rank].right)};
-                rank_to_id_[rank] = vocabulary.id_of(product);
-                if (pairs[rank].left == NONE || pairs[rank].right == NONE || rank_to_id_[rank] == NONE)
-                    throw std::invalid_argument("a merge names a token that the vocabulary lacks");
-            }
-        });
         for (uint32_t rank = 0; rank < merges.size(); rank++) {
-            const auto [left, right] = pairs[rank];
+            const auto [left, right, product] = merges[rank];
+            rank_to_id_[rank] = product;
             insert(key_of(left, right), rank);
             if (byte_of[left] >= 0 && byte_of[right] >= 0) byte_pair_rank_[static_cast<size_t>(byte_of[left]) << 8 | static_cast<size_t>(byte_of[right])] = rank;
         }
+    }
+
+    // The ids of each merge by rank. A merge whose pair comes again later never happens, and has NONE.
+    std::vector<std::pair<uint32_t, uint32_t>> pairs() const {
+        std::vector<std::pair<uint32_t, uint32_t>> found(rank_to_id_.size(), {NONE, NONE});
+        for (size_t i = 0; i < slots_.size(); i++)
+            if (slots_[i] != EMPTY) found[slots_[i] & 0xFFFFFF] = {static_cast<uint32_t>(slots_[i] >> 44), static_cast<uint32_t>(slots_[i] >> 24 & 0xFFFFF)};
+        return found;
     }
 
     // An id that no token has. A pair of two NO_IDs would look like an empty slot, but such a pair is never looked up.

@@ -8,13 +8,12 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/parallel_for.hpp"
 #include "bpe/separate_spaces.hpp"
 #include "bpe/unknown_characters.hpp"
 #include "bpe/vocabulary.hpp"
@@ -32,19 +31,17 @@ inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
 class SentencePieceVocabulary {
   public:
     // Throws std::invalid_argument, with the reason, if the model cannot be converted.
-    SentencePieceVocabulary(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges, const UnknownOptions& unknown) {
+    SentencePieceVocabulary(const std::vector<VocabularyItem>& items, const std::vector<Merge>& merges, const UnknownOptions& unknown) {
         byte_tokens_.fill(NONE);
-        translate(items, merges);
+        translate(items);
         find_byte_tokens(items);
         unknown_id_ = unknown.token ? id_of(items, *unknown.token) : NONE;
-        keep_what_can_be_made(unknown.byte_fallback);
+        const std::vector<Merge> kept = keep_what_can_be_made(merges, unknown.byte_fallback);
+        separate_spaces_ = most_separate_spaces(items_, names_, kept);
         add_bytes(unknown);
         add_characters();
-        std::vector<MergeItem> all;
-        all.reserve(merges_.size() + 4 * characters_.size());
-        for (const auto& level : character_merges_) all.insert(all.end(), level.begin(), level.end());
-        all.insert(all.end(), merges_.begin(), merges_.end());
-        merges_ = std::move(all);
+        for (const auto& level : character_merges_) merges_.insert(merges_.end(), level.begin(), level.end());
+        merges_.insert(merges_.end(), kept.begin(), kept.end());
         std::vector<uint32_t> known;
         for (const auto& character : characters_) known.push_back(code_point_of(character.name));
         unknown_ = UnknownCharacters(become_, byte_tokens_, unknown_id_, first_part_, std::move(parts_), known);
@@ -53,10 +50,10 @@ class SentencePieceVocabulary {
     SentencePieceVocabulary& operator=(const SentencePieceVocabulary&) = delete;
 
     Vocabulary vocabulary() const { return Vocabulary(items_, {}, {}, Names::bytes); }
-    const std::vector<MergeItem>& merges() const { return merges_; }
+    const std::vector<Merge>& merges() const { return merges_; }
     const UnknownCharacters& unknown_characters() const { return unknown_; }
     // See separate_spaces.hpp.
-    size_t separate_spaces() const { return most_separate_spaces(items_, merges_); }
+    size_t separate_spaces() const { return separate_spaces_; }
 
   private:
     static uint32_t id_of(const std::vector<VocabularyItem>& items, std::string_view name) {
@@ -65,28 +62,30 @@ class SentencePieceVocabulary {
         return NONE;
     }
 
-    // Replaces U+2581 with a space, after dropping the items and merges that contain a space.
-    void translate(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges) {
+    // Replaces U+2581 with a space, after dropping the items that contain a space.
+    void translate(const std::vector<VocabularyItem>& items) {
         size_t total = 256;
-        for (const auto& item : items) total += item.name.size();
-        for (const auto& merge : merges) total += merge.left.size() + merge.right.size();
-        arena_.reserve(total);  // all names point into it
         uint32_t most = 0;
         for (const auto& item : items) {
+            total += item.name.size();
             most = std::max(most, item.id);
-            if (!item.name.empty() && item.name.find(' ') == std::string_view::npos) items_.push_back({translated(item.name), item.id});
         }
         if (most > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
         next_id_ = most + 1;
-        merges_.reserve(merges.size());
-        for (const auto& merge : merges)
-            if (merge.left.find(' ') == std::string_view::npos && merge.right.find(' ') == std::string_view::npos)
-                merges_.push_back({translated(merge.left), translated(merge.right)});
+        arena_.reserve(total);  // all names point into it
+        names_.resize(next_id_);
+        has_space_.resize(next_id_, false);
+        for (const auto& item : items) {
+            has_space_[item.id] = item.name.find(' ') != std::string_view::npos;
+            if (item.name.empty() || has_space_[item.id]) continue;
+            if (!names_[item.id].empty()) throw std::invalid_argument("two vocabulary entries share an id");
+            items_.push_back({names_[item.id] = translated(item.name), item.id});
+        }
     }
     std::string_view translated(std::string_view name) {
         const size_t start = arena_.size();
         for (size_t i = 0; i < name.size();) {
-            const bool sign = name.substr(i, BLANK_SIGN.size()) == BLANK_SIGN;
+            const bool sign = name[i] == BLANK_SIGN[0] && name.substr(i, BLANK_SIGN.size()) == BLANK_SIGN;
             arena_.push_back(sign ? ' ' : name[i]);
             i += sign ? BLANK_SIGN.size() : 1;
         }
@@ -103,26 +102,17 @@ class SentencePieceVocabulary {
     }
 
     // Keeps only characters and products of merges. Other entries, such as the names of byte tokens and control tokens,
-    // never result from a text.
-    void keep_what_can_be_made(bool byte_fallback) {
-        NameTable ids(items_.size());
-        for (const auto& item : items_) ids.set(item);
-        struct Ids {
-            uint32_t left, right, product;
-        };
-        std::vector<Ids> made(merges_.size());
-        parallel_for(merges_.size(), [&](size_t begin, size_t end) {
-            std::string product;
-            for (size_t rank = begin; rank < end; rank++) {
-                product.assign(merges_[rank].left).append(merges_[rank].right);
-                made[rank] = {ids.id_of(merges_[rank].left), ids.id_of(merges_[rank].right), ids.id_of(product)};
-            }
-        });
+    // never result from a text. Returns the merges of entries without a space.
+    std::vector<Merge> keep_what_can_be_made(const std::vector<Merge>& merges, bool byte_fallback) {
+        std::vector<Merge> kept_merges;
+        kept_merges.reserve(merges.size());
         std::vector<bool> can_be_made(next_id_, false), is_operand(next_id_, false);
-        for (const auto& [left, right, product] : made) {
-            if (left == NONE || right == NONE || product == NONE)
-                throw std::invalid_argument("a merge names a token that the vocabulary lacks");
+        for (const Merge& merge : merges) {
+            const auto [left, right, product] = merge;
+            if (has_space_[left] || has_space_[right]) continue;
+            if (names_[left].empty() || names_[right].empty()) throw std::invalid_argument("a merge names an empty token");
             can_be_made[product] = is_operand[left] = is_operand[right] = true;
+            kept_merges.push_back(merge);
         }
         unknown_is_operand_ = unknown_id_ != NONE && is_operand[unknown_id_];
         for (const uint32_t id : byte_tokens_)
@@ -134,17 +124,18 @@ class SentencePieceVocabulary {
             if (is_character || can_be_made[item.id]) kept.push_back(item);
         }
         items_ = std::move(kept);
+        return kept_merges;
     }
 
     // Adds an entry for each byte that is not a character: its byte token, or a part.
     void add_bytes(const UnknownOptions& unknown) {
-        std::array<bool, 256> is_entry{};
+        byte_ids_.fill(NONE);
         for (const auto& character : characters_)
-            if (character.name.size() == 1) is_entry[static_cast<uint8_t>(character.name[0])] = true;
-        if (!is_entry[' ']) throw std::invalid_argument("the vocabulary lacks U+2581");
+            if (character.name.size() == 1) byte_ids_[static_cast<uint8_t>(character.name[0])] = character.id;
+        if (byte_ids_[' '] == NONE) throw std::invalid_argument("the vocabulary lacks U+2581");
         size_t needed = 0, present = 0;
         for (size_t byte = 0; byte < 256; byte++) {
-            if (is_entry[byte] || !in_utf8(byte)) continue;
+            if (byte_ids_[byte] != NONE || !in_utf8(byte)) continue;
             needed++;
             present += byte_tokens_[byte] != NONE;
         }
@@ -158,29 +149,40 @@ class SentencePieceVocabulary {
         }
         first_part_ = next_id_;
         for (size_t byte = 0; byte < 256; byte++) {
-            if (is_entry[byte] || !in_utf8(byte)) continue;
+            if (byte_ids_[byte] != NONE || !in_utf8(byte)) continue;
             arena_.push_back(static_cast<char>(byte));
             const std::string_view name = std::string_view(arena_).substr(arena_.size() - 1);
-            items_.push_back({name, falls_back ? byte_tokens_[byte] : add_part({!is_continuation(static_cast<uint8_t>(byte)), 1, {}})});
+            byte_ids_[byte] = falls_back ? byte_tokens_[byte] : add_part({!is_continuation(static_cast<uint8_t>(byte)), 1, {}});
+            items_.push_back({name, byte_ids_[byte]});
         }
     }
 
     void add_characters() {
-        std::set<std::string_view> beginnings;
-        for (const auto& character : characters_)
+        std::map<std::string_view, uint32_t> beginnings;
+        for (const auto& character : characters_) {
+            uint32_t left = byte_ids_[static_cast<uint8_t>(character.name[0])];
             for (size_t n = 2; n <= character.name.size(); n++) {
                 const std::string_view made = character.name.substr(0, n);
+                uint32_t product = character.id;
+                bool is_new = true;
                 if (n < character.name.size()) {
-                    if (!beginnings.insert(made).second) continue;
-                    Part part{true, static_cast<uint32_t>(n), {}};
-                    for (size_t i = 0; i < n; i++) part.bytes[i] = byte_tokens_[static_cast<uint8_t>(made[i])];
-                    items_.push_back({made, add_part(part)});
+                    uint32_t& known = beginnings.try_emplace(made, NONE).first->second;
+                    is_new = known == NONE;
+                    if (is_new) items_.push_back({made, known = add_part(part_of(made))});
+                    product = known;
                 }
-                character_merges_[n - 2].push_back({made.substr(0, n - 1), made.substr(n - 1)});
+                if (is_new) character_merges_[n - 2].push_back({left, byte_ids_[static_cast<uint8_t>(made.back())], product});
+                left = product;
             }
+        }
     }
 
     using Part = UnknownCharacters::Part;
+    Part part_of(std::string_view beginning) const {
+        Part part{true, static_cast<uint32_t>(beginning.size()), {}};
+        for (size_t i = 0; i < beginning.size(); i++) part.bytes[i] = byte_tokens_[static_cast<uint8_t>(beginning[i])];
+        return part;
+    }
     uint32_t add_part(const Part& part) {
         parts_.push_back(part);
         return next_id_++;
@@ -191,10 +193,13 @@ class SentencePieceVocabulary {
     }
 
     std::string arena_;
+    std::vector<std::string_view> names_;  // by id; empty for an item that is dropped
+    std::vector<bool> has_space_;
     std::vector<VocabularyItem> items_, characters_;
-    std::vector<MergeItem> merges_;
-    std::array<std::vector<MergeItem>, 3> character_merges_;  // indexed by the length of the product in bytes, minus two
-    std::array<uint32_t, 256> byte_tokens_{};
+    std::vector<Merge> merges_;
+    std::array<std::vector<Merge>, 3> character_merges_;  // indexed by the length of the product in bytes, minus two
+    std::array<uint32_t, 256> byte_tokens_{}, byte_ids_{};  // names such as "<0x00>"; entries of one byte
+    size_t separate_spaces_ = 0;
     std::vector<Part> parts_;
     UnknownCharacters::Become become_ = UnknownCharacters::Become::bytes;
     uint32_t unknown_id_ = NONE, next_id_ = 0, first_part_ = NONE;

@@ -16,8 +16,9 @@
 
 namespace lopt {
 
-// The largest length up to which this holds for every run of at least two spaces; 0 if it does not hold for two.
-inline size_t most_separate_spaces(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& merges) {
+// The largest length up to which this holds for every run of at least two spaces; 0 if it does not hold for two. `names`:
+// those of the merges' ids.
+inline size_t most_separate_spaces(const std::vector<VocabularyItem>& items, const std::vector<std::string_view>& names, const std::vector<Merge>& merges) {
     constexpr size_t MOST = 60;  // a scan step sees 64 bytes
     for (const auto& item : items) {
         const size_t two = item.name.find("  ");
@@ -27,7 +28,7 @@ inline size_t most_separate_spaces(const std::vector<VocabularyItem>& items, con
     size_t crossing = merges.size();
     const auto is_spaces = [](std::string_view name) { return name.find_first_not_of(' ') == std::string_view::npos; };
     for (size_t rank = 0; rank < merges.size(); rank++) {
-        const auto& [left, right] = merges[rank];
+        const std::string_view left = names[merges[rank].left], right = names[merges[rank].right];
         if (!is_spaces(left)) continue;
         if (is_spaces(right)) rank_of_lengths[{left.size(), right.size()}] = rank;
         else if (left.size() == 1 && right[0] != ' ') crossing = std::min(crossing, rank);

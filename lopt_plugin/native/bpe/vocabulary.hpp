@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/parallel_for.hpp"
 #include "base/table.hpp"
 #include "text/utf8.hpp"
 
@@ -29,6 +30,10 @@ struct VocabularyItem {
 enum class Names { stand_ins, bytes };
 struct MergeItem {
     std::string_view left, right;
+};
+// The same as ids, with that of the token that it makes.
+struct Merge {
+    uint32_t left, right, product;
 };
 // Splits two names separated by a space.
 inline MergeItem merge_of(std::string_view both) {
@@ -74,27 +79,84 @@ class ByteAlphabet {
     std::array<int16_t, 0x144> to_byte_;
 };
 
-// Looks ids up by name. Does not copy the names.
+// Looks items up by name. Copies neither the items nor the names.
 class NameTable {
   public:
-    explicit NameTable(size_t names) : items_(power_of_two_at_least(2 * names + 2)) {}
-    void set(const VocabularyItem& item) { items_[slot(item.name)] = item; }
-    // NONE if there is no such name.
-    uint32_t id_of(std::string_view name) const {
-        const VocabularyItem& item = items_[slot(name)];
-        return item.name.data() ? item.id : NONE;
+    // Throws std::invalid_argument if two items have the same name.
+    explicit NameTable(const std::vector<VocabularyItem>& items) : items_(items), slots_(power_of_two_at_least(2 * items.size() + 2), Slot{}) {
+        for (const auto& item : items) {
+            Slot& slot = slots_[place(ask(item.name))];
+            if (slot.number) throw std::invalid_argument("two vocabulary entries have the same name");
+            slot = {item.name.data(), static_cast<uint32_t>(item.name.size()), static_cast<uint32_t>(&item - items.data()) + 1};
+        }
     }
 
+    // Where to look for a name. Of many names, `ask` about several, prefetch their answers, and only then `find` them: all
+    // memory that this reads is far away.
+    struct Question {
+        std::string_view name;
+        size_t slot;
+    };
+    Question ask(std::string_view name) const {
+        const size_t slot = hash_bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size()) & (slots_.size() - 1);
+        __builtin_prefetch(&slots_[slot]);
+        return {name, slot};
+    }
+    void prefetch(const Question& question) const { __builtin_prefetch(slots_[question.slot].name); }
+    // Null if there is no such name.
+    const VocabularyItem* find(const Question& question) const {
+        const uint32_t number = slots_[place(question)].number;
+        return number ? &items_[number - 1] : nullptr;
+    }
+    const VocabularyItem* find(std::string_view name) const { return find(ask(name)); }
+
   private:
-    size_t slot(std::string_view name) const {
-        const size_t mask = items_.size() - 1;
-        size_t i = hash_bytes(reinterpret_cast<const uint8_t*>(name.data()), name.size()) & mask;
-        while (items_[i].name.data() && items_[i].name != name) i = (i + 1) & mask;
+    struct Slot {
+        const char* name = nullptr;
+        uint32_t size = 0, number = 0;  // the item's position plus one; 0 for a free slot
+    };
+    size_t place(const Question& question) const {
+        size_t i = question.slot;
+        while (slots_[i].number && std::string_view(slots_[i].name, slots_[i].size) != question.name) i = (i + 1) & (slots_.size() - 1);
         return i;
     }
 
-    std::vector<VocabularyItem> items_;
+    const std::vector<VocabularyItem>& items_;
+    Table<Slot> slots_;
 };
+
+// The merges as ids. Throws std::invalid_argument if a name is not an item's, or if two items have the same name.
+inline std::vector<Merge> merges_of(const std::vector<VocabularyItem>& items, const std::vector<MergeItem>& names) {
+    constexpr size_t AT_ONCE = 16;
+    const NameTable table(items);
+    std::vector<Merge> merges(names.size());
+    parallel_for(names.size(), [&](size_t begin, size_t end) {
+        std::array<NameTable::Question, AT_ONCE> lefts, rights;
+        std::string both;
+        const VocabularyItem *const last = items.data() + items.size(), *made = items.data();
+        for (; begin < end; begin += AT_ONCE) {
+            const size_t count = std::min(AT_ONCE, end - begin);
+            for (size_t k = 0; k < count; k++) {
+                lefts[k] = table.ask(names[begin + k].left);
+                rights[k] = table.ask(names[begin + k].right);
+            }
+            for (size_t k = 0; k < count; k++)
+                for (const auto* question : {&lefts[k], &rights[k]}) table.prefetch(*question);
+            for (size_t k = 0; k < count; k++) {
+                const auto& [left, right] = names[begin + k];
+                const auto is_product = [&, size = left.size() + right.size()](const VocabularyItem* item) {
+                    return item != last && item->name.size() == size && item->name.starts_with(left) && item->name.ends_with(right);
+                };
+                // Most merges make what the one before made, or the item after that.
+                if (!is_product(made) && (made == last || !is_product(++made))) made = table.find(both.assign(left).append(right));
+                const VocabularyItem *const one = table.find(lefts[k]), *const other = table.find(rights[k]);
+                if (!one || !other || !made) throw std::invalid_argument("a merge names a token that the vocabulary lacks");
+                merges[begin + k] = {one->id, other->id, made->id};
+            }
+        }
+    });
+    return merges;
+}
 
 class Vocabulary {
   public:
@@ -102,7 +164,7 @@ class Vocabulary {
     // `end_of_word_suffix`, if not empty, stands for END_OF_WORD at the end of a name.
     explicit Vocabulary(const std::vector<VocabularyItem>& items, std::string_view dropped_bytes = {}, std::string_view end_of_word_suffix = {},
                         Names form = Names::stand_ins)
-        : names_(items.size()), ends_words_(!end_of_word_suffix.empty()) {
+        : ends_words_(!end_of_word_suffix.empty()) {
         const ByteAlphabet alphabet;
         size_t total = 0;
         for (const auto& item : items) total += item.name.size() + 1;
@@ -112,7 +174,6 @@ class Vocabulary {
         for (const auto& item : items) {
             if (item.id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
             max_id_ = std::max(max_id_, item.id);
-            names_.set(item);
             const size_t start = arena_.size();
             std::string_view name = item.name;
             const bool ends_word = ends_words_ && name.ends_with(end_of_word_suffix);
@@ -142,7 +203,6 @@ class Vocabulary {
         }
     }
 
-    uint32_t id_of(std::string_view name) const { return names_.id_of(name); }
     const std::vector<Entry>& entries() const { return entries_; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t max_id() const { return max_id_; }
@@ -154,7 +214,6 @@ class Vocabulary {
   private:
     std::string arena_;
     std::vector<Entry> entries_;
-    NameTable names_;
     std::array<uint32_t, 256> byte_id_{};
     uint32_t max_id_ = 0;
     bool drops_bytes_ = false, ends_words_ = false;

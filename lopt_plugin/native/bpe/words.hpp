@@ -171,19 +171,30 @@ class WordTable {
 // Entries of more than 16 bytes that only match whole pre-tokens. The matcher finds all other long entries.
 class LongWordTable {
   public:
-    explicit LongWordTable(const std::vector<Entry>& entries) : ids_(entries.size()) {
-        words_.reserve(entries.size());  // the table points into it
-        for (const Entry& entry : entries) {
-            ids_.set({words_.emplace_back(entry.bytes), entry.id});
-            longest_ = std::max(longest_, entry.bytes.size());
-        }
+    explicit LongWordTable(const std::vector<Entry>& entries) : items_(copied(entries)), table_(items_) {}
+    LongWordTable(const LongWordTable&) = delete;
+    LongWordTable& operator=(const LongWordTable&) = delete;
+
+    uint32_t find(const uint8_t* p, size_t length) const {
+        const VocabularyItem* const found = length > longest_ ? nullptr : table_.find(std::string_view(reinterpret_cast<const char*>(p), length));
+        return found ? found->id : NONE;
     }
-    uint32_t find(const uint8_t* p, size_t length) const { return length > longest_ ? NONE : ids_.id_of({reinterpret_cast<const char*>(p), length}); }
 
   private:
-    std::vector<std::string> words_;
-    NameTable ids_;
+    std::vector<VocabularyItem> copied(const std::vector<Entry>& entries) {
+        std::vector<VocabularyItem> items;
+        words_.reserve(entries.size());  // the items point into it
+        for (const Entry& entry : entries) {
+            items.push_back({words_.emplace_back(entry.bytes), entry.id});
+            longest_ = std::max(longest_, entry.bytes.size());
+        }
+        return items;
+    }
+
     size_t longest_ = 0;
+    std::vector<std::string> words_;
+    std::vector<VocabularyItem> items_;
+    NameTable table_;
 };
 
 }  // namespace lopt

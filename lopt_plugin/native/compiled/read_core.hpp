@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "bpe/merges_json.hpp"
+#include "bpe/model_json.hpp"
 #include "compiled/file_reader.hpp"
 #include "core/byte_pair_description.hpp"
 #include "core/unigram_method.hpp"

@@ -42,13 +42,14 @@ inline std::unique_ptr<BytePairCore> make_core(BytePairDescription description) 
         if (unknown) throw std::invalid_argument("words end in a suffix, and the model is over characters");
         end_words(suffix, names, merges);
     }
+    const std::vector<Merge> ids = merges_of(names, merges);
     std::unique_ptr<BytePairMethod> method;
     if (unknown) {
-        const SentencePieceVocabulary loaded(names, merges, *unknown);
+        const SentencePieceVocabulary loaded(names, ids, *unknown);
         configuration.separate_spaces = loaded.separate_spaces();
         method = std::make_unique<BytePairMethod>(std::move(configuration), loaded.vocabulary(), loaded.merges(), ignore_merges, loaded.unknown_characters());
     } else {
-        method = std::make_unique<BytePairMethod>(std::move(configuration), Vocabulary(names, dropped_bytes, suffix), merges, ignore_merges);
+        method = std::make_unique<BytePairMethod>(std::move(configuration), Vocabulary(names, dropped_bytes, suffix), ids, ignore_merges);
     }
     return std::make_unique<BytePairCore>(std::move(method), std::move(added.raw), std::move(added.normalized), add_prefix_space);
 }

@@ -31,7 +31,7 @@ class BytePairMethod {
   public:
     using Encoder = BytePairEncoder;
 
-    BytePairMethod(BytePairConfiguration configuration, const Vocabulary& vocabulary, const std::vector<MergeItem>& merges, bool ignore_merges,
+    BytePairMethod(BytePairConfiguration configuration, const Vocabulary& vocabulary, const std::vector<Merge>& merges, bool ignore_merges,
              UnknownCharacters unknown = {})
         : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_),
           model_(vocabulary, merges, ignore_merges, std::move(unknown)),

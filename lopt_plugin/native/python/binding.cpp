@@ -1,10 +1,13 @@
 // The Python module, and the class of the BPE core.
+#include <nanobind/stl/variant.h>
+
 #include <cstring>
 #include <optional>
 #include <tuple>
+#include <variant>
 
 #include "base/idle_cores.hpp"
-#include "bpe/merges_json.hpp"
+#include "bpe/model_json.hpp"
 #include "core/byte_pair_description.hpp"
 #include "python/batch_arrays.hpp"
 #include "python/build_description.hpp"
@@ -25,6 +28,8 @@ namespace {
 using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
 using UnknownTuple = std::tuple<std::optional<std::string>, bool, bool>;
 using MetaspaceTuple = std::tuple<bool, bool, std::string>;
+// Name to id; or the JSON of that, and its number of entries.
+using GivenVocabulary = std::variant<nb::dict, std::tuple<nb::bytes, size_t>>;
 
 BytePairConfiguration configuration_of(std::shared_ptr<const ClassTable> classes, std::vector<std::unique_ptr<NormalizerStep>> steps,
                                        nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements) {
@@ -45,15 +50,21 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
   public:
     using PythonGrowing::PythonGrowing;
 
-    static void create(PythonBytePairCore* self, nb::dict vocabulary, nb::bytes merges, bool ignore_merges, nb::bytes class_pages,
+    static void create(PythonBytePairCore* self, const GivenVocabulary& vocabulary, nb::bytes merges, bool ignore_merges, nb::bytes class_pages,
                        nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
                        const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::list steps,
                        const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
                        const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
                        const std::optional<MetaspaceTuple>& metaspace) {
+        std::optional<VocabularyJson> entries;
+        if (const auto* const given = std::get_if<1>(&vocabulary)) {
+            const auto& [text, size] = *given;
+            entries.emplace(std::string_view(text.c_str(), text.size()));
+            if (entries->items().size() != size) throw std::invalid_argument("model BPE has two entries with one id");
+        }
         const MergesJson json({merges.c_str(), merges.size()});
         const auto classes = std::make_shared<const ClassTable>(class_table(class_pages, class_cells));
-        BytePairDescription description{vocabulary_items(vocabulary),
+        BytePairDescription description{entries ? entries->items() : vocabulary_items(std::get<0>(vocabulary)),
                                         json.items(),
                                         ignore_merges,
                                         add_prefix_space,

@@ -15,7 +15,7 @@ Mask = npt.NDArray[np.bool_]
 CodePoints = npt.NDArray[np.uint32]
 
 # Every Unicode scalar value. The reference rejects surrogates.
-SCALAR_VALUES: CodePoints = np.array([*range(0xD800), *range(0xE000, CODE_POINTS)], dtype=np.uint32)
+SCALAR_VALUES: CodePoints = np.delete(np.arange(CODE_POINTS, dtype=np.uint32), slice(0xD800, 0xE000))
 
 # Texts of this length stay in the CPU's caches; a single text takes three times as long.
 _BATCH = 1 << 14
