@@ -1,7 +1,7 @@
 """The entries and merges of a BPE model, hundreds of thousands, as in a tokenizer.json.
 
-Both are parsed only when accessed. The native core parses them itself, because creating Python objects would take as long
-as building the core's tables.
+Both are parsed only when accessed. The native core parses them itself, because creating Python objects would take as
+long as building the core's tables.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ class Merges:
 def split_state(state: bytes, size: int) -> tuple[dict[str, Any], Entries, Merges]:
     """The options of a model's state, parsed; and its entries, of which the model has `size`, and its merges.
 
-    Their keys cannot be found inside a JSON string, where every quotation mark follows a backslash, and cannot begin with
-    the mark that ends a string, which no letter follows.
+    Their keys cannot be found inside a JSON string, where every quotation mark follows a backslash, and cannot begin
+    with the mark that ends a string, which no letter follows.
     """
     entries_key, merges_key = b',"vocab":{', b',"merges":['
     entries_at = state.find(entries_key)
     merges_at = state.find(merges_key, entries_at)
-    if min(entries_at, merges_at) < 0 or not state.endswith(b"]}"):  # another version of tokenizers writes them elsewhere
+    if min(entries_at, merges_at) < 0 or not state.endswith(b"]}"):
+        # Another version of tokenizers writes them elsewhere.
         parsed = json.loads(state)
         entries, merges = (
             json.dumps(parsed.pop(key, empty), separators=(",", ":")).encode()

@@ -97,7 +97,7 @@ def _read_byte_pairs(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> 
     """
     size, model = tokenizer.get_vocab_size(with_added_tokens=False), tokenizer.model
     state, vocabulary, merges = split_state(model.__getstate__(), size)
-    check_options(state, {*BYTE_PAIR_OPTIONS}, "model")
+    check_options(state, set(BYTE_PAIR_OPTIONS), "model")
     if state["dropout"]:
         raise Unsupported("model BPE with dropout is not accelerated: it is random")
     if prefix := state["continuing_subword_prefix"]:

@@ -316,6 +316,7 @@ def _without(*names: str) -> dict[str, int]:
             "names the unknown token",
             {"vocab": {**VOCABULARY, "<unk>a": 900}, "merges": [("<unk>", "a")], "byte_fallback": False},
         ),
+        ("no merge makes", {"vocab": {**VOCABULARY, "bc": 5000, "abc": 901}, "merges": [("a", "bc")]}),
         ("byte token", {"vocab": {**VOCABULARY, "<0x63>a": 900}, "merges": [("<0x63>", "a")]}),
         ("byte token", {"vocab": {**VOCABULARY, "<": 900, "0x63>": 901}, "merges": [("<", "0x63>")]}),
     ],

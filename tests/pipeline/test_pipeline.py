@@ -681,6 +681,48 @@ def test_an_invalid_merge_list_is_refused(text: str) -> None:
         native_cores.make_core(vocabulary, text.encode(), unknown_characters=("?", False, False))
 
 
+NO_VOCABULARY = r"""
+{
+[]
+{"a"}
+{"a":}
+{"a":1,}
+{"a":1
+{"a":1}}
+{"a" 1}
+{"a":-1}
+{"a":1.0}
+{"a":1e0}
+{"a":"1"}
+{"a":null}
+{a:1}
+{"a:1}
+{"a\
+{"\ud800":1}
+{"a":1048575}
+{"a":99999999999999999999}
+{"a":1,"a":2}
+{"a":1,"b":1}
+{"a":1,"b":2,"c":3}
+"""
+
+
+@pytest.mark.parametrize("text", [*NO_VOCABULARY.encode().split(b"\n"), b'{"\xff":1}'])
+def test_an_invalid_vocabulary_is_refused(text: bytes) -> None:
+    with pytest.raises(ValueError, match=r"vocabulary|two entries"):
+        native_cores.make_core((text, 2 if b"b" in text else 1), [])
+
+
+def test_two_entries_of_one_id_are_left_to_hugging_face() -> None:
+    model = byte_level_model()
+    vocabulary = {**tokenizer_with(model=model).get_vocab(), "abab": 256}
+    tokenizer = tokenizer_with(model=models.BPE(vocabulary, [("a", "b")]))
+    encoder = Encoder(tokenizer)
+    assert encoder.explain()["reason"].startswith("model BPE has two entries with one id")
+    with pytest.raises(Unsupported, match="two entries with one id"):
+        dict(read_pipeline(tokenizer).model.vocabulary)  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("largest", [1 << 20, (1 << 31) - 1, (1 << 32) - 1])
 @pytest.mark.parametrize("kind", ["BPE", "WordPiece"])
 def test_huge_ids_are_refused_before_the_state_is_asked_for(kind: str, largest: int) -> None:

@@ -70,7 +70,7 @@ def different(core: Any, reference: Tokenizer | Reference, texts: Iterable[str],
     return list(itertools.islice((text for text, ids in pairs if core.encode(text, **options) != ids), 5))
 
 
-def make_core(vocabulary: dict[str, int], merges: list[Any] | bytes, **changes: Any) -> Any:
+def make_core(vocabulary: dict[str, int] | tuple[bytes, int], merges: list[Any] | bytes, **changes: Any) -> Any:
     """A core without added tokens that takes a text as one pre-token, where `changes` does not say otherwise.
 
     Merges that are bytes are the JSON text of them, right or wrong.

@@ -114,6 +114,7 @@ class Model {
             }
         });
         Reproduction result;
+        result.reproduced.reserve(entries.size());
         for (size_t i = 0; i < entries.size(); i++) {
             (same[i] ? result.reproduced : result.others).push_back(entries[i]);
             if (same[i] && entries[i].bytes.size() > Compatibility::MAX_LENGTH) result.describable = false;
@@ -174,6 +175,7 @@ class Model {
 
     std::vector<WordTable::Item> all_words(bool ignore_merges) const {
         std::vector<WordTable::Item> items;
+        items.reserve(reproduction_.reproduced.size());
         for (const auto& entry : reproduction_.reproduced)
             if (fits_key(entry) && !unknown_.is_part(entry.id) && (!ends_words_ || is_piece(entry))) items.push_back(item(entry));
         if (ignore_merges)

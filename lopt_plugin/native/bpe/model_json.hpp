@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bpe/vocabulary.hpp"
@@ -121,6 +122,7 @@ class VocabularyJson {
   public:
     explicit VocabularyJson(std::string_view json) : in_(json, "the vocabulary is not a JSON object of names and ids") {
         if (!is_utf8(json)) in_.fail();
+        items_.reserve(json.size() / 12);
         in_.all_between('{', '}', [this] {
             const std::string_view name = in_.name();
             in_.expect(':');
@@ -128,7 +130,7 @@ class VocabularyJson {
             items_.push_back({name, in_.id()});
         });
     }
-    const std::vector<VocabularyItem>& items() const { return items_; }
+    std::vector<VocabularyItem> take_items() { return std::move(items_); }
 
   private:
     JsonReader in_;
@@ -138,9 +140,10 @@ class VocabularyJson {
 class MergesJson {
   public:
     explicit MergesJson(std::string_view json) : in_(json, "the merges are not a JSON list of pairs of names") {
+        items_.reserve(json.size() / 12);
         in_.all_between('[', ']', [this] { items_.push_back(merge()); });
     }
-    const std::vector<MergeItem>& items() const { return items_; }
+    std::vector<MergeItem> take_items() { return std::move(items_); }
 
   private:
     MergeItem merge() {

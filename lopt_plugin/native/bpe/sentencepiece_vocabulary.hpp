@@ -39,6 +39,7 @@ class SentencePieceVocabulary {
         const std::vector<Merge> kept = keep_what_can_be_made(merges, unknown.byte_fallback);
         separate_spaces_ = most_separate_spaces(items_, names_, kept);
         add_bytes(unknown);
+        if (unmade_operand_) throw std::invalid_argument("a merge names a token that no merge makes");
         add_characters();
         for (const auto& level : character_merges_) merges_.insert(merges_.end(), level.begin(), level.end());
         merges_.insert(merges_.end(), kept.begin(), kept.end());
@@ -122,6 +123,7 @@ class SentencePieceVocabulary {
             const bool is_character = static_cast<size_t>(character_bytes(static_cast<uint8_t>(item.name[0]))) == item.name.size();
             if (is_character) characters_.push_back(item);
             if (is_character || can_be_made[item.id]) kept.push_back(item);
+            else unmade_operand_ |= is_operand[item.id];
         }
         items_ = std::move(kept);
         return kept_merges;
@@ -203,7 +205,7 @@ class SentencePieceVocabulary {
     std::vector<Part> parts_;
     UnknownCharacters::Become become_ = UnknownCharacters::Become::bytes;
     uint32_t unknown_id_ = NONE, next_id_ = 0, first_part_ = NONE;
-    bool unknown_is_operand_ = false;
+    bool unknown_is_operand_ = false, unmade_operand_ = false;
     UnknownCharacters unknown_;
 };
 

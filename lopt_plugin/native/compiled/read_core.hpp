@@ -136,8 +136,8 @@ inline AddedTokenSets added_tokens(FileReader& in) {
 inline std::unique_ptr<BytePairCore> byte_pair_core(FileReader& in) {
     BytePairDescription description;
     description.names = vocabulary(in);
-    const MergesJson merges(in.text());
-    description.merges = merges.items();
+    MergesJson merges(in.text());
+    description.merges = merges.take_items();
     description.ignore_merges = in.flag();
     description.add_prefix_space = in.flag();
     description.dropped_bytes = in.bytes();

@@ -57,15 +57,18 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
                        const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
                        const std::optional<MetaspaceTuple>& metaspace) {
         std::optional<VocabularyJson> entries;
+        std::vector<VocabularyItem> names;
         if (const auto* const given = std::get_if<1>(&vocabulary)) {
             const auto& [text, size] = *given;
-            entries.emplace(std::string_view(text.c_str(), text.size()));
-            if (entries->items().size() != size) throw std::invalid_argument("model BPE has two entries with one id");
+            names = entries.emplace(std::string_view(text.c_str(), text.size())).take_items();
+            if (names.size() != size) throw std::invalid_argument("model BPE has two entries with one id");
+        } else {
+            names = vocabulary_items(std::get<0>(vocabulary));
         }
-        const MergesJson json({merges.c_str(), merges.size()});
+        MergesJson json({merges.c_str(), merges.size()});
         const auto classes = std::make_shared<const ClassTable>(class_table(class_pages, class_cells));
-        BytePairDescription description{entries ? entries->items() : vocabulary_items(std::get<0>(vocabulary)),
-                                        json.items(),
+        BytePairDescription description{std::move(names),
+                                        json.take_items(),
                                         ignore_merges,
                                         add_prefix_space,
                                         {dropped_bytes.c_str(), dropped_bytes.size()},
