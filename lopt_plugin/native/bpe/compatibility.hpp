@@ -51,10 +51,10 @@ class Compatibility {
     size_t bytes() const { return tokens_.bytes(); }
 
   private:
-    // Does no merge cross the boundary before both tokens are whole, and then none of a rank below `limit`? Undoes the merges
-    // at both edges, latest first. In no state may the pair across the boundary come first. It beats a merge inside the left
-    // token if its rank is strictly lower, and a merge inside the right token if its rank is lower or equal (leftmost
-    // first).
+    // Does no merge cross the boundary before both tokens are whole, and then none of a rank below `limit`? Undoes the
+    // merges at both edges, latest first. In no state may the pair across the boundary come first. It beats a merge inside
+    // the left token if its rank is strictly lower, and a merge inside the right token if its rank is lower or equal
+    // (leftmost first).
     bool stay_apart(const MergeTable& merges, uint32_t a, uint32_t b, uint32_t limit) const {
         for (;;) {
             if (limit && merges.rank(a, b) < limit) return false;

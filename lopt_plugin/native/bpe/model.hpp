@@ -122,7 +122,7 @@ class Model {
         return result;
     }
 
-    // The reproduced entries in byte order, flagged for the trie, after each was linked to the longest one that it begins with.
+    // The reproduced entries in byte order, flagged for the trie. Links each with the longest other one that it begins with.
     std::vector<Entry> linked_and_flagged() {
         std::vector<Entry> entries = in_byte_order(reproduction_.reproduced), beginnings;
         for (auto& entry : entries) {
