@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
@@ -210,24 +210,6 @@ def with_added_ids(
     int32.
     """
 
-def padded_rows(
-    ids: npt.NDArray[np.int32],
-    row_offsets: npt.NDArray[np.int64],
-    room: int,
-    keeps_end: bool,
-    before: list[tuple[int, int]],
-    after: list[tuple[int, int]],
-    type_id: int,
-    width: int,
-    padding: tuple[int, int],
-    pads_right: bool,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Ids, type ids, special tokens mask and attention mask of texts with these ids, int64 [rows, width].
-
-    Of each text, at most `room` ids are kept, the last ones if `keeps_end`. `before`, `after` and `padding` are ids
-    with their type ids. Raises ValueError for a row longer than `width`, and for offsets that do not go from 0 to n.
-    """
-
 def copy_ids(ids: list[int], out: Any) -> bool:
     """Writes the ids to a buffer, as int64 in the order of bytes of the machine; False where one is no int64.
 
@@ -347,6 +329,29 @@ class _AnyCore:
         Raises ValueError for a number that is not an id of this core, and for offsets that do not ascend from 0 to n.
         """
 
+    def finished_rows(
+        self,
+        ids: npt.NDArray[np.int32],
+        row_offsets: npt.NDArray[np.int64],
+        offsets: npt.NDArray[np.int32] | None,
+        pairs: list[bool],
+        layouts: list[tuple[Sequence[tuple[int | None, int, int]], Sequence[int] | None, int]],
+        truncation: tuple[str, bool, int, bool],
+        padding: tuple[int | None, int | None, str, int, int],
+        as_lists: bool,
+    ) -> list[Any]:
+        """Rows of one text, or two for a pair, truncated, with what the post-processor adds, and padded.
+
+        Returns ids, type ids, special tokens mask, attention mask, offsets and places; see Columns. The first four are
+        arrays int64 [rows, width], offsets int32 [rows, width, 2] or None; or lists, if `as_lists`, or if the rows are
+        empty or of unequal length.
+
+        ids, row_offsets, offsets: of all texts. layouts: pieces and overflow_type_ids of Template, and how many ids of
+        the texts there is room for; for one text and, if there are pairs, for two. truncation: strategy, keeps_end,
+        stride, overflow. padding: the beginning of Padding.
+        Raises NeedsReference where the reference has to answer, and ValueError for arguments that do not fit together.
+        """
+
     def texts_to_pack(self, texts: list[str], threads: int = 1, part_characters: int = 65536) -> TextsToPack:
         """The texts of a batch, which are read once. part_characters: longer texts are split for the threads.
 
@@ -398,10 +403,7 @@ class _AnyCore:
         with_offsets: bool = False,
         trim_blanks: bool = False,
         spare_first: bool = False,
-        as_lists: bool = False,
-    ) -> tuple[
-        npt.NDArray[np.int32] | list[int], npt.NDArray[np.int32], npt.NDArray[np.int32] | list[tuple[int, int]] | None
-    ]:
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32] | None]:
         """Ids [n] of each word by itself, one after the other; how many each has, [words]; their offsets in it, [n, 2].
 
         Raises what `encode_with_offsets` raises.

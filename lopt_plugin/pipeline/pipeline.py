@@ -130,12 +130,11 @@ class PostProcessor:
     token_type_ids_are_zero: bool = True
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A part of the post-processor's result: the ids of text number `text`, or `ids` if that is None."""
+class Piece(NamedTuple):
+    """A part of the post-processor's result: the ids of text number `text`, or one id if that is None."""
 
     text: int | None
-    ids: tuple[int, ...]
+    id: int
     type_id: int
 
 
@@ -156,11 +155,10 @@ class Template:
     @property
     def ids_added(self) -> int:
         """The number of ids that do not come from a text."""
-        return sum(len(piece.ids) for piece in self.pieces)
+        return sum(piece.text is None for piece in self.pieces)
 
 
-@dataclass(frozen=True)
-class Templates:
+class Templates(NamedTuple):
     """Templates of one text and of a pair, with special tokens and without."""
 
     single: Template

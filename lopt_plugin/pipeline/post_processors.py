@@ -48,7 +48,7 @@ def read_post_processor(tokenizer: tokenizers.Tokenizer, state: State | None) ->
         raise Unsupported(f"the post-processor {error}") from error
     pieces = single.pieces
     (place,) = (number for number, piece in enumerate(pieces) if piece.text is not None)
-    before, after = (tuple(i for piece in part for i in piece.ids) for part in (pieces[:place], pieces[place:]))
+    before, after = (tuple(piece.id for piece in part) for part in (pieces[:place], pieces[place + 1 :]))
     around = PostProcessor(before, after, not any(piece.type_id for piece in pieces))
     try:
         pair = _template(probe, 2, announced(is_pair=True))
@@ -100,7 +100,7 @@ def _overflow_type_ids(
             probe.no_truncation()
         (type_id,) = (piece.type_id for piece in made if piece.text == place)
         type_ids.append(type_id)
-        as_usual = [replace(piece, type_id=type_id) if piece.text == place else piece for piece in template.pieces]
+        as_usual = [piece._replace(type_id=type_id) if piece.text == place else piece for piece in template.pieces]
         if made != tuple(as_usual) or overflowing.n_sequences != template.sequences:
             return None
     return tuple(type_ids)
@@ -122,7 +122,7 @@ def _pieces(encoding: Any, texts: int) -> tuple[Piece, ...]:
         is_text = number in markers
         if is_text == bool(special):
             raise ValueError("marks special tokens in an unknown way")
-        pieces.append(Piece(markers.index(number) if is_text else None, () if is_text else (number,), type_id))
+        pieces.append(Piece(markers.index(number), 0, type_id) if is_text else Piece(None, number, type_id))
     found = [piece.text for piece in pieces if piece.text is not None]
     if sorted(found) != list(range(texts)):
         raise ValueError(f"has the text {len(found)} times")

@@ -103,7 +103,7 @@ class HfRoute:
         return self.backend.encode(text, pair, is_pretokenized=request.in_words, add_special_tokens=special)
 
     def encode_columns(self, rows: Sequence[Row], request: EncodeRequest) -> Columns:
-        """The columns of each row, without `runs` and the fields that go with them."""
+        """The columns of each row, without `places` and the fields after it."""
         encodings = self.encodings(rows, request)
         return Columns(
             [encoding.ids for encoding in encodings],

@@ -266,17 +266,12 @@ class NativeRoute:
             offsets += [(0, 0)] * len(around.suffix)
         return ids, offsets
 
-    def words(
-        self, words: list[str], split_special_tokens: bool, offsets: bool, *, as_lists: bool
-    ) -> tuple[Any, Any, Any]:
+    def words(self, words: list[str], split_special_tokens: bool, offsets: bool) -> tuple[Ids, Ids, Ids | None]:
         """Ids of each word alone, one after the other; how many each has; their offsets in the word, or None.
 
-        Arrays int32 [n], [words] and [n, 2], or a list, that array, and a list of tuples. Raises NeedsReference as
-        `text_with_offsets`.
+        Arrays int32 [n], [words] and [n, 2]. Raises NeedsReference as `text_with_offsets`.
         """
-        made: tuple[Any, Any, Any] = self.core.encode_words(
-            words, split_special_tokens, offsets, *self._trims, as_lists
-        )
+        made: tuple[Ids, Ids, Ids | None] = self.core.encode_words(words, split_special_tokens, offsets, *self._trims)
         return made
 
     def info(self) -> dict[str, Any]:

@@ -36,6 +36,9 @@ class Padding(NamedTuple):
         return width if self.multiple is None else -(-width // self.multiple) * self.multiple
 
 
+NO_PADDING = Padding(0, None, "right", 0, 0, "")
+
+
 class EncodeRequest(NamedTuple):
     """What a call requests, apart from its texts.
 
@@ -43,8 +46,8 @@ class EncodeRequest(NamedTuple):
     first, or the first one with truncation_side "left"; in a pair, `strategy` says which text loses it.
     overflow: what truncation removes becomes additional rows, which share `stride` ids with their neighbours.
     offsets, token_type_ids, attention_mask, special_tokens_mask, row_lengths: the columns wanted besides ids.
-    tensors: the kind of tensors wanted, as transformers names it. arrays: columns are NumPy arrays, not lists.
-    in_words: texts are lists of words.
+    tensors: the kind of tensors wanted, as transformers names it. arrays: columns of rows of equal length are NumPy
+    arrays, not lists. in_words: texts are lists of words.
     """
 
     add_special_tokens: bool = True
@@ -109,29 +112,15 @@ PLAIN = tuple(tuple(EncodeRequest(special, split) for split in (False, True)) fo
 COMMONEST = PLAIN[True][False]
 
 
-class Run(NamedTuple):
-    """Ids of a row that belong together: those at [begin, end) of its text `text`, or `end` that belong to none."""
-
-    text: int | None
-    begin: int
-    end: int
-
-
-class RowParts(NamedTuple):
-    """One row: ids [n], type ids [n], special tokens mask [n], attention mask [n] and, if wanted, offsets [n, 2]."""
-
-    columns: list[Any]
-    runs: list[Run]
-
-
 @dataclass
 class Columns:
-    """The same for all rows: a list of rows, or one array if the rows are arrays of equal length.
+    """For each row: ids [n], type ids [n], special tokens mask [n], attention mask [n] and, if wanted, offsets [n, 2].
 
-    A plain request gets only ids and offsets; type ids and attention mask follow from their number.
-    runs: what the ids of each row belong to; None if the rows were not processed one by one.
-    samples: the given row that each of these rows comes from, if some may be overflow; else None.
-    word_counts: for each text of the given rows, the number of ids of each word; None for texts not split into words.
+    Each is a list of lists, or an array of all rows. A plain request gets only ids and offsets; type ids and attention
+    mask follow from their number.
+    places: int64 [rows, 6]: the given row that the row comes from; how many of its ids are padding; where its ids begin
+    and end in the first text, and in the second.
+    word_counts: for each text of the given rows, how many ids each word has; None if texts are not split into words.
     """
 
     ids: Any
@@ -139,6 +128,5 @@ class Columns:
     special: Any = None
     attention: Any = None
     offsets: Any = None
-    runs: list[list[Run]] | None = None
-    samples: list[int] | None = None
-    word_counts: list[list[Any]] | None = None
+    places: Any = None
+    word_counts: Sequence[Any] | None = None

@@ -136,10 +136,10 @@ def rows_and_request(
     if batches is not None and batched is not batches:
         raise NeedsReference("a batch where transformers 4 takes one text, or one text where it takes a batch")
     warns = kwargs.get("max_length") is None and bool(kwargs.get("verbose", True))
-    return rows, _request_of_encode_plus(tokenizer, len(rows), kwargs), batched, warns
+    return rows, _request_of_encode_plus(tokenizer, kwargs), batched, warns
 
 
-def _request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -> EncodeRequest:
+def _request_of_encode_plus(tokenizer: Any, kwargs: dict[str, Any]) -> EncodeRequest:
     stride = kwargs.get("stride", 0)
     if type(stride) is not int or not 0 <= stride < _LARGEST_LENGTH:
         raise NeedsReference("stride is not a usual whole number")
@@ -153,8 +153,7 @@ def _request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -
         strategy, limit = wanted.value, _checked_max_length(max_length)
     split, names = kwargs.get("split_special_tokens"), tokenizer.model_input_names
     type_ids, attention = kwargs.get("return_token_type_ids"), kwargs.get("return_attention_mask")
-    overflow, tensors = bool(kwargs.get("return_overflowing_tokens")), kwargs.get("return_tensors")
-    padding = _padding(tokenizer, kwargs, max_length)
+    tensors = kwargs.get("return_tensors")
     return EncodeRequest(
         kwargs.get("add_special_tokens", True),
         bool(tokenizer.split_special_tokens if split is None else split),
@@ -165,13 +164,12 @@ def _request_of_encode_plus(tokenizer: Any, rows: int, kwargs: dict[str, Any]) -
         "token_type_ids" in names if type_ids is None else bool(type_ids),
         "attention_mask" in names if attention is None else bool(attention),
         0 if limit is None else stride,
-        overflow,
-        padding,
+        bool(kwargs.get("return_overflowing_tokens")),
+        _padding(tokenizer, kwargs, max_length),
         bool(kwargs.get("return_special_tokens_mask")),
         bool(kwargs.get("return_length")),
         tensors,
-        # Arrays only if all rows will have the same length; transformers handles other cases in its own way.
-        arrays=tensors in _ARRAY_TENSORS and (padding is not None or (rows == 1 and not overflow)),
+        arrays=tensors in _ARRAY_TENSORS,
         in_words=bool(kwargs.get("is_split_into_words")),
     )
 

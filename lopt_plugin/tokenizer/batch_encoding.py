@@ -13,36 +13,41 @@ from transformers.utils import TensorType, is_torch_available
 
 from ..encoder.encoder import Encoder
 from ..encoder.route_choice import Snapshot
-from ..routes.columns import runs_of_single_texts
-from ..routes.request import Columns, EncodeRequest, Row, Run
+from ..pipeline import Template
+from ..routes.request import NO_PADDING, Columns, EncodeRequest, Row
 
 # The call that a result came from: the encoder, the state of its backend at that time, the rows and the request.
 Source = tuple[Encoder, Snapshot, Sequence[Row], EncodeRequest]
 
 
 class Places(NamedTuple):
-    """Where the ids of each row came from; see `Columns`."""
+    """Where the ids of each row came from. templates: of the given rows. The others: see `Columns` and `Padding`."""
 
-    runs: list[list[Run]]
-    samples: list[int] | None
-    word_counts: list[list[Any]] | None
+    templates: Sequence[Template]
+    rows: Any
+    side: str = "right"
+    word_counts: Sequence[Any] | None = None
+
+    def runs(self, row: int) -> list[tuple[int | None, int, int]]:
+        """The row's parts: ids [begin, end) of a text, or so many that belong to none."""
+        sample, padding, *ends = map(int, self.rows[row])
+        pieces = self.templates[sample].pieces
+        runs = [(None, 0, 1) if text is None else (text, ends[2 * text], ends[2 * text + 1]) for text, _, _ in pieces]
+        return [(None, 0, padding), *runs] if self.side == "left" else [*runs, (None, 0, padding)]
 
     def sequence_ids(self, row: int) -> list[int | None]:
         """For each id, its text."""
-        found: list[int | None] = []
-        for text, begin, end in self.runs[row]:
-            found += [text] * (end - begin)
-        return found
+        return [text for text, begin, end in self.runs(row) for _ in range(begin, end)]
 
     def word_ids(self, row: int) -> list[int | None] | None:
         """For each id, its word; None if the texts were not split into words."""
-        assert self.word_counts is not None
-        counts = self.word_counts[row if self.samples is None else self.samples[row]]
-        if any(of_text is None for of_text in counts):
+        if self.word_counts is None:
             return None
-        words = [np.repeat(np.arange(len(of_text)), of_text).tolist() for of_text in counts]
+        texts = len(self.word_counts) // len(self.templates)
+        first = int(self.rows[row][0]) * texts
+        words = [np.repeat(np.arange(len(n)), n).tolist() for n in self.word_counts[first : first + texts]]
         found: list[int | None] = []
-        for text, begin, end in self.runs[row]:
+        for text, begin, end in self.runs(row):
             found += [None] * (end - begin) if text is None else words[text][begin:end]
         return found
 
@@ -98,10 +103,11 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
         if lengths is not None and source is not None:
             native, self._lopt_lengths = source[1].native, None
             assert native is not None
-            runs = runs_of_single_texts(native.post_processing, lengths, source[3])
-            self._lopt_places = None if runs is None else Places(runs, None, [[None]] * len(lengths))
+            template, _ = native.post_processing.templates_for(source[3])
+            if template.tells_texts:
+                self._lopt_places = Places([template], [(0, 0, 0, number - template.ids_added) for number in lengths])
         places = self._lopt_places
-        has_row = places is not None and type(batch_index) is int and 0 <= batch_index < len(places.runs)
+        has_row = places is not None and type(batch_index) is int and 0 <= batch_index < len(places.rows)
         return places if has_row else None
 
     @property
@@ -143,11 +149,12 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
     if request.special_tokens_mask:
         data["special_tokens_mask"] = columns.special
     if request.offsets:
-        data["offset_mapping"] = columns.offsets
+        is_array = isinstance(columns.offsets, np.ndarray)
+        data["offset_mapping"] = columns.offsets.astype(np.int64) if is_array else columns.offsets
     if request.row_lengths:
         data["length"] = [len(ids) for ids in columns.ids]
     if request.overflow:
-        data["overflow_to_sample_mapping"] = columns.samples
+        data["overflow_to_sample_mapping"] = columns.places[:, 0].tolist()
     if is_plain:
         result = LazyBatchEncoding.of(data, source)
         if request.offsets:
@@ -155,10 +162,12 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
         return result
     native = source[1].native
     assert native is not None
-    templates = [native.post_processing.template(row, request) for row in source[2]]
+    single, pair = native.post_processing.templates_for(request)
+    templates = [pair if isinstance(row, tuple) else single for row in source[2]]
     result = LazyBatchEncoding.of(data, source, templates[0].sequences)
-    if columns.runs is not None and all(template.tells_texts for template in templates):
-        result._lopt_places = Places(columns.runs, columns.samples, columns.word_counts)
+    if all(template.tells_texts for template in templates):
+        side = (request.padding or NO_PADDING).side
+        result._lopt_places = Places(templates, columns.places, side, columns.word_counts)
     if request.tensors is not None:
         if request.tensors == TensorType.PYTORCH and is_torch_available():
             import torch

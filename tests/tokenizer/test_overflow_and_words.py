@@ -13,7 +13,6 @@ import tier
 from outcomes import outcome, whole
 from test_interface_grid import FIRST, SAMPLE, SECOND, TEXTS, both
 
-from lopt_plugin.routes.post_processing import part_ranges
 from lopt_plugin.tokenizer.arguments import TRANSFORMERS_4
 
 NAMES = [name for name in interface_tokenizers.names() if name not in ("qwen3", "llama3", "t5_small")]
@@ -94,16 +93,6 @@ def test_calls_of_question_answering_and_token_classification_are_native(name: s
         assert not ours.lopt._runner.reference_calls
     assert found.char_to_token(0, 3) == expected.char_to_token(0, 3)
     assert whole(found_words) == whole(expected_words)
-
-
-def test_ranges_of_parts() -> None:
-    assert part_ranges(5, 5, 0, False) == [(0, 5)]
-    assert part_ranges(5, 2, 0, False) == [(0, 2), (2, 4), (4, 5)]
-    assert part_ranges(5, 3, 2, False) == [(0, 3), (1, 4), (2, 5)]
-    assert part_ranges(5, 3, 1, True) == [(2, 5), (0, 3)]
-    assert part_ranges(6, 3, 1, True) == [(3, 6), (1, 4), (0, 2)]
-    assert part_ranges(3, 0, 0, False) == [(0, 0), (0, 3)]
-    assert part_ranges(0, 0, 0, False) == [(0, 0)]
 
 
 @pytest.mark.parametrize("name", ["roberta", "qwen", "bert", "llama"])

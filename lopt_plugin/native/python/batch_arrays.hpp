@@ -5,15 +5,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <nanobind/stl/pair.h>
-
 #include "python/interpreter_lock.hpp"
 #include "python/python_arguments.hpp"
+#include "python/row_plan.hpp"
+#include "text/alignment.hpp"
 
 namespace lopt {
 
@@ -50,43 +52,52 @@ inline nb::tuple with_added_ids(const Ids& ids, const RowOffsets& row_offsets, c
     return nb::make_tuple(std::move(all), array_over<int64_t, 1>(std::move(moved), {offsets.size()}));
 }
 
-// An id and its type id.
-using TypedId = std::pair<int64_t, int64_t>;
+// The columns of rows, one row after the other.
+struct RowColumns {
+    std::array<Allocated<int64_t>, 4> numbers;  // ids, type ids, special tokens mask, attention mask
+    Allocated<Offset> offsets;                  // null if they are not wanted
+    std::vector<size_t> begins{0};              // of each row, and the end of the last one
+};
 
-// Returns the ids, type ids, special tokens mask and attention mask, int64 [rows, width]. room: the largest number of ids
-// of a text that are kept, the last ones if `keeps_end`. padding: on the right if `pads_right`.
-inline nb::tuple padded_rows(const Ids& ids, const RowOffsets& row_offsets, size_t room, bool keeps_end, const std::vector<TypedId>& before,
-                             const std::vector<TypedId>& after, int64_t type_id, size_t width, TypedId padding, bool pads_right) {
-    const std::vector<int64_t> offsets = row_offsets_of(ids, row_offsets, "padded_rows");
-    const size_t rows = offsets.size() - 1;
-    if (width != 0 && rows > SIZE_MAX / sizeof(int64_t) / width) throw std::bad_alloc();
-    std::array<Allocated<int64_t>, 4> columns;
-    for (auto& column : columns) column = allocated<int64_t>(rows * width);
-    {
-        const InterpreterUnlocked unlocked;
-        std::array<int64_t*, 4> out;
-        for (size_t c = 0; c < out.size(); c++) out[c] = columns[c].get();
-        const auto fill = [&out](size_t count, const std::array<int64_t, 4>& values) {
-            for (size_t c = 0; c < out.size(); c++) out[c] = std::fill_n(out[c], count, values[c]);
-        };
-        for (size_t row = 0; row < rows; row++) {
-            const int32_t *first = ids.data() + offsets[row], *last = ids.data() + offsets[row + 1];
-            const auto length = static_cast<size_t>(last - first), kept = std::min(length, room);
-            if (before.size() + after.size() > width || kept > width - before.size() - after.size())
-                throw std::invalid_argument("padded_rows: a row is longer than the width");
-            const size_t missing = width - before.size() - kept - after.size();
-            if (!pads_right) fill(missing, {padding.first, padding.second, 1, 0});
-            for (const auto& [id, type] : before) fill(1, {id, type, 1, 1});
-            if (keeps_end) first = last - kept;
-            int64_t* const text = out[0];
-            fill(kept, {0, type_id, 0, 1});
-            std::copy_n(first, kept, text);
-            for (const auto& [id, type] : after) fill(1, {id, type, 1, 1});
-            if (pads_right) fill(missing, {padding.first, padding.second, 1, 0});
-        }
+using TextOffsets = nb::ndarray<const int32_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+
+// Writes the rows; those shorter than `width` are padded.
+inline RowColumns written_rows(const std::vector<PlannedRow>& rows, const Ids& ids, const std::vector<int64_t>& text_begins,
+                               const std::optional<TextOffsets>& text_offsets, const RowPadding& padding) {
+    const auto& [padded_length, multiple, side, padding_id, padding_type_id] = padding;
+    const size_t width = padded_width(rows, padding);
+    RowColumns columns;
+    for (const PlannedRow& row : rows) {
+        columns.begins.push_back(columns.begins.back() + std::max(row.length(), width));
+        if (columns.begins.back() > SIZE_MAX >> 8 || width > SIZE_MAX >> 8) throw std::bad_alloc();
     }
-    const auto array = [&](size_t c) { return array_over<int64_t, 2>(std::move(columns[c]), {rows, width}); };
-    return nb::make_tuple(array(0), array(1), array(2), array(3));
+    std::array<int64_t*, 4> out;
+    for (size_t c = 0; c < out.size(); c++) out[c] = (columns.numbers[c] = allocated<int64_t>(columns.begins.back())).get();
+    if (text_offsets) columns.offsets = allocated<Offset>(columns.begins.back());
+    Offset* offsets = columns.offsets.get();
+    const auto fill = [&](size_t count, const std::array<int64_t, 4>& values) {
+        for (size_t c = 0; c < out.size(); c++) out[c] = std::fill_n(out[c], count, values[c]);
+        if (offsets) offsets = std::fill_n(offsets, count, Offset{0, 0});
+    };
+    const InterpreterUnlocked unlocked;
+    for (const PlannedRow& row : rows) {
+        const auto& [pieces, overflow_type_ids, room] = *row.layout;
+        const size_t missing = width - std::min(width, row.length());
+        if (side == "left") fill(missing, {padding_id, padding_type_id, 1, 0});
+        for (const auto& [text, id, type_id] : pieces) {
+            if (!text) {
+                fill(1, {id, type_id, 1, 1});
+                continue;
+            }
+            const auto [begin, end] = row.ranges[*text];
+            const size_t count = end - begin, first = static_cast<size_t>(text_begins[row.first_text + *text]) + begin;
+            fill(count, {0, row.overflows[*text] ? overflow_type_ids->at(*text) : type_id, 0, 1});
+            std::copy_n(ids.data() + first, count, out[0] - count);
+            if (offsets && count) std::memcpy(offsets - count, text_offsets->data() + 2 * first, count * sizeof(Offset));
+        }
+        if (side != "left") fill(missing, {padding_id, padding_type_id, 1, 0});
+    }
+    return columns;
 }
 
 }  // namespace lopt

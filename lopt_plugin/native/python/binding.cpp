@@ -235,8 +235,6 @@ NB_MODULE(_core, module) {
         },
         nb::arg("wanted"));
     module.def("with_added_ids", &with_added_ids, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("before"), nb::arg("after"));
-    module.def("padded_rows", &padded_rows, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("room"), nb::arg("keeps_end"), nb::arg("before"),
-               nb::arg("after"), nb::arg("type_id"), nb::arg("width"), nb::arg("padding"), nb::arg("pads_right"));
     module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
     module.def(
         "idle_cores",

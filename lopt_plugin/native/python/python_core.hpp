@@ -126,6 +126,34 @@ class PythonCore {
         }
         return rows;
     }
+    // Rows with what the post-processor adds, truncated and padded; see _core.pyi.
+    nb::list finished_rows(const Ids& ids, const RowOffsets& row_offsets, const std::optional<TextOffsets>& offsets, const std::vector<bool>& pairs,
+                            const std::vector<RowLayout>& layouts, const Truncation& truncation, const RowPadding& padding, bool as_lists) const {
+        const std::vector<int64_t> text_begins = row_offsets_of(ids, row_offsets, "finished_rows");
+        if (offsets && offsets->shape(0) != ids.shape(0)) throw nb::value_error("finished_rows: not as many offsets as ids");
+        const std::vector<PlannedRow> rows = planned_rows(text_begins, pairs, layouts, truncation);
+        RowColumns columns = written_rows(rows, ids, text_begins, offsets, padding);
+        const std::vector<size_t>& begins = columns.begins;
+        as_lists |= rows.empty();
+        auto places = allocated<int64_t>(6 * rows.size());
+        for (size_t i = 0; i < rows.size(); i++) {
+            const size_t length = begins[i + 1] - begins[i];
+            as_lists |= length == 0 || length != begins[1];
+            const auto& [first, second] = rows[i].ranges;
+            const std::array place{rows[i].sample, length - rows[i].length(), first.begin, first.end, second.begin, second.end};
+            std::copy(place.begin(), place.end(), places.get() + 6 * i);
+        }
+        nb::list made;
+        for (auto& values : columns.numbers) {
+            if (!as_lists) made.append(array_over<int64_t, 2>(std::move(values), {rows.size(), begins[1]}));
+            else made.append(lists_of_rows(begins, [&](size_t begin, size_t count) { return number_list(values.get() + begin, count); }));
+        }
+        if (!offsets) made.append(nb::none());
+        else if (!as_lists) made.append(array_over<int32_t, 3>(std::move(columns.offsets), {rows.size(), begins[1], 2}));
+        else made.append(lists_of_rows(begins, [&](size_t begin, size_t count) { return offset_objects_.list(columns.offsets.get() + begin, count); }));
+        made.append(array_over<int64_t, 2>(std::move(places), {rows.size(), 6}));
+        return made;
+    }
     // See TextsToPack.
     TextsToPack* texts_to_pack(nb::list texts, size_t threads, size_t part_characters) const {
         nb::tuple alive(texts);
@@ -169,7 +197,7 @@ class PythonCore {
         return ids_and_offsets(space->ids.data() + first, kept, std::move(offsets), first, kept, as_lists, of_no_text);
     }
     // The ids of each word on its own, the number of ids per word, and the offsets within each word.
-    nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first, bool as_lists) const {
+    nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first) const {
         const nb::tuple alive(words);
         const std::vector<Characters> texts = characters_of_all(alive, "encode_words: a word is not a str");
         size_t characters = 0;
@@ -198,8 +226,8 @@ class PythonCore {
         }
         auto offsets = allocated<Offset>(places.size());
         std::copy(places.begin(), places.end(), offsets.get());
-        const nb::tuple both = ids_and_offsets(ids.data(), ids.size(), std::move(offsets), 0, places.size(), as_lists, IdList::NO_ID);
-        return nb::make_tuple(both[0], array_of(counts.data(), counts.size()), with_offsets ? nb::object(both[1]) : nb::none());
+        const nb::object array = with_offsets ? nb::cast(array_over<int32_t, 2>(std::move(offsets), {places.size(), 2})) : nb::none();
+        return nb::make_tuple(array_of(ids.data(), ids.size()), array_of(counts.data(), counts.size()), array);
     }
     size_t id_count() const { return size_t{largest_id_} + 1; }
     size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
@@ -249,13 +277,15 @@ class PythonCore {
             .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("lists_of", &PythonCore::lists_of, nb::arg("ids").noconvert(), nb::arg("row_offsets").noconvert())
+            .def("finished_rows", &PythonCore::finished_rows, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("offsets").none(), nb::arg("pairs"),
+                 nb::arg("layouts"), nb::arg("truncation"), nb::arg("padding"), nb::arg("as_lists"))
             .def("texts_to_pack", &PythonCore::texts_to_pack, nb::arg("texts"), nb::arg("threads") = 1,
                  nb::arg("part_characters") = Packing::PART_CHARACTERS, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
                  nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
                  nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, nb::arg("first_id") = -1)
             .def("encode_words", &PythonCore::encode_words, nb::arg("words"), nb::arg("split_special_tokens") = false,
-                 nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false, nb::arg("as_lists") = false)
+                 nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
                  nb::arg("block_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
@@ -313,6 +343,26 @@ class PythonCore {
     uint32_t checked_first_id(int64_t first_id) const {
         if (first_id >= static_cast<int64_t>(id_count())) throw nb::value_error("first_id: not an id of this core");
         return first_id < 0 ? IdList::NO_ID : static_cast<uint32_t>(first_id);
+    }
+    // What make(begin, count), a new reference, is for each row.
+    template <class Make>
+    static nb::list lists_of_rows(const std::vector<size_t>& begins, Make&& make) {
+        nb::list rows;
+        for (size_t row = 0; row + 1 < begins.size(); row++) rows.append(nb::steal(make(begins[row], begins[row + 1] - begins[row])));
+        return rows;
+    }
+    // A new list of any numbers, most of which are at most the largest id.
+    PyObject* number_list(const int64_t* numbers, size_t count) const {
+        const bool shared = SharedIntegers::make(id_count());
+        ListBuilder items;
+        items.reserve(count);
+        for (const int64_t number : std::span(numbers, count)) {
+            const bool is_shared = shared && number >= 0 && number <= largest_id_;
+            PyObject* const object = is_shared ? SharedIntegers::at(static_cast<size_t>(number)) : PyLong_FromLongLong(number);
+            if (!object) cpython::throw_no_memory();
+            items.push(object);
+        }
+        return items.finish();
     }
     // `count` offsets, starting at index `first`.
     nb::tuple ids_and_offsets(const uint32_t* ids, size_t ids_count, Allocated<Offset> offsets, size_t first, size_t count, bool as_lists,
