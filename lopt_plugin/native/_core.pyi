@@ -339,7 +339,7 @@ class _AnyCore:
         truncation: tuple[str, bool, int, bool],
         padding: tuple[int | None, int | None, str, int, int],
         as_lists: bool,
-    ) -> list[Any]:
+    ) -> tuple[Any, Any, Any, Any, Any, npt.NDArray[np.int64]]:
         """Rows of one text, or two for a pair, truncated, with what the post-processor adds, and padded.
 
         Returns ids, type ids, special tokens mask, attention mask, offsets and places; see Columns. The first four are

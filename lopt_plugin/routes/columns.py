@@ -11,7 +11,7 @@ import numpy as np
 
 from . import Ids, RowOffsets
 from .native import NO_OFFSETS, NO_TEMPLATE, NativeRoute
-from .request import NO_PADDING, PLAIN, Columns, EncodeRequest, NeedsReference, Row
+from .request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 
 
 def native_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest) -> Columns:
@@ -55,10 +55,11 @@ def all_columns(route: NativeRoute, rows: Sequence[Row], request: EncodeRequest)
     *texts, word_counts = _encoded_texts(route, rows, rooms, request)
     layouts = [(of.pieces, of.overflow_type_ids, room) for of, room in zip(templates, rooms, strict=True)]
     truncation = request.strategy, request.keeps_end, request.stride, request.overflow
-    padding, as_lists = (request.padding or NO_PADDING)[:5], not request.arrays
-    columns = Columns(*route.core.finished_rows(*texts, pairs, layouts, truncation, padding, as_lists))
-    columns.word_counts = word_counts
-    return columns
+    padding = (0, None, "right", 0, 0) if request.padding is None else request.padding[:5]
+    made: tuple[Any, Any, Any, Any, Any, Any] = route.core.finished_rows(
+        *texts, pairs, layouts, truncation, padding, not request.arrays
+    )
+    return Columns(*made, word_counts)
 
 
 def _encoded_texts(

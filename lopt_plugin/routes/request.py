@@ -36,9 +36,6 @@ class Padding(NamedTuple):
         return width if self.multiple is None else -(-width // self.multiple) * self.multiple
 
 
-NO_PADDING = Padding(0, None, "right", 0, 0, "")
-
-
 class EncodeRequest(NamedTuple):
     """What a call requests, apart from its texts.
 

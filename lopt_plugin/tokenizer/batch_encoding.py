@@ -14,18 +14,18 @@ from transformers.utils import TensorType, is_torch_available
 from ..encoder.encoder import Encoder
 from ..encoder.route_choice import Snapshot
 from ..pipeline import Template
-from ..routes.request import NO_PADDING, Columns, EncodeRequest, Row
+from ..routes.request import Columns, EncodeRequest, Row
 
 # The call that a result came from: the encoder, the state of its backend at that time, the rows and the request.
 Source = tuple[Encoder, Snapshot, Sequence[Row], EncodeRequest]
 
 
 class Places(NamedTuple):
-    """Where the ids of each row came from. templates: of the given rows. The others: see `Columns` and `Padding`."""
+    """Where the ids of each row came from. templates: of the given rows. rows, word_counts: of `Columns`."""
 
     templates: Sequence[Template]
     rows: Any
-    side: str = "right"
+    pads_left: bool = False
     word_counts: Sequence[Any] | None = None
 
     def runs(self, row: int) -> list[tuple[int | None, int, int]]:
@@ -33,7 +33,7 @@ class Places(NamedTuple):
         sample, padding, *ends = map(int, self.rows[row])
         pieces = self.templates[sample].pieces
         runs = [(None, 0, 1) if text is None else (text, ends[2 * text], ends[2 * text + 1]) for text, _, _ in pieces]
-        return [(None, 0, padding), *runs] if self.side == "left" else [*runs, (None, 0, padding)]
+        return [(None, 0, padding), *runs] if self.pads_left else [*runs, (None, 0, padding)]
 
     def sequence_ids(self, row: int) -> list[int | None]:
         """For each id, its text."""
@@ -166,8 +166,8 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
     templates = [pair if isinstance(row, tuple) else single for row in source[2]]
     result = LazyBatchEncoding.of(data, source, templates[0].sequences)
     if all(template.tells_texts for template in templates):
-        side = (request.padding or NO_PADDING).side
-        result._lopt_places = Places(templates, columns.places, side, columns.word_counts)
+        pads_left = request.padding is not None and request.padding.side == "left"
+        result._lopt_places = Places(templates, columns.places, pads_left, columns.word_counts)
     if request.tensors is not None:
         if request.tensors == TensorType.PYTORCH and is_torch_available():
             import torch

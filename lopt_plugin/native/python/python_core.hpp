@@ -127,7 +127,7 @@ class PythonCore {
         return rows;
     }
     // Rows with what the post-processor adds, truncated and padded; see _core.pyi.
-    nb::list finished_rows(const Ids& ids, const RowOffsets& row_offsets, const std::optional<TextOffsets>& offsets, const std::vector<bool>& pairs,
+    nb::tuple finished_rows(const Ids& ids, const RowOffsets& row_offsets, const std::optional<TextOffsets>& offsets, const std::vector<bool>& pairs,
                             const std::vector<RowLayout>& layouts, const Truncation& truncation, const RowPadding& padding, bool as_lists) const {
         const std::vector<int64_t> text_begins = row_offsets_of(ids, row_offsets, "finished_rows");
         if (offsets && offsets->shape(0) != ids.shape(0)) throw nb::value_error("finished_rows: not as many offsets as ids");
@@ -152,7 +152,7 @@ class PythonCore {
         else if (!as_lists) made.append(array_over<int32_t, 3>(std::move(columns.offsets), {rows.size(), begins[1], 2}));
         else made.append(lists_of_rows(begins, [&](size_t begin, size_t count) { return offset_objects_.list(columns.offsets.get() + begin, count); }));
         made.append(array_over<int64_t, 2>(std::move(places), {rows.size(), 6}));
-        return made;
+        return nb::tuple(made);
     }
     // See TextsToPack.
     TextsToPack* texts_to_pack(nb::list texts, size_t threads, size_t part_characters) const {

@@ -20,7 +20,7 @@ namespace lopt {
 template <class Value>
 using OfTexts = std::array<Value, 2>;
 
-// The number of a text, or an id that belongs to none; its type id.
+// The number of a text, if it is one; otherwise an id; its type id.
 using RowPiece = std::tuple<std::optional<size_t>, int64_t, int64_t>;
 // How a post-processor arranges rows: the pieces; the type id of each text in overflowing parts, unless these differ in other
 // respects too; and how many ids of the texts there is room for.
@@ -58,7 +58,10 @@ inline OfTexts<size_t> kept_of(OfTexts<size_t> lengths, size_t room, const std::
         // The longer one is cut down to the shorter one first, then both by turns; the second keeps the odd id if the
         // first is not longer.
         size_t less = std::min(lengths[0], lengths[1]), more = less > room ? less : std::max(less, room - less);
-        if (less + more > room) less = room / 2, more = less + room % 2;
+        if (less + more > room) {
+            less = room / 2;
+            more = less + room % 2;
+        }
         return lengths[0] > lengths[1] ? OfTexts<size_t>{more, less} : OfTexts<size_t>{less, more};
     }
     size_t& cut = lengths[strategy == "only_first" ? 0 : 1];
@@ -88,7 +91,8 @@ inline void plan_row(PlannedRow row, const OfTexts<size_t>& lengths, const Trunc
     const OfTexts<size_t> kept = kept_of(lengths, room, std::get<0>(truncation));
     const OfTexts<std::vector<IdRange>> parts{parts_of_text(lengths[0], kept[0], truncation), parts_of_text(lengths[1], kept[1], truncation)};
     const auto add = [&](const OfTexts<size_t>& numbers) {
-        for (size_t text = 0; text < 2; text++) row.ranges[text] = parts[text][numbers[text]], row.overflows[text] = numbers[text] > 0;
+        row.ranges = {parts[0][numbers[0]], parts[1][numbers[1]]};
+        row.overflows = {numbers[0] > 0, numbers[1] > 0};
         rows.push_back(row);
     };
     add({0, 0});
