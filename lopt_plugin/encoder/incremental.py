@@ -314,16 +314,17 @@ class IncrementalEncoder:
         elif self._word is None and len(rest) >= self._search_from:
             split = self._request.split_special_tokens
             # A text that is one word has no such place, and a search takes several times as long.
-            self._word = core.growing_word(rest, now.tail is not None, split)
+            self._word = core.growing_word(rest, now.inside, split)
             place = None
             if self._word is None:
-                place = core.settle_for_good(middle.ids, rest, now.tail is not None, split)
+                place = core.settle_for_good(middle.ids, rest, now.inside, split)
             # Where there was none, there may be one later, but a search costs as much as an encoding.
             self._search_from = _LONG_WORD if place is not None else 2 * len(rest)
             if place is not None:
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None
-                now.tail = rest[place:]
+                at, now.tail_inside = place
+                now.tail = rest[at:]
                 self._word_from = _LONG_WORD
                 return
         if now.tail is None:
@@ -335,8 +336,8 @@ class IncrementalEncoder:
             now.head = rest[:first]
             middle.settle(rest, first, last)
         elif last is not None:
-            middle.settle(rest, 0, last)
-        now.tail = rest if last is None else rest[last:]
+            middle.settle(rest, 0, last, now.tail_inside)
+        now.tail, now.tail_inside = (rest, now.tail_inside) if last is None else (rest[last:], True)
 
     def _edges(self, now: Settled, middle: Middle) -> tuple[list[int], list[int]]:
         """Ids of the head and of the tail."""
@@ -347,7 +348,7 @@ class IncrementalEncoder:
             elif self._find_word(now, middle):
                 self._tail_ids = self._word.ids()
             else:
-                self._tail_ids = middle.part(now.tail, 0, len(now.tail))
+                self._tail_ids = middle.part(now.tail, 0, len(now.tail), now.tail_inside)
         return head, self._tail_ids
 
     def _head(self, now: Settled, middle: Middle) -> list[int]:
@@ -364,7 +365,7 @@ class IncrementalEncoder:
         last = now.head if now.tail is None else now.tail
         if self._word is None and len(last) >= self._word_from:
             split = self._request.split_special_tokens
-            self._word = middle.native.core.growing_word(last, now.tail is not None, split)
+            self._word = middle.native.core.growing_word(last, now.inside, split)
             self._word_from = 2 * len(last)
         return self._word is not None
 

@@ -68,6 +68,7 @@ class Settled:
     middle: Middle | None
     head: str = ""
     tail: str | None = None
+    tail_inside: bool = True  # the tail continues a stretch of text: no added token ends before it
     from_start: bool = False  # the middle begins at a place that is not a seam once text is prepended
     before: list[str] = field(default_factory=list)  # what was prepended
     pieces: list[str] = field(default_factory=list)  # what was appended
@@ -75,6 +76,11 @@ class Settled:
     @property
     def text(self) -> str:
         return "".join([*reversed(self.before), *self.pieces])
+
+    @property
+    def inside(self) -> bool:
+        """Whether what follows the last seam continues a stretch."""
+        return self.tail is not None and self.tail_inside
 
     def state(self) -> IncrementalState:
         """The state as it is now."""

@@ -421,11 +421,14 @@ class _AnyCore:
     def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
         """The same for the last seam p, begin < p < end. Searches backwards, no further than that seam."""
 
-    def settle_for_good(self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool) -> int | None:
-        """Divides a text at the last position p at which every text that begins with it can be divided, and returns p.
+    def settle_for_good(
+        self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool
+    ) -> tuple[int, bool] | None:
+        """Divides a text at the last position p at which every text that begins with it can be divided.
 
-        Appends the ids before p to `settled`; what follows p is encoded by `encode_part(..., inside=True)`. Unlike a
-        seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such a position.
+        Appends the ids before p to `settled`, and returns p and the `inside` by which `encode_part` encodes what follows
+        it. Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such
+        a position.
         """
 
     def encode_part(

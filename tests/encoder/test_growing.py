@@ -169,16 +169,32 @@ def test_texts_without_a_seam(name: str) -> None:
         assert growing.ids == expected(encoder, f"a 1{text}", False)
 
 
-@pytest.mark.parametrize("name", ["qwen3", "tiny_gemma"])
-@pytest.mark.parametrize("unit", ["!\n", "\n", "'s", "a'", "<|end|>", "\u0928\u094d\u0906 ", "1"])
-def test_what_is_final_is_settled(unit: str, name: str) -> None:
+WITHOUT_A_SEAM = ["!\n", "\n", "'s", "a'", "<|end|>", "\u0928\u094d\u0906 ", "1"]
+LONG_PRE_TOKENS = ["!a", "e\u0301", "\u1100\u1161", "ab", "-", "\u2581", "\u4e2d\u6587", "\u02b0A"]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        *itertools.product(["qwen3", "tiny_gemma"], WITHOUT_A_SEAM),
+        *itertools.product(["tiny_falcon", "tiny_clip", "tiny_llama2", "tiny_roberta", "tiny_o200k"], LONG_PRE_TOKENS),
+        *[("qwen3", unit) for unit in ("e\u0301", "\u1100\u1161", "!a")],
+        *[("wordpiece_cased", unit) for unit in ("a", "ab", "\u00e9", "a\x00")],
+        ("tiny_llama2", "<s>"),
+        ("tiny_roberta", "!\n"),
+    ],
+)
+def test_what_is_final_is_settled(name: str, unit: str) -> None:
     """So the time of an append does not grow with the text before it."""
-    backend = corpus.load_tokenizer(name)
-    backend.add_tokens(["<|end|>"])
+    backend = corpus.load_tokenizer(name) if name in corpus.tokenizer_names() else small_pipelines()[name]
+    if unit == "<|end|>":
+        backend.add_tokens([unit])
     growing = Encoder(backend).incremental(add_special_tokens=False)
+    growing.append(unit[0] if unit == "!a" else "")
     for _ in range(8):
-        growing.append(unit * 500)
-        assert len(growing.ids) - growing.stable < 600
+        growing.append((unit[1:] if unit == "!a" else unit) * 500)
+        assert growing.ids == backend.encode(growing.text, add_special_tokens=False).ids
+        assert growing._word is not None or len(growing._now.tail or growing._now.head) < 1000
 
 
 @pytest.mark.parametrize(

@@ -32,13 +32,13 @@ void check_part(const Core& core, const Characters& text, size_t step, bool insi
 
 // What the beginning of a text says is true of the whole text.
 template <class Core>
-void check_final_place(const Core& core, const Characters& text, size_t to, bool inside, bool split_special, typename Core::Workspace& space) {
-    const auto place = last_final_place(core, text.part(0, to), inside, split_special, space);
+void check_final_place(const Core& core, const Characters& text, size_t to, bool inside, bool split_special, size_t long_word, typename Core::Workspace& space) {
+    const auto place = last_final_place(core, text.part(0, to), inside, split_special, space, long_word);
     if (!place) return;
     CHECK(place->at < to);
     const auto whole = ids_of_part(core, text, 0, text.length, inside, split_special);
     auto joined = ids_of_part(core, text, 0, to, inside, split_special);
-    const auto rest = ids_of_part(core, text, place->at, text.length, true, split_special);
+    const auto rest = ids_of_part(core, text, place->at, text.length, place->inside, split_special);
     if (!whole || !joined || !rest) return;
     CHECK(place->count <= joined->size());
     joined->resize(place->count);
@@ -92,7 +92,7 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
     }
     for (const bool inside : {false, true}) {
         check_part(core, text, step, inside, split_special);
-        check_final_place(core, text, to, inside, split_special, *space);
+        check_final_place(core, text, to, inside, split_special, 1 + (how >> 2), *space);
     }
 }
 

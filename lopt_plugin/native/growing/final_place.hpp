@@ -11,26 +11,31 @@
 #include <iterator>
 #include <optional>
 
+#include "growing/final_in_word.hpp"
 #include "growing/places.hpp"
 
 namespace lopt {
 
 // The last position inside the text at which every text that begins with it can be divided, and the number of ids before
-// it; nothing if none was found. What follows it continues a stretch. What precedes it must not be encoded on its own: the
-// end of a text may hold another added token. `inside`: see EncodeOptions.
+// it; nothing if none was found. What precedes it must not be encoded on its own: the end of a text may hold another added
+// token. `inside`: see EncodeOptions. `long_word`: pre-tokens of as many characters are divided, too.
 template <class Core>
-std::optional<Place> last_final_place(const Core& core, const Characters& text, bool inside, bool split_special, typename Core::Workspace& space) {
-    if (text.length == 0 || !core.method().word_model() || core.segmenter().white_space_matters()) return std::nullopt;
+std::optional<Place> last_final_place(const Core& core, const Characters& text, bool inside, bool split_special, typename Core::Workspace& space,
+                                      size_t long_word = LONG_WORD / 2) {
+    constexpr bool is_unigram = HasLattice<Core>;  // the sums of its scores begin with the word
+    if (is_unigram || text.length == 0) return std::nullopt;
     constexpr size_t COMPLETE = 4;  // pre-tokens that must follow; two are enough
     const std::vector<Place> places = places_of(core, text, {0, text.length, inside}, SIZE_MAX - 1, split_special, space, true);
     const size_t known = text.length - std::min(text.length, reach(core));
-    const auto complete = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return place.at <= known; });
+    // A later token may strip the white space before it, but none that another token has taken.
+    size_t stays = known;
+    const auto is_stripped = [&](size_t at) { return core.method().classes().of(text[at]) & class_bit::strip_space; };
+    while (core.segmenter().tokens_take_white_space_before() && stays > 0 && is_stripped(stays - 1)) stays--;
+    const auto complete = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return place.at <= (place.after_token ? known : stays); });
     if (complete == places.rend()) return std::nullopt;
-    const bool all_go_on = !core.segmenter().adds_space_to_stretches();
-    const auto last = std::find_if(complete, places.rend(), [&](const Place& place) {
-        return place.pre_tokens + COMPLETE <= complete->pre_tokens && (place.inside || all_go_on);
-    });
-    return last == places.rend() || last->at == 0 ? std::nullopt : std::optional(*last);
+    const auto last = std::find_if(complete, places.rend(), [&](const Place& place) { return place.pre_tokens + COMPLETE <= complete->pre_tokens; });
+    if (core.method().growing_model() && !core.segmenter().white_space_matters() && last != places.rend() && last->at > 0) return *last;
+    return final_place_in_word(core, text, places, stays, split_special, long_word);
 }
 
 }  // namespace lopt

@@ -19,6 +19,21 @@ inline std::string utf8_of(const Characters& text, size_t begin, size_t end) {
     return bytes;
 }
 
+// Core: of Unigram.
+template <class Core>
+concept HasLattice = requires(const Core& core) { core.method().encoder().counts_of_prefixes(std::string()); };
+
+// What the normalizer makes of text[begin, end), which it must treat independently of the rest.
+template <class Core>
+std::string normalized_part(const Core& core, const Characters& text, size_t begin, size_t end) {
+    const std::string part = utf8_of(text, begin, end);
+    if (end - begin == 1 && core.method().leaves(text[begin])) return part;
+    if (core.method().metaspace()) return " ";
+    const auto* const p = reinterpret_cast<const uint8_t*>(part.data());
+    std::string out;
+    return core.method().normalize(p, p + part.size(), true, out, nullptr) ? out : part;
+}
+
 // Number of characters to encode at a time, chosen so that the working memory fits in the caches.
 inline constexpr size_t PART = size_t{1} << 14;
 

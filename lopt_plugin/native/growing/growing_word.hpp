@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -51,9 +53,26 @@ class GrowingWord {
     void ids(size_t end, IdBuffer& out) const {
         const size_t length = count(end);
         uint32_t* const begin = out.reserve(length);
-        for (uint32_t* o = begin + length; o > begin; end -= model_->compatibility().length(prefixes_[end].last))
+        for (uint32_t* o = begin + length; o > begin; end = last_begin(end))
             o = model_->unknown_characters().write_before(o, prefixes_[end].last);
         out.set_end(begin + length);
+    }
+
+    // Where the last token of the first `end` bytes begins. Requires end > 0.
+    size_t last_begin(size_t end) const { return end - model_->compatibility().length(prefixes_[end].last); }
+    // The last position that is a boundary between tokens in each prefix that ends in the last `bytes` bytes; 0 if there is
+    // none, or if merges out of order are involved.
+    size_t shared_boundary(size_t bytes) const {
+        if (bytes >= size() || is_greedy_) return 0;
+        std::set<size_t> ends;
+        for (size_t end = size(); end > size() - bytes; end--) ends.insert(end);
+        while (ends.size() > 1) {
+            const auto last = std::prev(ends.end());
+            const size_t begin = last_begin(*last);
+            ends.erase(last);
+            ends.insert(begin);
+        }
+        return *ends.begin();
     }
 
   private:

@@ -47,10 +47,6 @@ class PrefixCounts {
     size_t left_;  // number of characters that may still be encoded
 };
 
-// Core: of Unigram.
-template <class Core>
-concept HasLattice = requires(const Core& core) { core.method().encoder().counts_of_prefixes(std::string()); };
-
 // A position in a part of the text: what is encoded from the part's beginning up to there, or further, certainly has more
 // than `room` ids. The end of the text if none is known.
 template <class Core>

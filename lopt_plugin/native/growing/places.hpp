@@ -57,6 +57,15 @@ size_t reach(const Core& core) {
     return std::max<size_t>(4, core.segmenter().longest_token() + 1);
 }
 
+// Can the text be divided at a position after `token`, or inside ordinary text (NONE)? Not if a token that must be a single
+// word may begin there, or if it may be inside one that was rejected.
+template <class Core>
+bool divides_tokens(const Core& core, const Characters& text, size_t at, uint32_t token, bool split_special) {
+    const uint32_t left = text[at - 1], right = text[at];
+    return !((core.method().classes().of(left) & class_bit::word) && core.segmenter().may_begin_single_word(right)) &&
+           !core.segmenter().may_be_in_hidden_token(left, right, token, split_special);
+}
+
 // The positions of text[part], including its ends, as long as they have at most `most` ids, and one more with more ids.
 // `grows`: only those that text after the part cannot change, as far as they are not near its end (final_place.hpp).
 template <class Core>
@@ -82,18 +91,16 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     };
     // A token that exists only at the end of a prefix may strip the white space before it, and one that must be a single
     // word checks the character before it. The first token must begin in this part.
-    bool white_space_is_taken = grows && core.segmenter().tokens_take_white_space_before();
-    for (size_t i = part.begin; i < part.end && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
+    bool white_space_is_taken = false;
+    for (size_t i = part.begin; i < part.end && !grows && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
-    const auto divides_tokens = [&](size_t at, uint32_t token) {
-        const uint16_t left = classes.of(text[at - 1]), right = classes.of(text[at]);
-        return !(white_space_is_taken && token == NONE && ((left | right) & class_bit::strip_space)) &&
-               !((left & class_bit::word) && core.segmenter().may_begin_single_word(text[at])) &&
-               !core.segmenter().may_be_in_hidden_token(text[at - 1], text[at], token, split_special);
+    const auto divides = [&](size_t at, uint32_t token) {
+        const bool beside_space = (classes.of(text[at - 1]) | classes.of(text[at])) & class_bit::strip_space;
+        return !(white_space_is_taken && token == NONE && beside_space) && divides_tokens(core, text, at, token, split_special);
     };
     // `token`: the added token that ends there, or NONE.
     const auto add = [&](size_t at, bool inside, uint32_t token) {
-        if (at > places.back().at && at < part.end && divides_tokens(at, token)) places.push_back({at, inside, count, pre_tokens, token != NONE});
+        if (at > places.back().at && at < part.end && divides(at, token)) places.push_back({at, inside, count, pre_tokens, token != NONE});
         return places.back().count <= most;
     };
     // Of the latest alignment: its characters before `in_normalized`, and the characters of the text before its start.

@@ -74,18 +74,10 @@ class WordPrefixes {
             return stop;
         }
         known_ = stop - at <= MOST_TOGETHER;
-        for (size_t part = at + 1; part < stop && known_; part++) ends_.push_back(end_with(normalized(at, part), at));
-        if (known_) grow(normalized(at, stop), at);
+        for (size_t part = at + 1; part < stop && known_; part++) ends_.push_back(end_with(normalized_part(core_, text_, at, part), at));
+        if (known_) grow(normalized_part(core_, text_, at, stop), at);
         if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
         return stop;
-    }
-    std::string normalized(size_t from, size_t to) const {
-        const std::string text = utf8_of(text_, from, to);
-        if (to - from == 1 && core_.method().leaves(text_[from])) return text;
-        if (core_.method().metaspace()) return " ";
-        const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
-        std::string out;
-        return core_.method().normalize(begin, begin + text.size(), true, out, nullptr) ? out : text;
     }
     // Updates the state, and appends the bytes to encode to `kept`. Returns false if a tail begins among the characters.
     bool read(const std::string& bytes, State& state, std::string& kept) const {

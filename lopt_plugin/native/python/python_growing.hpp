@@ -4,7 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <nanobind/stl/pair.h>
 
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
@@ -107,7 +110,7 @@ class PythonGrowing : public PythonCore<Core> {
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
-    std::optional<size_t> settle_for_good(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
+    std::optional<std::pair<size_t, bool>> settle_for_good(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
         checked(settled);
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
@@ -118,7 +121,7 @@ class PythonGrowing : public PythonCore<Core> {
         });
         if (!place) return std::nullopt;
         settled.append(space->ids.data(), place->count);
-        return place->at;
+        return std::pair(place->at, place->inside);
     }
 
     size_t count(nb::str text, size_t threads, bool split_special) const {
