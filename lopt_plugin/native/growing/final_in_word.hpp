@@ -125,7 +125,7 @@ std::optional<Place> final_place_in_word(const Core& core, const Characters& tex
     for (size_t i = places.size() - 1; i-- > 0;) {
         const Place &from = places[i], &next = places[i + 1];
         const size_t end = std::min(known, next.at);
-        if (next.pre_tokens - from.pre_tokens != 1 || end < from.at + long_word + AFTER) continue;
+        if (next.pre_tokens - from.pre_tokens != 1 || next.after_token || end < from.at + long_word + AFTER) continue;
         std::optional<Place> found;
         if constexpr (requires { core.method().model().most_characters(); }) {
             found = final_place_of_unknown_word(core, text, from, end - AFTER, split_special);
