@@ -15,7 +15,7 @@ from tokenizers import AddedToken, Tokenizer
 
 from ..pipeline import Unsupported, describe, read_pipeline
 from ..pipeline.component_state import add_again, states_of, tokenizer_with
-from ..pipeline.normalizers import may_compose, replaced_texts
+from ..pipeline.normalizers import replaced_texts
 from ..routes import Route
 from ..routes.hard_texts import hard_texts
 from ..routes.hf import HfRoute
@@ -130,9 +130,8 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
         native = NativeRoute(pipeline, settings, _core_to_keep(before, fingerprint))
         attempt = "the self-check"
         contents = [token.content for token in pipeline.added_tokens]
-        composes = may_compose(pipeline.normalizer)
-        native.seam_texts = functools.partial(hard_texts, contents, composes)
-        checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents], composes)
+        native.seam_texts = functools.partial(hard_texts, contents)
+        checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
         if checked.mismatch is None and settings.prefix_cache_mb:
             native.takes_apart()  # the prefix cache keeps nothing until seams are checked
     except BaseException as error:

@@ -42,10 +42,10 @@ def _expected(reference: ListRoute, text: str, request: EncodeRequest) -> list[i
         raise Unsupported(f"the reference cannot encode a hard text: {type(error).__name__}: {error}") from error
 
 
-def self_check(route: ListRoute, reference: ListRoute, added_tokens: Sequence[str], composes: bool = True) -> SelfCheck:
+def self_check(route: ListRoute, reference: ListRoute, added_tokens: Sequence[str]) -> SelfCheck:
     """Encodes every hard text with both, half of them with the post-processor, some with special tokens split."""
     start = time.perf_counter()
-    texts = hard_texts(added_tokens, composes)
+    texts = hard_texts(added_tokens)
     mismatch = None
     for number, text in enumerate(texts):
         request = PLAIN[number % 2 == 0][number % 16 == 15]

@@ -203,11 +203,6 @@ def _takes_a_character(pattern: str) -> bool:
     return takes
 
 
-def may_compose(normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions) -> bool:
-    """Whether it may make one character of several; only what certainly does not is told apart."""
-    return bool(normalizer) and not isinstance(normalizer, SpaceNormalizer)
-
-
 def replaced_texts(normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions) -> list[str]:
     """Texts that a check of these steps should contain: what is replaced, and by what."""
     if isinstance(normalizer, SpaceNormalizer):

@@ -40,11 +40,8 @@ _TOKENS_PER_TEXT = 8
 _MOST_TOKENS = 8192
 
 
-def hard_texts(added_tokens: Sequence[str], composes: bool = True) -> list[str]:
-    """About 200 fixed texts, and the added tokens (or a sample, if there are very many) in several contexts.
-
-    `composes`: whether the normalizer may compose characters.
-    """
+def hard_texts(added_tokens: Sequence[str]) -> list[str]:
+    """About 200 fixed texts, and the added tokens (or a sample, if there are very many) in several contexts."""
     rng = random.Random(20240229)
     texts = list(_PHRASES)
     texts += list(_CLASSES.values())
@@ -53,11 +50,10 @@ def hard_texts(added_tokens: Sequence[str], composes: bool = True) -> list[str]:
     texts += ["".join(rng.choices(alphabets[k % len(alphabets)], k=rng.randint(5, 60))) for k in range(65)]
     everything = [c for characters in _CLASSES.values() for c in characters] + list(_PHRASES)
     texts += ["".join(rng.choices(everything, k=rng.randint(2, 12))) for _ in range(60)]
-    sample = added_tokens[:: 1 + len(added_tokens) // _MOST_TOKENS]
-    return texts + _with_added_tokens(sample, _MARKS if composes else _MARKS[:1])
+    return texts + _with_added_tokens(added_tokens[:: 1 + len(added_tokens) // _MOST_TOKENS])
 
 
-def _with_added_tokens(added_tokens: Sequence[str], marks: str) -> list[str]:
+def _with_added_tokens(added_tokens: Sequence[str]) -> list[str]:
     if len(added_tokens) <= _EVERY_CONTEXT_UP_TO:
         pieces = [context.replace("{}", token) for context in _CONTEXTS for token in added_tokens]
     else:
@@ -66,6 +62,5 @@ def _with_added_tokens(added_tokens: Sequence[str], marks: str) -> list[str]:
     # Incomplete added tokens are plain text, which a matcher may mistake for the tokens.
     texts.append("".join(token[:-1] + token[1:] for token in added_tokens[:_EVERY_CONTEXT_UP_TO]))
     # A mark that composes with a token's last character takes it out of the normalized text. Before tokenizers 0.23, a
-    # token that was added again with other flags is still found in the raw text, which nothing but an attempt shows. If
-    # nothing composes, all marks are alike.
-    return [*texts, *("".join(token + mark for token in added_tokens) for mark in marks)]
+    # token that was added again with other flags is still found in the raw text, which nothing but an attempt shows.
+    return [*texts, *("".join(token + mark for token in added_tokens) for mark in _MARKS)]
