@@ -426,9 +426,9 @@ class _AnyCore:
     ) -> tuple[int, bool] | None:
         """Divides a text at the last position p at which every text that begins with it can be divided.
 
-        Appends the ids before p to `settled`, and returns p and the `inside` by which `encode_part` encodes what follows
-        it. Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such
-        a position.
+        Appends the ids before p to `settled`, and returns p and the `inside` by which `encode_part` encodes what
+        follows it. Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a
+        seam or such a position.
         """
 
     def encode_part(

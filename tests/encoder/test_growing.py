@@ -197,6 +197,90 @@ def test_what_is_final_is_settled(name: str, unit: str) -> None:
         assert growing._word is not None or len(growing._now.tail or growing._now.head) < 1000
 
 
+# Texts of few characters that make long pre-tokens, and what may follow them.
+FEW = [
+    "ab",
+    "A\u02b0a",
+    "!-",
+    "\n\r",
+    " \t",
+    "\u4e2d\u3042",
+    "\u0301\u0928",
+    "e\u0301",
+    "\u0301\u0345!",
+    "<|",
+    "1a",
+    "\u2581a",
+    "'s",
+]
+BEFORE = ["", "!", " ", "'", "\n", "<", "A", "\u0301"]
+AFTER = ["a", "A", "Ab", "'s a", "\n", "/f", " b", "!", "\u0301a", "1", "\u4e2d", "<|end|>", "\u0323", "\x00"]
+
+
+def check_final_place(encoder: Encoder, text: str, inside: bool, after: list[str]) -> bool:
+    """Whatever follows, the ids before the place are the same, and those after it are those of the rest alone."""
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    settled = native.core.settled_ids()
+    place = native.core.settle_for_good(settled, text, inside, False)
+    if place is None:
+        return False
+    for more in after:
+        ids = native.core.encode_part(text + more, inside=inside)
+        assert inside or ids == expected(encoder, text + more, False)
+        rest = native.core.encode_part(text + more, begin=place[0], inside=place[1])
+        assert settled.list_from([], 0) + rest == ids, (text[:5], place, more)
+    return True
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tiny_qwen2",
+        "tiny_o200k",
+        "tiny_deepseek_v3",
+        "tiny_falcon",
+        "tiny_clip",
+        "tiny_roberta",
+        "tiny_llama2",
+        "wordpiece_cased",
+    ],
+)
+def test_final_places_in_long_pre_tokens(name: str) -> None:
+    encoder = encoder_of(name)
+    rng = random.Random(name)
+    found = 0
+    for few, inside in itertools.product(FEW, [False, True]):
+        for before in rng.sample(BEFORE, tier.pick(2, 8)):
+            after = rng.sample(AFTER, tier.pick(5, len(AFTER)))
+            found += check_final_place(encoder, before + "".join(rng.choices(few, k=600)), inside, after)
+    assert found > 2
+
+
+@pytest.mark.parametrize(
+    ("name", "merges", "text", "more"),
+    [
+        ("tiny_qwen2", [("b", "c"), ("a", "bc")], "abc" * 200, "abc"),
+        (
+            "tiny_o200k",
+            [("\u010a", "/")],
+            "!" + "\n" * 600,
+            "/a",
+        ),  # newline; it belongs to the symbol, and so does the slash
+        ("tiny_o200k", [("\u00b0", "A")], "a" + "\u02b0" * 600, "Ab"),  # the second half of \u02b0
+        ("tiny_o200k", [("\u0123", "!")], "!" + "\u0301" * 600, "!a"),  # the second half of \u0301
+    ],
+)
+def test_no_final_place_that_moves(name: str, merges: list[tuple[str, str]], text: str, more: str) -> None:
+    """An entry of the vocabulary shows that a scan from there on would find other pre-tokens or other tokens."""
+    backend = corpus.load_tokenizer(name)
+    tokens = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *("".join(pair) for pair in merges)]
+    backend.model = models.BPE(vocab={token: number for number, token in enumerate(tokens)}, merges=merges)
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    for end in range(3):
+        check_final_place(encoder, text[: len(text) - end], False, [text[len(text) - end :] + more, "a", "A"])
+
+
 @pytest.mark.parametrize(
     ("name", "entry", "seamless", "more"),
     [

@@ -32,7 +32,8 @@ void check_part(const Core& core, const Characters& text, size_t step, bool insi
 
 // What the beginning of a text says is true of the whole text.
 template <class Core>
-void check_final_place(const Core& core, const Characters& text, size_t to, bool inside, bool split_special, size_t long_word, typename Core::Workspace& space) {
+void check_final_place(const Core& core, const Characters& text, size_t to, bool inside, bool split_special, size_t long_word,
+                       typename Core::Workspace& space) {
     const auto place = last_final_place(core, text.part(0, to), inside, split_special, space, long_word);
     if (!place) return;
     CHECK(place->at < to);

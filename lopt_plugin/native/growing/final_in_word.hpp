@@ -88,7 +88,8 @@ std::optional<Place> final_place_of_word(const Core& core, const Characters& tex
         while (stop < known && !core.method().begins_apart(text[stop])) stop++;
         if (stop == known) break;
         characters = normalized_part(core, text, at, stop);
-        if (at > from.at && pretoken.divides(characters, split_special) && divides_tokens(core, text, at, NONE, split_special)) starts.push_back({word.size(), at});
+        const bool divides = at > from.at && pretoken.divides(characters, split_special) && divides_tokens(core, text, at, NONE, split_special);
+        if (divides) starts.push_back({word.size(), at});
         pretoken.read(characters);
         std::erase_if(characters, [&model](char byte) { return model.drops_byte(static_cast<uint8_t>(byte)); });
         if (!pretoken.is_uniform() || !word.append(characters)) return std::nullopt;
@@ -111,7 +112,8 @@ std::optional<Place> final_place_of_unknown_word(const Core& core, const Charact
         const uint16_t classes = core.method().classes().of(text[at]);
         if (classes & dividing) return std::nullopt;
         if (classes & (word_bit::removed | word_bit::reordered)) continue;
-        if (++characters > core.method().model().most_characters() && !place && divides_tokens(core, text, at, NONE, split_special)) place = {at, true, from.count, from.pre_tokens, false};
+        const bool is_unknown = ++characters > core.method().model().most_characters();
+        if (is_unknown && !place && divides_tokens(core, text, at, NONE, split_special)) place = {at, true, from.count, from.pre_tokens, false};
     }
     return place;
 }
@@ -133,7 +135,8 @@ std::optional<Place> final_place_in_word(const Core& core, const Characters& tex
             // Does the pre-token begin there in every longer text?
             const auto kinds = [&](size_t at) { return core.method().leaves(text[at]) ? kinds_of(core.method().classes().of(text[at])) : ~0u; };
             const bool begins = from.pre_tokens == 0 || from.after_token || !(kinds(from.at - 1) & kinds(from.at));
-            if (const Model* const model = core.method().growing_model(); model && begins) found = final_place_of_word(core, text, from, end - AFTER, split_special, *model);
+            const Model* const model = core.method().growing_model();
+            if (model && begins) found = final_place_of_word(core, text, from, end - AFTER, split_special, *model);
         }
         if (found) return found;
     }

@@ -32,9 +32,9 @@ std::optional<Place> last_final_place(const Core& core, const Characters& text, 
     const auto is_stripped = [&](size_t at) { return core.method().classes().of(text[at]) & class_bit::strip_space; };
     while (core.segmenter().tokens_take_white_space_before() && stays > 0 && is_stripped(stays - 1)) stays--;
     const auto complete = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return place.at <= (place.after_token ? known : stays); });
-    if (complete == places.rend()) return std::nullopt;
     const auto last = std::find_if(complete, places.rend(), [&](const Place& place) { return place.pre_tokens + COMPLETE <= complete->pre_tokens; });
-    if (core.method().growing_model() && !core.segmenter().white_space_matters() && last != places.rend() && last->at > 0) return *last;
+    const bool is_known = core.method().growing_model() && !core.segmenter().white_space_matters();
+    if (is_known && last != places.rend() && last->at > 0) return *last;
     return final_place_in_word(core, text, places, stays, split_special, long_word);
 }
 
