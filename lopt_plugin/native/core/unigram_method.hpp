@@ -57,6 +57,7 @@ class UnigramMethod {
     }
     bool begins_apart(uint32_t c) const { return normalizer_.begins_apart(c); }
     bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
+    const Normalizer& normalizer() const { return normalizer_; }
     static size_t most_characters_of_id() { return 0; }  // one id stands for any number of consecutive unknown characters
     static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }

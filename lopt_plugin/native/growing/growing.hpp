@@ -21,7 +21,7 @@ inline std::string utf8_of(const Characters& text, size_t begin, size_t end) {
 
 // Core: of Unigram.
 template <class Core>
-concept HasLattice = requires(const Core& core) { core.method().encoder().counts_of_prefixes(std::string()); };
+concept HasLattice = requires(const Core& core) { core.method().encoder().growing_lattice(); };
 
 // What the normalizer makes of text[begin, end), which it must treat independently of the rest.
 template <class Core>

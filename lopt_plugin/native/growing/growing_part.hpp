@@ -1,13 +1,14 @@
 // The end of a growing text, if it has no seam: only what is appended is read.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "growing/growing.hpp"
 #include "growing/growing_word.hpp"
+#include "growing/token_watch.hpp"
 #include "scan/uniform_runs.hpp"
 #include "text/characters.hpp"
 #include "text/utf8.hpp"
@@ -19,12 +20,12 @@ class GrowingPart {
   public:
     // `inside`, `split_special`: see EncodeOptions. The core must have a `word_model`, and must outlive this object.
     GrowingPart(const Core& core, bool inside, bool split_special)
-        : core_(core), inside_(inside), split_special_(split_special), word_(*core.method().word_model()) {}
+        : core_(core), inside_(inside), split_special_(split_special), tokens_(core, split_special), word_(*core.method().word_model()) {}
 
     // Returns false if the text is not one word any more; the object must not be used after that.
     bool append(const Characters& text) {
         kinds_ = core_.boundaries().word_kinds(text, word_.size() == 0, kinds_);
-        if (!kinds_ || gets_token(text)) return false;
+        if (!kinds_ || tokens_.finds(utf8_of(text, 0, text.length))) return false;
         std::string utf8;
         if (word_.size() == 0 && text.length && core_.segmenter().prepends_space(text[0], inside_)) {
             if (core_.segmenter().may_begin_token_before(text[0])) return false;
@@ -69,30 +70,12 @@ class GrowingPart {
         core_.encode(std::string_view(utf8_).substr(begin, length), options, *space);
         out.append(space->ids.data(), space->ids.size());
     }
-    // May an added token be found in the text from now on? Requires that the normalizer does not change it.
-    bool gets_token(const Characters& text) {
-        const auto& segmenter = core_.segmenter();
-        if (segmenter.may_hide_tokens(split_special_)) {
-            for (size_t i = 0; i < text.length; i++)
-                if (segmenter.may_begin_token(text[i])) return true;
-            return false;
-        }
-        for (size_t i = 0; i < text.length; i++) append_character(text[i], end_);
-        const auto* const begin = reinterpret_cast<const uint8_t*>(end_.data());
-        Buffer<Segment> found;
-        segmenter.find_added_tokens(begin, begin + end_.size(), false, found);
-        if (std::any_of(found.begin(), found.end(), [](const Segment& segment) { return segment.token != NONE; })) return true;
-        size_t kept = end_.size() - std::min(end_.size(), segmenter.longest_token());
-        while (kept < end_.size() && is_continuation(begin[kept])) kept++;
-        end_.erase(0, kept);
-        return false;
-    }
 
     const Core& core_;
     const bool inside_, split_special_;
+    TokenWatch<Core> tokens_;
     GrowingWord word_;
     std::string utf8_;                 // the bytes of `word_`
-    std::string end_;                  // of the text, as long as a token may be
     size_t closed_ = 0;                // bytes up to the last closing character
     std::optional<GrowingWord> rest_;  // what follows it; the word is one pre-token without it
     unsigned kinds_ = ALL_RUNS;  // kinds of runs that the word may still be

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "growing/growing.hpp"
+#include "growing/unigram_word.hpp"
 
 namespace lopt {
 
@@ -16,29 +17,30 @@ class LatticePrefixes {
     // text[begin, end) must be a word of the text from `begin` on. `inside`: see EncodeOptions.
     LatticePrefixes(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool) : begin_(begin) {
         if (end - begin > MOST) return;
-        std::string word, image;
+        std::string image;
+        std::vector<uint32_t> ends;  // of the prefixes, in bytes
         const bool kept = core.method().keeps(utf8_of(text, begin, end));
-        if (core.segmenter().prepends_space(text[begin], inside)) word = " ";
-        ends_.push_back(word.size());
+        UnigramWord<Core> word(core, inside);
         for (size_t at = begin; at < end; at++) {
             const std::string character = utf8_of(text, at, at + 1);
             if (!kept && !core.method().begins_apart(text[at])) return;  // characters are normalized together
             const auto* const p = reinterpret_cast<const uint8_t*>(character.data());
-            word += !kept && core.method().normalize(p, p + character.size(), true, image, nullptr) ? image : character;
-            ends_.push_back(word.size());
+            const bool changes = !kept && core.method().normalize(p, p + character.size(), true, image, nullptr);
+            if (!word.append(changes ? image : character)) return;
+            ends.push_back(word.lattice().size());
         }
-        counts_ = core.method().encoder().counts_of_prefixes(word);
+        word.lattice().find_ways();
+        for (const uint32_t at : ends) counts_.push_back(word.lattice().count(at));
     }
-    bool knows(size_t end) const { return !counts_.empty() && end > begin_ && end - begin_ < ends_.size(); }
+    bool knows(size_t end) const { return end > begin_ && end - begin_ <= counts_.size(); }
     // The number of ids of text[begin, end).
-    size_t count(size_t end, typename Core::Workspace&) const { return counts_[ends_[end - begin_]]; }
+    size_t count(size_t end, typename Core::Workspace&) const { return counts_[end - begin_ - 1]; }
 
   private:
     static constexpr size_t MOST = size_t{1} << 24;  // characters: each takes some 40 bytes here
 
     size_t begin_;
-    std::vector<size_t> ends_;      // bytes of each prefix, by its characters
-    std::vector<uint32_t> counts_;  // ids of each prefix, by its bytes; empty if unknown
+    std::vector<uint32_t> counts_;  // ids of each prefix, by its characters; empty if unknown
 };
 
 }  // namespace lopt

@@ -46,6 +46,8 @@ class NormalizerStep {
     // True if the text before such a character, and the text from it on, are always normalized independently of each
     // other.
     virtual bool begins_apart(uint32_t) const { return false; }
+    // The same of the position between two characters; of each of them, it requires something on its own.
+    virtual bool divides(uint32_t, uint32_t right) const { return begins_apart(right); }
     // Is [begin, end), and therefore every part of it, unchanged? Its first character and the one after it must begin
     // apart.
     virtual bool keeps(const uint8_t* begin, const uint8_t* end) const {
@@ -81,6 +83,25 @@ class Normalizer {
 
     bool begins_apart(uint32_t c) const {
         return std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->begins_apart(c); });
+    }
+    // Does the first step normalize what is before and after a position between two characters independently?
+    bool first_divides(uint32_t left, uint32_t right) const { return steps_.empty() || steps_.front()->divides(left, right); }
+    // Normalizes a text, or its part between two such positions. Returns whether the later steps divide the text there, too: at
+    // the beginning, and at the end.
+    std::pair<bool, bool> apply_to_part(std::string& text) const {
+        std::pair<bool, bool> divided{true, true};
+        std::string next;
+        for (const auto& step : steps_) {
+            const auto *const begin = reinterpret_cast<const uint8_t*>(text.data()), *const end = begin + text.size();
+            if (step != steps_.front() && !text.empty()) {
+                int length;
+                const uint32_t first = decode_character(begin, length), last = decode_character(character_before(end), length);
+                divided.first &= step->divides(first, first);
+                divided.second &= step->divides(last, last);
+            }
+            if (step->apply(begin, end, next, nullptr)) text.swap(next);
+        }
+        return divided;
     }
     bool keeps(std::string_view text) const {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());

@@ -55,6 +55,10 @@ class Precompiled final : public NormalizerStep {
     void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
     // No key begins with the character, so it does not matter which cluster it is in, unless that is "\r\n".
     bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c) && !(c == '\n' && line_end_); }
+    // A character that joins nothing, before one that joins nothing, is the end of a cluster.
+    bool divides(uint32_t left, uint32_t right) const override {
+        return !preceding_.holds(left) && (begins_apart(right) || !(odd_.holds(left) || odd_.holds(right) || (right == '\n' && line_end_)));
+    }
     bool keeps(const uint8_t* begin, const uint8_t* end) const override { return stops_.next(begin, end) == end; }
     bool passes(Junction& junction) const override {
         const uint32_t left = junction.left, right = junction.right;

@@ -18,6 +18,7 @@ class Strip final : public NormalizerStep {
     void mark_pages(PageMarks&) const override {}
     // The text before the position must not be stripped on its right, nor the text after it on its left.
     bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !(left_ && white_space_.holds(junction.right)); }
+    bool divides(uint32_t left, uint32_t right) const override { return !white_space_.holds(left) && !white_space_.holds(right); }
     // A part of a text may end where the text does not.
     bool keeps(const uint8_t* begin, const uint8_t* end) const override { return white_space_.next(begin, end) == end; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {

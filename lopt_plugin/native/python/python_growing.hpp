@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
 #include "growing/longest_prefix.hpp"
+#include "growing/unigram_word.hpp"
 #include "python/final_ids.hpp"
 #include "python/python_core.hpp"
 
@@ -71,7 +73,7 @@ class PythonWord {
 
   private:
     const uint32_t largest_id_;
-    GrowingPart<Core> part_;
+    std::conditional_t<HasLattice<Core>, UnigramPart<Core>, GrowingPart<Core>> part_;
 };
 
 template <class Core>
@@ -176,7 +178,7 @@ class PythonGrowing : public PythonCore<Core> {
 
     PythonWord<Core>* growing_word(nb::str text, bool inside, bool split_special) const {
         const Characters characters = characters_of(text);
-        if (characters.length < LONG_WORD || !this->core().method().word_model()) return nullptr;
+        if (characters.length < LONG_WORD || !(HasLattice<Core> || this->core().method().word_model())) return nullptr;
         auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }

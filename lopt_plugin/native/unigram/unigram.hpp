@@ -55,6 +55,7 @@ class Unigram {
         if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::abs(score) < LARGEST_SCORE; }))
             throw std::invalid_argument("a score of the unigram model is too large, or not finite");
         const Trie trie = trie_of(names);
+        for (const std::string_view name : names) longest_ = std::max(longest_, static_cast<uint32_t>(name.size()));
         if (trie.size() > MOST_UNITS) throw std::invalid_argument("the trie of the unigram model is too large");
         links_.assign(trie.size(), 0);
         ends_.assign(trie.size(), {NO_SCORE, NONE});
@@ -81,6 +82,16 @@ class Unigram {
     void encode(const uint8_t* p, const uint8_t* end, Lattice& lattice, IdBuffer& out) const {
         const auto size = static_cast<uint32_t>(end - p);
         find_ways(p, size, lattice);
+        append_ids(p, size, lattice, out);
+    }
+    // The same in two steps, for a word that grows. The first finds the ways to all characters of p[0, size), of which those to
+    // p[0, known] are known. Ways that lead there are offered once more, which changes nothing: they are not better.
+    void find_ways_from(const uint8_t* p, uint32_t known, uint32_t size, Lattice& lattice) const {
+        uint32_t begin = known - std::min(known, longest_);
+        while (begin < known && is_continuation(p[begin])) begin++;
+        find_ways(p, size, lattice, {begin, known, true});
+    }
+    void append_ids(const uint8_t* p, uint32_t size, const Lattice& lattice, IdBuffer& out) const {
         const size_t before = out.size();
         visit_from_end(p, size, lattice.ways, [&](const Piece& piece) {
             if (!piece.as_bytes) return out.push(piece.id);
@@ -89,36 +100,6 @@ class Unigram {
             reverse_from(first, out);
         });
         reverse_from(before, out);
-    }
-    // The number of ids of each prefix of a word, by its bytes; only those that end at a character count.
-    std::vector<uint32_t> counts_of_prefixes(const uint8_t* p, uint32_t size) const {
-        // The unknown characters before a position.
-        struct Run {
-            uint32_t begin, bytes;
-            bool have_ids;
-        };
-        Lattice lattice;
-        find_ways(p, size, lattice, true);
-        std::vector<uint32_t> counts(size_t{size} + 1, 0);
-        std::vector<Run> runs(size_t{size} + 1, {0, 0, true});
-        for (uint32_t at = 1; at <= size; at++) {
-            const Lattice::Way& way = lattice.ways[at];
-            if (way.score == NO_SCORE) continue;  // inside a character
-            if (way.id != unknown_id_) {
-                counts[at] = counts[way.begin] + 1;
-                continue;
-            }
-            const bool goes_on = way.begin > 0 && lattice.ways[way.begin].id == unknown_id_;
-            Run run = goes_on ? runs[way.begin] : Run{way.begin, 0, true};
-            visit_bytes(p + way.begin, p + at, [&](uint8_t byte) {
-                run.bytes++;
-                run.have_ids &= byte_ids_[byte] != NONE;
-            });
-            runs[at] = run;
-            const bool as_bytes = run.have_ids && piece_of(p + run.begin, p + at) == NONE;
-            counts[at] = counts[run.begin] + (as_bytes ? run.bytes : 1);
-        }
-        return counts;
     }
     size_t ids_of(const uint8_t* p, const Piece& piece) const {
         size_t count = 0;
@@ -130,6 +111,26 @@ class Unigram {
     // The ids for the bytes of unknown characters; NONE if unknown characters do not become bytes.
     const std::array<uint32_t, 256>& byte_ids() const { return byte_ids_; }
     size_t bytes() const { return links_.bytes() + ends_.bytes(); }
+
+    // The entry of these bytes; NONE if there is none.
+    uint32_t piece_of(const uint8_t* p, const uint8_t* end) const {
+        uint32_t base = Trie::ROOT, id = NONE;
+        for (; p < end; p++) {
+            const uint32_t unit = base ^ *p, link = links_[unit];
+            if ((link & BYTE) != *p) return NONE;
+            base = link >> BASE_SHIFT;
+            id = ends_[unit].id;
+        }
+        return id;
+    }
+    // Visits the bytes of a part of a word in which a space stands for U+2581.
+    template <class Visit>
+    static void visit_bytes(const uint8_t* p, const uint8_t* end, Visit&& visit) {
+        for (; p < end; p++) {
+            if (*p != ' ') visit(*p);
+            else for (const uint8_t byte : SIGN) visit(byte);
+        }
+    }
 
   private:
     static constexpr double UNKNOWN_PENALTY = 10.0, LARGEST_SCORE = 1e280;
@@ -174,13 +175,17 @@ class Unigram {
         }
     }
 
-    // to_all: to every character. Else the way over a run of unknown characters may be one step, and what lies inside it
-    // is not written.
-    void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, bool to_all = false) const {
+    // Where a search goes on, and how far the ways known to it lead. to_all: to every character. Else the way over a run of
+    // unknown characters may be one step, and what lies inside it is not written.
+    struct Start {
+        uint32_t begin, reached;
+        bool to_all;
+    };
+    void find_ways(const uint8_t* p, uint32_t size, Lattice& lattice, const Start& start = {0, 0, false}) const {
         auto& ways = lattice.ways;
         if (ways.size() <= size) ways.resize(size_t{size} + 1);
         ways[0] = {0, 0, 0};
-        uint32_t reached = 0;  // no way leads further yet
+        uint32_t reached = start.reached;
         const auto reach = [&ways, &reached](uint32_t end) {
             while (reached < end) ways[++reached] = {NO_SCORE, 0, 0};
         };
@@ -192,8 +197,8 @@ class Unigram {
             way.begin = better ? begin : way.begin;
             way.id = better ? id : way.id;
         };
-        for (uint32_t begin = 0; begin < size;) {
-            if (begin == reached && !to_all && !begins_piece(p[begin])) {
+        for (uint32_t begin = start.begin; begin < size;) {
+            if (begin == reached && !start.to_all && !begins_piece(p[begin])) {
                 begin = reached = cross_unknown(p, begin, size, ways);
                 continue;
             }
@@ -255,27 +260,9 @@ class Unigram {
         const auto has_id = [this](uint8_t byte) { return byte_ids_[byte] != NONE; };
         piece.as_bytes = std::all_of(p + piece.begin, p + piece.end, [&](uint8_t byte) { return byte == ' ' ? std::all_of(SIGN.begin(), SIGN.end(), has_id) : has_id(byte); });
     }
-    // The entry of these bytes; NONE if there is none.
-    uint32_t piece_of(const uint8_t* p, const uint8_t* end) const {
-        uint32_t base = Trie::ROOT, id = NONE;
-        for (; p < end; p++) {
-            const uint32_t unit = base ^ *p, link = links_[unit];
-            if ((link & BYTE) != *p) return NONE;
-            base = link >> BASE_SHIFT;
-            id = ends_[unit].id;
-        }
-        return id;
-    }
-    // Visits the bytes of a part of a word in which a space stands for U+2581.
-    template <class Visit>
-    static void visit_bytes(const uint8_t* p, const uint8_t* end, Visit&& visit) {
-        for (; p < end; p++) {
-            if (*p != ' ') visit(*p);
-            else for (const uint8_t byte : SIGN) visit(byte);
-        }
-    }
 
     uint32_t unknown_id_;
+    uint32_t longest_ = 0;  // bytes of a piece, or more
     double unknown_score_;
     std::array<uint32_t, 256> byte_ids_;
     // For each unit of the trie: its link, and the piece that ends there.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -11,6 +13,7 @@
 #include "bpe/word_cache.hpp"
 #include "bpe/words.hpp"
 #include "text/text.hpp"
+#include "unigram/growing_lattice.hpp"
 #include "unigram/unigram.hpp"
 #include "unigram/unigram_words.hpp"
 
@@ -79,17 +82,18 @@ class UnigramEncoder {
             p = words_.skip_white_space(word.end, stretch.end);
         }
     }
-    // The number of ids of each prefix of a word, by its bytes; nothing if that is unknown.
-    std::vector<uint32_t> counts_of_prefixes(const std::string& word) const {
-        const auto* const p = reinterpret_cast<const uint8_t*>(word.data());
-        const Span whole{p, p + word.size()};
-        if (word.empty() || find_metaspace(whole.begin, whole.end) != whole.end) return {};
-        const bool spaced = gets_space(whole);
-        const std::string spelled = spaced ? " " + word : word;
-        std::vector<uint32_t> counts = model_.counts_of_prefixes(reinterpret_cast<const uint8_t*>(spelled.data()), static_cast<uint32_t>(spelled.size()));
-        if (spaced) counts.erase(counts.begin());
-        return counts;
+    // The first word of a text, or more of a word that `goes_on`, as the model expects it. Nothing if the word ends in the text.
+    std::optional<std::string> spell_word(std::string_view text, bool goes_on) const {
+        const auto *p = reinterpret_cast<const uint8_t*>(text.data()), *const end = p + text.size();
+        if (!goes_on) p = words_.skip_white_space(p, end);
+        if (p == end) return "";
+        if ((goes_on ? words_.next_end(p, end) : words_.word_end(p, end)) != end) return std::nullopt;
+        if (goes_on && words_.division() != WordDivision::none) return std::string(p, end);
+        std::vector<uint8_t> spelled;
+        const Span word = spell({p, end}, spelled);
+        return std::string(word.begin, word.end);
     }
+    GrowingLattice growing_lattice() const { return GrowingLattice(model_); }
     size_t bytes() const { return cache_.bytes() + long_cache_.bytes(); }
 
   private:

@@ -55,9 +55,11 @@ class UnigramWords {
         return p;
     }
     // The end of the word that begins at p < end.
-    const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const {
+    const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const { return next_end(p + character_bytes(*p), end); }
+    // The first place in [p, end), inside a word or behind it, where a word ends.
+    const uint8_t* next_end(const uint8_t* p, const uint8_t* end) const {
         if (division_ == WordDivision::none) return end;
-        for (p += character_bytes(*p);; p++) {
+        for (;; p++) {
             p = first_byte_in(kinds_, p, end);
             if (p >= end || kinds_[*p] == BEGINS) return p;
             int length;
