@@ -180,6 +180,7 @@ LONG_PRE_TOKENS = ["!a", "e\u0301", "\u1100\u1161", "ab", "-", "\u2581", "\u4e2d
         *itertools.product(["tiny_falcon", "tiny_clip", "tiny_llama2", "tiny_roberta", "tiny_o200k"], LONG_PRE_TOKENS),
         *[("qwen3", unit) for unit in ("e\u0301", "\u1100\u1161", "!a")],
         *[("wordpiece_cased", unit) for unit in ("a", "ab", "\u00e9", "a\x00")],
+        *itertools.product(unigrams.SMALL, ["a", "\u4e2d\u6587", "e\u0301", "\u0e01\u0e49", "\uff21", "\u0378"]),
         ("tiny_llama2", "<s>"),
         ("tiny_roberta", "!\n"),
     ],
@@ -562,7 +563,11 @@ METASPACE = ["tiny_llama2", "tiny_metaspace", "tiny_metaspace_first", "tiny_gemm
 
 @pytest.mark.parametrize("kind", LONG_WORDS)
 @pytest.mark.parametrize(
-    "name", ["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", *METASPACE]
+    "name",
+    [
+        *["tiny_qwen2", "tiny_o200k", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", *METASPACE],
+        *[*unigrams.SMALL, *tier.pick([], unigrams.LARGE)],
+    ],
 )
 def test_long_words_without_a_seam(name: str, kind: str) -> None:
     """The ids of every prefix, from the last token of each; and the parts of such a word."""
@@ -593,6 +598,8 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
     if bytes_of_unknown or (name in METASPACE and kind in ("few", "letters", "one")):
         assert native.core.growing_word(word) is not None
         assert native.core.growing_word(word, inside=True) is not None
+    if name in (*unigrams.SMALL, *unigrams.LARGE) and kind in ("few", "letters", "wide", "one", "marks", "controls"):
+        assert native.core.growing_word(word) is not None
     growing = encoder.incremental(add_special_tokens=False)
     growing.append(text[:900])
     end = 900
@@ -631,6 +638,65 @@ def test_a_long_word_after_what_the_prepended_space_makes_a_token(name: str) -> 
             growing.append(token.content[:end] + "a" * 1_000)
             ids = expected(encoder, growing.text)
             assert (token.content, growing.count, growing.ids) == (token.content, len(ids), ids)
+
+
+@pytest.mark.parametrize("name", [*unigrams.SMALL, *tier.pick([], unigrams.LARGE)])
+def test_long_words_of_unigram_at_every_moment(name: str) -> None:
+    """Ends that the next character may change: marks, clusters, what the normalizer removes, and unknown characters."""
+    encoder = encoder_of(name)
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    kinds = [
+        "e\u0301\u0323o", "\u0e01\u0e49\u0e33", "\u0928\u094d\u0915", "\u4e2d\u6587a", "\u0378\u0379a", "\uff76\uff9ea",
+        "\ufb01\u00bda", "\u1112\u1161\u11ab", "\x00\x01a", "\u304b\u3099\u306f", "\u00a9\u200d\u00aea", "\u0600a\u0301",
+    ]  # fmt: skip
+    for kind in kinds:
+        rng = random.Random(f"{name} {kind}")
+        text = "".join(rng.choices([*kind, kind], k=600))
+        word = native.core.growing_word(text)
+        assert word is not None
+        for _ in range(tier.pick(30, 300)):
+            more = "".join(rng.choices(kind, k=rng.choice([1, 1, 2, 20])))
+            text += more
+            assert word.append(more)
+            ids = expected(encoder, text, False)
+            assert (word.count(), word.ids()) == (len(ids), ids), (kind, len(text))
+
+
+def test_long_words_of_random_unigrams() -> None:
+    """Scores that tie, every pipeline, added tokens, and ends of words."""
+    known = 0
+    for seed in range(tier.pick(60, 1_000)):
+        rng = random.Random(f"unigram {seed}")
+        backend = unigrams.random_tokenizer(rng)
+        encoder = Encoder(backend, Settings.read({}, threads=1))
+        units = "".join(unigrams.random_texts(rng, backend, 2)).split()
+        units = rng.sample(units, min(len(units), 4)) or ["a"]
+        text = "".join(rng.choices(units, k=600))[:600]
+        native = encoder._runner.state.snapshot().native
+        known += native is not None and native.core.growing_word(text) is not None
+        growing = encoder.incremental()
+        growing.append(text)
+        for _ in range(8):
+            growing.append(rng.choice([*"".join(units), *units, " ", "\u2581", "\u2603"]))
+            ids = expected(encoder, growing.text)
+            assert (growing.count, growing.ids) == (len(ids), ids), seed
+    assert known > 10
+
+
+@pytest.mark.parametrize("token", [AddedToken("\u4e2dab", normalized=True), AddedToken("ab\uff21", normalized=False)])
+@pytest.mark.parametrize("split", [False, True])
+def test_a_token_in_a_long_word_of_unigram(token: AddedToken, split: bool) -> None:
+    """The normalizer makes an A of U+FF21, and an a of U+FF41: a token may be there before it, or after it only."""
+    backend = corpus.load_tokenizer("unigram_t5")
+    backend.add_special_tokens([token])
+    backend.encode_special_tokens = split
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    growing = encoder.incremental(add_special_tokens=False, split_special_tokens=split)
+    for part in ["\u4e2d" * 700, "\uff41", "b", "\uff21", "ab", "\uff21", "\u4e2d" * 700, "a", "b"]:
+        growing.append(part)
+        ids = expected(encoder, growing.text, False)
+        assert (growing.count, growing.ids) == (len(ids), ids)
 
 
 def _runs(rng: random.Random, order: str) -> Tokenizer:

@@ -3,6 +3,7 @@
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
+#include "growing/unigram_word.hpp"
 
 namespace lopt::fuzz {
 namespace {
@@ -14,13 +15,17 @@ std::optional<Ids> ids_of_part(const Core& core, const Characters& text, size_t 
     return ids_of(core, text.part(from, to), options);
 }
 
-template <class Core>
+// Part: how a text that grows is encoded.
+template <class Part, class Core>
 void check_part(const Core& core, const Characters& text, size_t step, bool inside, bool split_special) {
-    if (!core.method().word_model()) return;
-    GrowingPart<Core> part(core, inside, split_special);
+    Part part(core, inside, split_special);
     for (size_t at = 0; at < text.length; at += step) {
         const size_t end = std::min(at + step, text.length);
-        if (!part.append(text.part(at, end))) return;
+        try {
+            if (!part.append(text.part(at, end))) return;
+        } catch (const NeedsReference&) {
+            return;
+        }
         if (!part.is_long()) continue;
         const auto ids = ids_of_part(core, text, 0, end, inside, split_special);
         CHECK(ids && ids->size() == part.count());
@@ -92,7 +97,8 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
         CHECK(both == ids);
     }
     for (const bool inside : {false, true}) {
-        check_part(core, text, step, inside, split_special);
+        if constexpr (HasLattice<Core>) check_part<UnigramPart<Core>>(core, text, step, inside, split_special);
+        else if (core.method().word_model()) check_part<GrowingPart<Core>>(core, text, step, inside, split_special);
         check_final_place(core, text, to, inside, split_special, 1 + (how >> 2), *space);
     }
 }

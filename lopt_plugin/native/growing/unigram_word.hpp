@@ -84,11 +84,7 @@ class UnigramPart {
   private:
     static constexpr size_t MOST = 64;  // characters that are normalized again at each call
 
-    std::string utf8_of_rest(size_t end) const {
-        std::string bytes;
-        for (size_t i = 0; i < end; i++) append_character(rest_[i], bytes);
-        return bytes;
-    }
+    std::string utf8_of_rest(size_t end) const { return utf8_of({rest_.data(), rest_.size(), sizeof rest_[0], false}, 0, end); }
 
     const Core& core_;
     TokenWatch<Core> raw_tokens_, tokens_;  // of the raw text, and of what is certain of the normalized one

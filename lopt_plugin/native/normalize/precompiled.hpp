@@ -55,9 +55,13 @@ class Precompiled final : public NormalizerStep {
     void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
     // No key begins with the character, so it does not matter which cluster it is in, unless that is "\r\n".
     bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c) && !(c == '\n' && line_end_); }
-    // A character that joins nothing, before one that joins nothing, is the end of a cluster.
+    // A cluster begins with a character that joins nothing. Those of Hangul, of Indic consonants and of emoji may go on there, but
+    // have 6 bytes and more, so that all is looked up by character, and so is what is left of it on either side, unless that has
+    // less than 6 bytes and begins a key: a jamo, a consonant or an emoji with a mark of 2 bytes, or (c) and (r) with a joiner.
     bool divides(uint32_t left, uint32_t right) const override {
-        return !preceding_.holds(left) && (begins_apart(right) || !(odd_.holds(left) || odd_.holds(right) || (right == '\n' && line_end_)));
+        if (preceding_.holds(left) || joining_.holds(right) || (right == '\n' && line_end_)) return false;
+        if (is_first_jamo(left) || (left == JOINER && (beginning_.holds(0xA9) || beginning_.holds(0xAE)))) return false;
+        return begins_apart(right) || has_no_conjuncts(right) || !(joining_.holds(left) || is_later_jamo(right));
     }
     bool keeps(const uint8_t* begin, const uint8_t* end) const override { return stops_.next(begin, end) == end; }
     bool passes(Junction& junction) const override {
@@ -98,6 +102,11 @@ class Precompiled final : public NormalizerStep {
 
   private:
     static constexpr int LOOKED_UP_WHOLE = 6;  // clusters of fewer bytes
+    static constexpr uint32_t JOINER = 0x200D;
+    static bool is_first_jamo(uint32_t c) { return (c >= 0x1100 && c < 0x1160) || (c >= 0xA960 && c < 0xA980); }
+    static bool is_later_jamo(uint32_t c) { return (c >= 0x1160 && c < 0x1200) || (c >= 0xD7B0 && c < 0xD800); }
+    // Of scripts that have none: those before Devanagari, and kana.
+    static bool has_no_conjuncts(uint32_t c) { return c < 0x900 || (c >= 0x3040 && c < 0x3100); }
 
     // The alignment of the new text, as in the reference library. An added character has the source of the character
     // before it. A removed character is merged into the last character of the new text, or not counted if the new text is
