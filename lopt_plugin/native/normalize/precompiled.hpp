@@ -55,9 +55,9 @@ class Precompiled final : public NormalizerStep {
     void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
     // No key begins with the character, so it does not matter which cluster it is in, unless that is "\r\n".
     bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c) && !(c == '\n' && line_end_); }
-    // A cluster begins with a character that joins nothing. Those of Hangul, of Indic consonants and of emoji may go on there, but
-    // have 6 bytes and more, so that all is looked up by character, and so is what is left of it on either side, unless that has
-    // less than 6 bytes and begins a key: a jamo, a consonant or an emoji with a mark of 2 bytes, or (c) and (r) with a joiner.
+    // Where a cluster begins; or goes on, and each side is looked up by character as the whole is. A cluster that goes on before a
+    // character that joins nothing is of Hangul, Indic consonants or emoji and has 6 bytes or more, but a side may have less: a
+    // consonant, later jamo or emoji that begins a key, with a mark of 2 bytes; a first jamo; U+00A9 or U+00AE, and a joiner.
     bool divides(uint32_t left, uint32_t right) const override {
         if (preceding_.holds(left) || joining_.holds(right) || (right == '\n' && line_end_)) return false;
         if (is_first_jamo(left) || (left == JOINER && (beginning_.holds(0xA9) || beginning_.holds(0xAE)))) return false;
