@@ -143,12 +143,13 @@ inline std::vector<Merge> merges_of(const std::vector<VocabularyItem>& items, co
             for (size_t k = 0; k < count; k++)
                 for (const auto* question : {&lefts[k], &rights[k]}) table.prefetch(*question);
             for (size_t k = 0; k < count; k++) {
-                const auto& [left, right] = names[begin + k];
-                const auto is_product = [&, size = left.size() + right.size()](const VocabularyItem* item) {
-                    return item != last && item->name.size() == size && item->name.starts_with(left) && item->name.ends_with(right);
+                const MergeItem& merge = names[begin + k];
+                const auto is_product = [last, &merge](const VocabularyItem* item) {
+                    if (item == last || item->name.size() != merge.left.size() + merge.right.size()) return false;
+                    return item->name.starts_with(merge.left) && item->name.ends_with(merge.right);
                 };
                 // Most merges make what the one before made, or the item after that.
-                if (!is_product(made) && (made == last || !is_product(++made))) made = table.find(both.assign(left).append(right));
+                if (!is_product(made) && (made == last || !is_product(++made))) made = table.find(both.assign(merge.left).append(merge.right));
                 const VocabularyItem *const one = table.find(lefts[k]), *const other = table.find(rights[k]);
                 if (!one || !other || !made) throw std::invalid_argument("a merge names a token that the vocabulary lacks");
                 merges[begin + k] = {one->id, other->id, made->id};
