@@ -236,7 +236,7 @@ def idle_cores(load: str, cores: int) -> int | None:
     """
 
 class GrowingWord:
-    """One long word of letters: appending costs only as much as the new letters. Not for several threads."""
+    """One long word: appending costs only as much as the new letters. Not for several threads."""
 
     def append(self, text: str) -> bool:
         """False if it is no longer such a word; the object must not be used after that."""
