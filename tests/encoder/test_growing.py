@@ -649,7 +649,7 @@ def test_long_words_of_unigram_at_every_moment(name: str) -> None:
     kinds = [
         "e\u0301\u0323o", "\u0e01\u0e49\u0e33", "\u0928\u094d\u0915", "\u4e2d\u6587a", "\u0378\u0379a",
         "\uff76\uff9ea", "\ufb01\u00bda", "\u1112\u1161\u11ab", "\x00\x01a", "\u304b\u3099\u306f",
-        "\u00a9\u200d\u00aea", "\u0600a\u0301",
+        "\u00a9\u200d\u00aea", "\u0600a\u0301", "theinorsd",
     ]  # fmt: skip
     for kind in kinds:
         rng = random.Random(f"{name} {kind}")
