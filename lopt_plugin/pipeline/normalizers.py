@@ -203,6 +203,23 @@ def _takes_a_character(pattern: str) -> bool:
     return takes
 
 
+def leaves_first_offset(normalizer: tuple[NormalizerStep, ...]) -> bool:
+    """Whether the first character of a normalized text has the offset 0, unless it is a space or U+2581.
+
+    By this offset the reference's Metaspace decides whether a text begins there. It is another one if a step removes
+    or replaces the first character.
+    """
+
+    def leaves(step: NormalizerStep) -> bool:
+        if isinstance(step, Strip):
+            return not step.left
+        if isinstance(step, (ReplaceText, ReplaceRuns)):
+            return step.content.startswith((" ", _METASPACE))
+        return isinstance(step, (NormalizationForm, Precompiled)) or step == MapCharacters("Lowercase")
+
+    return all(map(leaves, normalizer))
+
+
 def replaced_texts(normalizer: tuple[NormalizerStep, ...] | SpaceNormalizer | BertOptions) -> list[str]:
     """Texts that a check of these steps should contain: what is replaced, and by what."""
     if isinstance(normalizer, SpaceNormalizer):

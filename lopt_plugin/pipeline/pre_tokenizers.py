@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from .component_state import State, Unsupported, check_options, steps_of
-from .normalizers import NormalizerStep, SpaceNormalizer
+from .normalizers import NormalizerStep, SpaceNormalizer, leaves_first_offset
 from .pipeline import Behavior, Metaspace, PrependScheme, Refinement
 from .split_patterns import COVERING, MATCHERS
 
@@ -144,7 +144,7 @@ def read_word_pre_tokenizer(state: State | None) -> PreTokenizer:
     return PreTokenizer(scanner, ())
 
 
-def read_unigram_pre_tokenizer(state: State | None) -> PreTokenizer:
+def read_unigram_pre_tokenizer(state: State | None, normalizer: tuple[NormalizerStep, ...]) -> PreTokenizer:
     """The pre-tokenizer of a Unigram model: Metaspace, perhaps after WhitespaceSplit. Raises Unsupported."""
     steps = steps_of(state, "pretokenizers")
     kinds = [str(step["type"]) for step in steps]
@@ -152,6 +152,8 @@ def read_unigram_pre_tokenizer(state: State | None) -> PreTokenizer:
         raise Unsupported(f"pre-tokenizer {', '.join(kinds) or 'None'} with a model Unigram is not accelerated yet")
     metaspace = _read_metaspace(steps[-1], after_prepend=False).metaspace
     assert metaspace is not None
+    if metaspace.prepend == "first" and not leaves_first_offset(normalizer):
+        raise Unsupported("pre-tokenizer Metaspace with prepend 'first' after such a normalizer is not accelerated yet")
     if len(steps) == 1:
         return PreTokenizer("metaspace" if steps[0]["split"] else "whole", (), metaspace=metaspace)
     check_options(steps[0], set(), "pre-tokenizer")

@@ -41,7 +41,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
     if isinstance(read, BertOptions) or kind == "WordPiece":
         pre_tokenizer = read_word_pre_tokenizer(pre_tokenizer_state)
     elif kind == "Unigram":
-        pre_tokenizer = read_unigram_pre_tokenizer(pre_tokenizer_state)
+        pre_tokenizer = read_unigram_pre_tokenizer(pre_tokenizer_state, read)
     else:
         spaces = as_space_normalizer(read)
         over_characters = read_space_splitter(pre_tokenizer_state, spaces or read)

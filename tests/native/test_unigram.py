@@ -17,7 +17,7 @@ import tier
 import tokenizers
 import unigrams
 from short_texts import SHORT_TEXTS
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.native._core import OffsetsUnknownError
@@ -119,6 +119,33 @@ def test_fused_unknown_characters_may_be_a_piece() -> None:
     texts = ["ab", "abc", "ba", "aab", "abab", "a", "<unk>", "<unk>a", "c<unk>c"]
     assert wrong(core, tokenizer, texts) == ([], 0)
     assert core.encode("ab") == [1]
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "is_native"),
+    [
+        (normalizers.NFKD(), True),
+        (normalizers.Lowercase(), True),
+        (normalizers.Sequence([normalizers.Strip(left=False), normalizers.Replace(Regex(" {2,}"), "\u2581")]), True),
+        (normalizers.Strip(left=True, right=False), False),
+        (normalizers.Nmt(), False),
+        (normalizers.Replace("x", ""), False),
+        (normalizers.Replace("xx", "y"), False),
+        (normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()]), False),
+    ],
+)
+def test_a_space_before_the_first_character_only(normalizer: Any, is_native: bool) -> None:
+    """The reference asks for its offset in the text, which is not 0 if something before it was removed."""
+    pieces = ["<unk>", *"\u2581abxy", "\u2581a", "ab"]
+    tokenizer = Tokenizer(models.Unigram([(piece, -1.0 - number) for number, piece in enumerate(pieces)], unk_id=0))
+    tokenizer.normalizer = normalizer
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    if not is_native:
+        with pytest.raises(Unsupported, match="after such a normalizer"):
+            read_pipeline(tokenizer)
+        return
+    texts = [first + "ab" for first in ("", " ", "  ", "x", "xx", "\u0301", "\x01", "\u200b", "\ufb01", "\u3000", "X")]
+    assert wrong(build_core(read_pipeline(tokenizer)), tokenizer, texts) == ([], 0)
 
 
 def test_white_space_is_what_whitespace_split_removes() -> None:
