@@ -20,10 +20,8 @@ class IncrementalEncoder:
 
     `ids` always equals the encoding of the whole text. `append` only stores the text. It is encoded when a result is
     requested, at the cost of the text added since the last request and the few characters after the last place where
-    the text can be divided for good. (Of a long run of letters, symbols or white space, BPE mostly reads only the new
-    part, and so does Unigram of one long word. Some other rows of more than 512 characters have no such place and are
-    encoded again at each request: one word with WordPiece, decomposed characters with BPE, and what docs/performance.md
-    lists.) If Hugging Face does the work
+    the text can be divided for good. Of a long word, mostly only the new part is read. (Runs of combining marks, and
+    the few other rows that docs/performance.md lists, are encoded again at each request.) If Hugging Face does the work
     (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole text. If the tokenizer is changed,
     the whole text is encoded again, once.
 
