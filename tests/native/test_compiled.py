@@ -50,7 +50,9 @@ def with_header(content: bytes) -> bytes:
 @functools.cache
 def small_file() -> bytes:
     """A core of a few entries, whose table gives all characters the class of none."""
-    tokenizer = Tokenizer(models.BPE({name: i for i, name in enumerate(pre_tokenizers.ByteLevel.alphabet())}, []))
+    tokenizer = Tokenizer(
+        models.BPE({name: i for i, name in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}, [])
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     data = compiled(read_pipeline(tokenizer), "small")[HEADER:]
     no_classes = bytes(2 * 0x110000 // 128)
