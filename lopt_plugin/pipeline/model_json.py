@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .component_state import Unsupported
@@ -44,23 +45,18 @@ class Entries(Mapping[str, int]):
         return self.size
 
 
+@dataclass(frozen=True)
 class Merges:
     """By rank; each [left, right], or "left right" in older files.
 
     text: the JSON of the list, without white space.
     """
 
-    def __init__(self, text: bytes) -> None:
-        self.text = text
+    text: bytes
 
     def __iter__(self) -> Iterator[Merge]:
         merges: list[Merge] = json.loads(self.text)
         return iter(merges)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, (Merges, list)) and list(self) == list(other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def split_state(state: bytes, size: int) -> tuple[dict[str, Any], Entries, Merges]:

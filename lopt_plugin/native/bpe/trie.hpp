@@ -31,8 +31,6 @@ class Trie {
     }
 
     const Unit& operator[](uint32_t i) const { return units_[i]; }
-    // Does any entry begin with this byte?
-    bool has_child(uint8_t byte) const { return units_[ROOT ^ byte].is(byte); }
     size_t size() const { return units_.size(); }
     size_t bytes() const { return units_.bytes(); }
 

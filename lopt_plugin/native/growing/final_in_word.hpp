@@ -108,12 +108,12 @@ std::optional<Place> final_place_of_unknown_word(const Core& core, const Charact
     constexpr uint16_t dividing = word_bit::divides | word_bit::spaced;
     std::optional<Place> place;
     size_t characters = 0;  // at least so many from there on
-    for (size_t at = known; at-- > from.at + 1;) {
+    for (size_t at = known; at-- > from.at;) {
         const uint16_t classes = core.method().classes().of(text[at]);
         if (classes & dividing) return std::nullopt;
         if (classes & (word_bit::removed | word_bit::reordered)) continue;
         const bool is_unknown = ++characters > core.method().model().most_characters();
-        if (is_unknown && !place && divides_tokens(core, text, at, NONE, split_special)) place = {at, true, from.count, from.pre_tokens, false};
+        if (is_unknown && !place && at > from.at && divides_tokens(core, text, at, NONE, split_special)) place = {at, true, from.count, from.pre_tokens, false};
     }
     return place;
 }

@@ -56,7 +56,7 @@ class UnigramWords {
     }
     // The end of the word that begins at p < end.
     const uint8_t* word_end(const uint8_t* p, const uint8_t* end) const { return next_end(p + character_bytes(*p), end); }
-    // The first place in [p, end), inside a word or behind it, where a word ends.
+    // The first position in [p, end) at which a word ends; `end` if there is none. The character before p must be part of a word.
     const uint8_t* next_end(const uint8_t* p, const uint8_t* end) const {
         if (division_ == WordDivision::none) return end;
         for (;; p++) {
