@@ -317,8 +317,10 @@ class IncrementalEncoder:
             place = None
             if self._word is None:
                 place = core.settle_for_good(middle.ids, rest, now.inside, split)
+            if self._word is None and place is None:
+                rest = "".join(rest[begin:end] for begin, end in core.kept_parts(rest))
             # Where there was none, there may be one later, but a search costs as much as an encoding.
-            self._search_from = _LONG_WORD if place is not None else 2 * len(rest)
+            self._search_from = _LONG_WORD if place is not None else max(_LONG_WORD, 2 * len(rest))
             if place is not None:
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None

@@ -421,6 +421,9 @@ class _AnyCore:
     def last_seam(self, text: str, begin: int = 0, end: int | None = None) -> int | None:
         """The same for the last seam p, begin < p < end. Searches backwards, no further than that seam."""
 
+    def kept_parts(self, text: str) -> list[tuple[int, int]]:
+        """What must be kept of a growing text: all but the middle of long runs of which no id depends on the length."""
+
     def settle_for_good(
         self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool
     ) -> tuple[int, bool] | None:

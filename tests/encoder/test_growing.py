@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import random
 import threading
 from typing import Any
@@ -183,6 +184,7 @@ LONG_PRE_TOKENS = ["!a", "e\u0301", "\u1100\u1161", "ab", "-", "\u2581", "\u4e2d
         *itertools.product(unigrams.SMALL, ["a", "\u4e2d\u6587", "e\u0301", "\u0e01\u0e49", "\uff21", "\u0378"]),
         ("tiny_llama2", "<s>"),
         ("tiny_roberta", "!\n"),
+        ("unigram_t5", "<pad>a"),
     ],
 )
 def test_what_is_final_is_settled(name: str, unit: str) -> None:
@@ -196,6 +198,51 @@ def test_what_is_final_is_settled(name: str, unit: str) -> None:
         growing.append((unit[1:] if unit == "!a" else unit) * 500)
         assert growing.ids == backend.encode(growing.text, add_special_tokens=False).ids
         assert growing._word is not None or len(growing._now.tail or growing._now.head) < 1000
+
+
+DROPPED = [
+    ("wordpiece_cased", "\x00\x01"),
+    ("wordpiece_uncased", "\u0301\u0323"),
+    ("wordpiece_added", "\x00"),
+    ("tiny_clip", " "),
+    ("tiny_clip", "\u2003\t\n "),
+    *[(name, "\u200d") for name in unigrams.LARGE],
+]
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize(("name", "unit"), DROPPED)
+def test_the_middle_of_what_is_dropped_is_not_kept(name: str, unit: str) -> None:
+    backend = corpus.load_tokenizer(name)
+    if name == "tiny_clip":  # its added tokens take the white space beside them
+        backend = Tokenizer.from_str(json.dumps(json.loads(backend.to_str()) | {"added_tokens": []}))
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    rng = random.Random(name + unit)
+    for _ in range(tier.pick(60, 2_000)):
+        runs = ["".join(rng.choices(unit, k=rng.choice([3, 40, 200, 900]))) for _ in range(3)]
+        beside = rng.choices([*"ae\u0301\u0323 !\u4e2d\n\u0928", "", "<s>", "[x]", "ab"], k=4)
+        text = "".join(itertools.chain(*itertools.zip_longest(beside, runs, fillvalue="")))
+        parts = native.core.kept_parts(text)
+        kept = "".join(text[begin:end] for begin, end in parts)
+        assert expected(encoder, kept, False) == expected(encoder, text, False), (text[:5], parts)
+        assert len(parts) > 1 or max(map(len, runs)) < 900
+    growing = encoder.incremental(add_special_tokens=False)
+    for _ in range(8):
+        growing.append(unit * 500)
+        assert growing.ids == expected(encoder, growing.text, False)
+        assert len(growing._now.tail or growing._now.head) < 1000
+
+
+def test_what_is_dropped_is_kept_where_tokens_may_be_inside() -> None:
+    backend = Tokenizer.from_str(corpus.load_tokenizer("wordpiece_cased").to_str())
+    backend.add_tokens([AddedToken("\x01\x01", normalized=False)])
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    growing = encoder.incremental(add_special_tokens=False)
+    for _ in range(3):
+        growing.append("\x01" * 601)
+        assert growing.ids == expected(encoder, growing.text, False)
 
 
 # Texts of few characters that make long pre-tokens, and what may follow them.

@@ -1,4 +1,4 @@
-"""Every call gives what the reference gives, for tokenizers with random added tokens and texts of long runs."""
+"""Every call gives what the reference gives: random added tokens and normalizers, and texts of long runs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,48 @@ import pytest
 import tier
 import unigrams
 from small_pipelines import small_pipelines
-from tokenizers import AddedToken, Tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.native._core import NeedsReference
 from lopt_plugin.settings import Settings
 
 NAMES = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
-SEEDS = tier.pick(8, 300)
+# Those whose normalizer can be any.
+NORMALIZED = {*native_cores.BYTE_LEVEL, *unigrams.SMALL}
+SEEDS = tier.pick(12, 300)
 TEXTS = 4  # of each tokenizer
 
 # fmt: off
 CONTENTS = [
     "a", "ab", "A", "aa", "<x>", "<", "|>", "--", "=", "'s", "1", "12", "_", "\u2603", "\u00e9", "e\u0301", "\u0301",
-    "\u00c5", "\ufb01", "\u03a9", "\u4e2d", "\u2581", " ", "  ", " a", "a ", "\n", "\t",
+    "\u00c5", "\ufb01", "\u03a9", "\u4e2d", "\u2581", " ", "  ", " a", "a ", "\n", "\t", "a b 1 ! c - d = e",
+    "\u00e9\u00e9",
 ]
 UNITS = [
     "a", "A", "b", "ab", " a", "a ", " ", "  ", "\n", "\n ", "\t", "\r\n", "1", "12", "'", "'s", "!", "-", "=", "<",
     "<|", "|>", "e\u0301", "\u0301", "\u4e2d", "\u4e2d\u6587", "\u3002", "\u3042", "\uac00", "\u1100\u1161",
     "\u0928\u094d", "\u0e01\u0e49", "\U0001f600", "\u200d", "\u2581", "\u00a0", "\u00e9", "\u0130", "\u0416", "\ufb01",
-    "\x00", "aA", "a1", "\u2603", "\u00c5", "_", "\u03a9", "the ", "ing",
+    "\x00", "aA", "a1", "\u2603", "\u00c5", "_", "\u03a9", "the ", "ing", "\x01", "\u200b", "\u0345",
 ]
+# Removed by some normalizer, each alone or together.
+REMOVED = ["\x01", "\u0301", "\u200b", "ab", "  "]
 # fmt: on
+
+# They change, remove or join characters, so that a step meets what an earlier one has made of them.
+NORMALIZERS: list[Callable[[], normalizers.Normalizer]] = [
+    normalizers.Nmt,
+    normalizers.StripAccents,
+    normalizers.NFD,
+    normalizers.NFC,
+    normalizers.NFKC,
+    normalizers.Lowercase,
+    lambda: normalizers.Replace(Regex(" {2,}"), " "),
+    lambda: normalizers.Replace(Regex(r"\s+"), " "),
+    lambda: normalizers.Replace("\u200b", ""),
+    lambda: normalizers.Replace("ab", ""),
+    lambda: normalizers.Replace("x\u00e9", "e"),
+]
 
 
 class ReferenceRaisedError(Exception):
@@ -73,6 +93,8 @@ def load(name: str) -> Tokenizer:
 def tokenizer(rng: random.Random, name: str) -> Tokenizer:
     """The tokenizer with some more added tokens, which may begin, end or contain each other."""
     made = load(name)
+    if name in NORMALIZED and rng.random() < 0.5:
+        made.normalizer = normalizers.Sequence([rng.choice(NORMALIZERS)() for _ in range(rng.randint(1, 3))])
     for _ in range(rng.randint(0, 4)):
         flags = {flag: rng.random() < 0.25 for flag in ("lstrip", "rstrip", "single_word", "special")}
         content = rng.choice(CONTENTS) * rng.choice([1, 1, 1, 2, 3])
@@ -82,17 +104,19 @@ def tokenizer(rng: random.Random, name: str) -> Tokenizer:
 
 def text(rng: random.Random, contents: list[str]) -> str:
     parts = []
-    for _ in range(rng.randint(1, 5)):
+    few = rng.sample([*UNITS, *REMOVED], rng.randint(1, 4))
+    for _ in range(rng.randint(1, 6)):
         kind = rng.random()
-        if kind < 0.35:
-            parts.append(rng.choice(UNITS) * rng.choice([1, 2, 5, 70, 520, 700, 1_300]))
+        if kind < 0.45:
+            parts.append(rng.choice(few) * rng.choice([1, 2, 5, 70, 520, 700, 1_300]))
         elif kind < 0.6:
             parts.append("".join(rng.choices(UNITS, k=rng.choice([3, 20, 300]))))
         elif kind < 0.75:
             parts.append("".join(rng.choices(rng.sample(UNITS, 3), k=rng.choice([10, 600]))))
         else:
             content = rng.choice(contents)
-            parts.append(rng.choice([content[: rng.randint(1, len(content))], content, content * 30]))
+            begin, rest = content[: rng.randint(1, len(content))], rng.choice(REMOVED) * rng.choice([1, 10, 600])
+            parts.append(rng.choice([begin, content, content * 30, begin + rest + content[len(begin) :]]))
     return "".join(parts)[:4_000]
 
 
@@ -168,6 +192,50 @@ def test_every_call(name: str) -> None:
                     continue
                 compared += 1
     assert compared > SEEDS * TEXTS
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize(
+    ("name", "steps", "content", "parts"),
+    [
+        # Of the added token, most characters so far are removed.
+        ("nfkd", [normalizers.Nmt()], "a b c d e f g h i j", ["a b c d e f g", "\x01" * 600, " h i j"]),
+        # What begins the text becomes a space, so none is prepended.
+        ("tiny_roberta", [normalizers.Nmt()], "", ["\u200b" * 600, "a" * 600, "\u200b" * 600, "a"]),
+        # White space of which there are no ids.
+        ("tiny_clip", [normalizers.Lowercase()], "", [" " * 4, "!" * 200, " " * 400, "word" * 30]),
+        # A prefix with half of what is removed has more ids.
+        ("tiny_qwen2", [normalizers.Replace("ab", "")], "", ["ab" * 815, "c"]),
+        # The last step gets what the first one has made.
+        ("tiny_tekken", [normalizers.Nmt(), normalizers.Replace(Regex(" {2,}"), " ")], "", ["\u200b" * 900, "a b"]),
+        (
+            "tiny_qwen2",
+            [normalizers.Nmt(), normalizers.NFC()],
+            "",
+            ["a" * 300 + "e", "\x01" * 600, "\u0301", "b" * 300],
+        ),
+        ("tiny_qwen2", [normalizers.NFC(), normalizers.Replace("x\u00e9", "")], "", ["x" * 600, "e", "\u0301x" * 600]),
+    ],
+)
+def test_what_a_normalizer_removes_or_joins(
+    name: str, steps: list[normalizers.Normalizer], content: str, parts: list[str]
+) -> None:
+    backend = load(name)
+    backend.normalizer = normalizers.Sequence(steps)
+    if content:
+        backend.add_tokens([AddedToken(content, normalized=True)])
+    encoder, reference = Encoder(backend, Settings.read({}, threads=1)), Reference(backend)
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    growing = encoder.incremental(add_special_tokens=False)
+    for end in range(1, len(parts) + 1):
+        growing.append(parts[end - 1])
+        assert growing.ids == reference.ids("".join(parts[:end]))
+    chosen = "".join(parts)
+    counts = reference.counts(chosen)
+    for most in {*counts[::100], *range(5)}:
+        longest = max(end for end, count in enumerate(counts) if count <= most)
+        assert len(encoder.cut(chosen, most, False)) == longest
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ class Segmenter {
         if (inside) return false;
         return (metaspace_ && metaspace_->normalizer_prepends) || (prepend_scheme_ != PrependScheme::never && !is_space);
     }
+    bool any_normalized_tokens() const { return !normalized_tokens_.empty(); }
     size_t longest_token() const { return longest_token_; }  // bytes of its content
     bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
     // Does a token begin or end with white space, and does it have flags or is it matched after spaces are prepended?

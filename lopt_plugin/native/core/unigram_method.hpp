@@ -57,6 +57,11 @@ class UnigramMethod {
     }
     bool begins_apart(uint32_t c) const { return normalizer_.begins_apart(c); }
     bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
+    // See BytePairMethod.
+    uint32_t dropped_as(uint32_t c) const {
+        const uint32_t image = normalizer_.image_in_run(c);
+        return image != NONE && encoder_.drops(image) ? image : NONE;
+    }
     const Normalizer& normalizer() const { return normalizer_; }
     static size_t most_characters_of_id() { return 0; }  // one id stands for any number of consecutive unknown characters
     static uint32_t fused_id() { return NONE; }

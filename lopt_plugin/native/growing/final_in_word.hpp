@@ -47,6 +47,7 @@ class Pretoken {
             may_take_capitals_ &= static_cast<bool>(classes & class_bit::upper_side);
         }
     }
+    bool is_empty() const { return is_first_; }
     // Are they all alike, so far? White space follows symbols only as their end.
     bool is_uniform() const { return is_stretch_ || (of_others_ && !(of_others_ == kinds_of(class_bit::space) && of_first_ != of_others_)); }
     // Can it be divided before these characters, which follow?
@@ -80,14 +81,10 @@ std::optional<Place> final_place_of_word(const Core& core, const Characters& tex
     GrowingWord word(model);
     Pretoken pretoken(core);
     std::string characters;
-    if (core.segmenter().prepends_space(text[from.at], from.inside)) {
-        pretoken.read(" ");
-        if (!word.append(" ")) return std::nullopt;
-    }
     for (size_t at = from.at, stop = at + 1; at < known; at = stop++) {
         while (stop < known && !core.method().begins_apart(text[stop])) stop++;
         if (stop == known) break;
-        characters = normalized_part(core, text, at, stop);
+        characters = spaced_part(core, text, at, stop, pretoken.is_empty(), from.inside);
         const bool divides = at > from.at && pretoken.divides(characters, split_special) && divides_tokens(core, text, at, NONE, split_special);
         if (divides) starts.push_back({word.size(), at});
         pretoken.read(characters);
@@ -127,7 +124,8 @@ std::optional<Place> final_place_in_word(const Core& core, const Characters& tex
     for (size_t i = places.size() - 1; i-- > 0;) {
         const Place &from = places[i], &next = places[i + 1];
         const size_t end = std::min(known, next.at);
-        if (next.pre_tokens - from.pre_tokens != 1 || next.after_token || end < from.at + long_word + AFTER) continue;
+        const bool is_pre_token = next.pre_tokens - from.pre_tokens == 1 && !next.after_token && next.count > from.count;  // not a gap
+        if (!is_pre_token || end < from.at + long_word + AFTER) continue;
         std::optional<Place> found;
         if constexpr (requires { core.method().model().most_characters(); }) {
             found = final_place_of_unknown_word(core, text, from, end - AFTER, split_special);

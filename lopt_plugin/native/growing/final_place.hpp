@@ -22,18 +22,20 @@ namespace lopt {
 template <class Core>
 std::optional<Place> last_final_place(const Core& core, const Characters& text, bool inside, bool split_special, typename Core::Workspace& space,
                                       size_t long_word = LONG_WORD / 2) {
-    constexpr bool is_unigram = HasLattice<Core>;  // the sums of its scores begin with the word
-    if (is_unigram || text.length == 0) return std::nullopt;
+    if (text.length == 0) return std::nullopt;
+    constexpr bool is_unigram = HasLattice<Core>;  // its words and the sums of their scores begin anew after an added token only
     constexpr size_t COMPLETE = 4;  // pre-tokens that must follow; two are enough
     const std::vector<Place> places = places_of(core, text, {0, text.length, inside}, SIZE_MAX - 1, split_special, space, true);
-    const size_t known = text.length - std::min(text.length, reach(core));
+    const size_t known = begin_of_reach(core, text, text.length);
     // A later token may strip the white space before it, but none that another token has taken.
     size_t stays = known;
     const auto is_stripped = [&](size_t at) { return core.method().classes().of(text[at]) & class_bit::strip_space; };
     while (core.segmenter().tokens_take_white_space_before() && stays > 0 && is_stripped(stays - 1)) stays--;
     const auto complete = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return place.at <= (place.after_token ? known : stays); });
-    const auto last = std::find_if(complete, places.rend(), [&](const Place& place) { return place.pre_tokens + COMPLETE <= complete->pre_tokens; });
-    const bool is_known = core.method().growing_model() && !core.segmenter().white_space_matters();
+    const auto last = std::find_if(complete, places.rend(), [&](const Place& place) {
+        return place.pre_tokens + COMPLETE <= complete->pre_tokens && (!is_unigram || place.after_token);
+    });
+    const bool is_known = (is_unigram || core.method().growing_model()) && !core.segmenter().white_space_matters();
     if (is_known && last != places.rend() && last->at > 0) return *last;
     return final_place_in_word(core, text, places, stays, split_special, long_word);
 }

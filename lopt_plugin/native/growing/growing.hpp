@@ -34,6 +34,17 @@ std::string normalized_part(const Core& core, const Characters& text, size_t beg
     return core.method().normalize(p, p + part.size(), true, out, nullptr) ? out : part;
 }
 
+// The same, with the space that a stretch gets if it begins there.
+template <class Core>
+std::string spaced_part(const Core& core, const Characters& text, size_t begin, size_t end, bool begins, bool inside) {
+    std::string part = normalized_part(core, text, begin, end);
+    if (!begins || part.empty()) return part;
+    int length;
+    const uint32_t first = decode_character(reinterpret_cast<const uint8_t*>(part.data()), length);
+    if (core.segmenter().prepends_space(first, inside)) part.insert(0, 1, ' ');
+    return part;
+}
+
 // Number of characters to encode at a time, chosen so that the working memory fits in the caches.
 inline constexpr size_t PART = size_t{1} << 14;
 

@@ -76,11 +76,12 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     const auto count = [&](const Place& from, size_t end) { return from.count + counts(from.at, end, from.inside); };
     const std::vector<Place> places = places_of(core, text, part, room, split_special, space);
     const Place &next = places.back(), &last = *std::prev(places.end(), 2);
-    // Every prefix that ends at least `further` characters after `next` has more than `room` ids.
-    const size_t further = reach(core);
-    size_t end = std::min({next.at + further, part.end, too_many}) - 1;
-    const size_t from = last.at == part.begin ? part.begin : last.at + further - 1;  // shorter prefixes may not be divisible at `last`
-    if (last.count == room && end > from) {
+    const auto sure = [&](const Place& place) { return end_of_reach(core, text, place.at, part.end); };  // in prefixes that end there, or later
+    size_t end = std::min({sure(next), part.end, too_many}) - 1;
+    const size_t from = last.at == part.begin ? part.begin : sure(last) - 1;  // shorter prefixes may not be divisible at `last`
+    bool ids_stay = true;
+    if constexpr (requires { core.method().normalizer(); }) ids_stay = !core.method().normalizer().removes_several();
+    if (last.count == room && end > from && ids_stay) {
         // The room is used up, so the text after `last` may yield no ids. If it yields none up to some end, then neither
         // up to an earlier one.
         size_t none = from, some = end + 1;
@@ -104,7 +105,7 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
         }
     }
     for (end = std::min(end, from); end > part.begin; end--) {
-        const auto after = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return place.at + further <= end; });
+        const auto after = std::find_if(places.rbegin(), places.rend(), [&](const Place& place) { return sure(place) <= end; });
         if (count(after == places.rend() ? places.front() : *after, end) <= room) return end;
     }
     return part.begin;

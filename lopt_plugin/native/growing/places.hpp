@@ -47,14 +47,39 @@ class NormalizedApart {
 struct Place {
     size_t at;          // index of a character of the text
     bool inside;        // the text from here on continues a stretch (EncodeOptions::inside)
-    size_t count;       // ids before the position, in every prefix that ends at least `reach` after it
+    size_t count;       // ids before the position, in every prefix that ends at `end_of_reach` or later
     size_t pre_tokens;  // pre-tokens and added tokens before it
     bool after_token;   // the last of them is an added token
 };
-// The distance in characters; see Place::count.
+// How many characters after a position decide what is before it, at most. In the normalized text, if added tokens are found
+// there.
 template <class Core>
 size_t reach(const Core& core) {
     return std::max<size_t>(4, core.segmenter().longest_token() + 1);
+}
+// Is it certain that such a character is one of them, or several?
+template <class Core>
+bool is_in_reach(const Core& core, uint32_t c) {
+    if (!core.segmenter().any_normalized_tokens()) return true;
+    if (is_surrogate(c) || !core.method().begins_apart(c)) return false;
+    std::string character, image;
+    append_character(c, character);
+    const auto* const begin = reinterpret_cast<const uint8_t*>(character.data());
+    return !core.method().normalize(begin, begin + character.size(), true, image, nullptr) || !image.empty();
+}
+// See Place::count. After `end` if that is not far enough.
+template <class Core>
+size_t end_of_reach(const Core& core, const Characters& text, size_t at, size_t end) {
+    size_t left = reach(core);
+    for (; left > 0 && at < end; at++) left -= is_in_reach(core, text[at]);
+    return left > 0 ? end + 1 : at;
+}
+// The last position of which this is `end`, or an earlier one; 0 if there is none.
+template <class Core>
+size_t begin_of_reach(const Core& core, const Characters& text, size_t end) {
+    size_t left = reach(core);
+    for (; left > 0 && end > 0; end--) left -= is_in_reach(core, text[end - 1]);
+    return left > 0 ? 0 : end;
 }
 
 // Can the text be divided at a position after `token`, or inside ordinary text (NONE)? Not if a token that must be a single

@@ -19,7 +19,6 @@ class WordPrefixes {
     WordPrefixes(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special)
         : core_(core), text_(text), begin_(begin), inside_(inside), split_special_(split_special), model_(*core.method().growing_model()), word_(model_) {
         ends_.push_back({begin, 0});
-        if (core.segmenter().prepends_space(text[begin], inside)) grow(" ", begin);
         for (size_t at = begin; at < end && known_;) at = take(at, end);
     }
     // Can `count` be called for this end? Not near the end of the pre-token, which may begin another one when cut short.
@@ -66,7 +65,7 @@ class WordPrefixes {
     size_t take(size_t at, size_t end) {
         size_t stop = at + 1;
         while (stop < end && !core_.method().begins_apart(text_[stop])) stop++;
-        if (stop - at > 1 && core_.method().keeps(utf8_of(text_, at, stop))) {
+        if (stop - at > 1 && state_.seen > 0 && core_.method().keeps(utf8_of(text_, at, stop))) {
             for (size_t i = at; i < stop && known_; i++) {
                 grow(utf8_of(text_, i, i + 1), i);
                 if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
@@ -74,11 +73,12 @@ class WordPrefixes {
             return stop;
         }
         known_ = stop - at <= MOST_TOGETHER;
-        for (size_t part = at + 1; part < stop && known_; part++) ends_.push_back(end_with(normalized_part(core_, text_, at, part), at));
-        if (known_) grow(normalized_part(core_, text_, at, stop), at);
+        for (size_t part = at + 1; part < stop && known_; part++) ends_.push_back(end_with(normalized(at, part), at));
+        if (known_) grow(normalized(at, stop), at);
         if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
         return stop;
     }
+    std::string normalized(size_t at, size_t stop) const { return spaced_part(core_, text_, at, stop, state_.seen == 0, inside_); }
     // Updates the state, and appends the bytes to encode to `kept`. Returns false if a tail begins among the characters.
     bool read(const std::string& bytes, State& state, std::string& kept) const {
         const auto *p = reinterpret_cast<const uint8_t*>(bytes.data()), *const end = p + bytes.size();

@@ -28,6 +28,7 @@ class MapCharacters final : public NormalizerStep {
 
     // Every position divides, but the images of the characters there must be known.
     bool begins_apart(uint32_t) const override { return true; }
+    bool maps_each() const override { return true; }
     bool passes(Junction& junction) const override {
         const std::string *const left = text_of(junction.left), *const right = text_of(junction.right);
         if ((left && left->empty()) || (right && right->empty())) return false;

@@ -77,6 +77,13 @@ class NormalizationForm final : public NormalizerStep {
         return true;
     }
     bool begins_apart(uint32_t c) const override { return !(classes_.of(c) & bits_.follows); }
+    // What composes decomposes, too, and does not change.
+    std::vector<uint32_t> composed() const override {
+        std::vector<uint32_t> found;
+        for (uint32_t c = 0x80; c < 0x110000 && bits_.composes; c++)
+            if ((classes_.of(c) & bits_.decomposes) && !(classes_.of(c) & bits_.changes)) found.push_back(c);
+        return found;
+    }
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const override { return next_stretch(begin, begin, end).begin == end; }
     // No character has a longer canonical decomposition.
     size_t most_in_one() const override { return 4; }

@@ -15,6 +15,7 @@
 #include "base/table.hpp"
 #include "text/alignment.hpp"
 #include "text/seam.hpp"
+#include "text/utf8.hpp"
 
 namespace lopt {
 
@@ -46,6 +47,10 @@ class NormalizerStep {
     // True if the text before such a character, and the text from it on, are always normalized independently of each
     // other.
     virtual bool begins_apart(uint32_t) const { return false; }
+    // Is that true of every character?
+    virtual bool maps_each() const { return false; }
+    // The characters that such a character may become together with those after it, apart from what it becomes alone.
+    virtual std::vector<uint32_t> composed() const { return {}; }
     // The same of the position between two characters; of each of them, it requires something on its own.
     virtual bool divides(uint32_t, uint32_t right) const { return begins_apart(right); }
     // Is [begin, end), and therefore every part of it, unchanged? Its first character and the one after it must begin
@@ -57,8 +62,23 @@ class NormalizerStep {
     // True only if a text is unchanged, and then for every text of which each character is in one that is kept, together with
     // the characters beside it. Never calls the reference library, so it may be called without the interpreter.
     virtual bool surely_keeps(const uint8_t*, const uint8_t*) const { return false; }
+    // May it remove characters of which it does not remove the beginning?
+    virtual bool removes_several() const { return false; }
     // The maximum number of characters that one character may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }
+    // The character that such characters become, one or more of them, where at least eight follow each other, whatever is
+    // beside these; NONE if that is uncertain.
+    virtual uint32_t image_in_run(uint32_t c) const {
+        const std::vector<uint32_t> image = image_of(c);
+        return begins_apart(c) && image.size() == 1 ? image[0] : NONE;
+    }
+    // What a character becomes alone.
+    std::vector<uint32_t> image_of(uint32_t c) const {
+        std::string character, image;
+        append_character(c, character);
+        const auto* const begin = reinterpret_cast<const uint8_t*>(character.data());
+        return code_points_of(apply(begin, begin + character.size(), image, nullptr) ? image : character);
+    }
 };
 
 class Normalizer {
@@ -68,6 +88,9 @@ class Normalizer {
             changes_ascii_ |= step->changes_ascii();
             step->mark_pages(page_marks_);
         }
+        while (mapping_from_ > 0 && steps_[mapping_from_ - 1]->maps_each()) mapping_from_--;
+        for (size_t i = 0; i + 1 < mapping_from_; i++)
+            for (const uint32_t c : steps_[i]->composed()) composed_apart_ = composed_apart_ && begins_apart(c, i + 1);
     }
 
     bool empty() const { return steps_.empty(); }
@@ -81,9 +104,7 @@ class Normalizer {
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->passes(junction); });
     }
 
-    bool begins_apart(uint32_t c) const {
-        return std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->begins_apart(c); });
-    }
+    bool begins_apart(uint32_t c) const { return composed_apart_ && begins_apart(c, 0); }
     // Does the first step normalize what is before and after a position between two characters independently?
     bool first_divides(uint32_t left, uint32_t right) const { return steps_.empty() || steps_.front()->divides(left, right); }
     // Normalizes a text, or its part between two such positions. Returns whether the later steps divide the text there, too: at
@@ -107,8 +128,16 @@ class Normalizer {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->keeps(begin, begin + text.size()); });
     }
+    bool removes_several() const {
+        return std::any_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->removes_several(); });
+    }
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const {
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->surely_keeps(begin, end); });
+    }
+    uint32_t image_in_run(uint32_t c) const {
+        for (const auto& step : steps_)
+            if (c != NONE) c = step->image_in_run(c);
+        return c;
     }
     size_t most_in_one() const {
         size_t most = 1;
@@ -140,9 +169,23 @@ class Normalizer {
     }
 
   private:
+    // The same from a step on, which gets the text as the ones before it made it.
+    bool begins_apart(uint32_t c, size_t from) const {
+        for (size_t i = from; i < mapping_from_; i++) {
+            if (!steps_[i]->begins_apart(c)) return false;
+            const bool stays = c < 0x80 ? !steps_[i]->changes_ascii() : !page_marks_[c >> 4] || steps_[i]->leaves(c);
+            if (stays || i + 1 == mapping_from_) continue;
+            const std::vector<uint32_t> image = steps_[i]->image_of(c);
+            if (image.empty()) return false;  // the next step gets what follows
+            c = image[0];
+        }
+        return true;
+    }
+
     std::vector<std::unique_ptr<NormalizerStep>> steps_;
     PageMarks page_marks_;
-    bool changes_ascii_ = false;
+    size_t mapping_from_ = steps_.size();  // from there on, all steps map each character
+    bool changes_ascii_ = false, composed_apart_ = true;
 };
 
 // The slow, straightforward fallback for everything that no other step supports: the reference library normalizes the
@@ -156,6 +199,7 @@ class ReferenceStep final : public NormalizerStep {
         return true;
     }
     bool changes_ascii() const override { return true; }
+    bool removes_several() const override { return true; }
     void mark_pages(PageMarks&) const override {}
 
   private:

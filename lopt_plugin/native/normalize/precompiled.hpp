@@ -63,6 +63,14 @@ class Precompiled final : public NormalizerStep {
         if (is_first_jamo(left) || (left == JOINER && (beginning_.holds(0xA9) || beginning_.holds(0xAE)))) return false;
         return begins_apart(right) || has_no_conjuncts(right) || !(joining_.holds(left) || is_later_jamo(right));
     }
+    // Such a run is one long cluster, or as many clusters.
+    uint32_t image_in_run(uint32_t c) const override {
+        if (preceding_.holds(c) || (line_end_ && (c == '\r' || c == '\n'))) return NONE;
+        const std::string* const image = image_of(c);
+        if (!image) return c;
+        const auto characters = code_points_of(*image);
+        return characters.size() == 1 ? characters[0] : NONE;
+    }
     bool keeps(const uint8_t* begin, const uint8_t* end) const override { return stops_.next(begin, end) == end; }
     bool passes(Junction& junction) const override {
         const uint32_t left = junction.left, right = junction.right;

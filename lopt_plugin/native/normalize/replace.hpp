@@ -43,6 +43,7 @@ class ReplaceText final : public NormalizerStep {
         Junction junction{c, c, 0, false};
         return passes(junction);
     }
+    bool removes_several() const override { return content_.empty() && characters_in(pattern_) > 1; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
         size_t at = text.find(pattern_), copied = 0;
@@ -102,6 +103,13 @@ class ReplaceRuns final : public NormalizerStep {
         return true;
     }
     bool begins_apart(uint32_t c) const override { return each_ || !set_.holds(c); }
+    bool maps_each() const override { return each_; }
+    bool removes_several() const override { return content_.empty() && least_ > 1; }
+    uint32_t image_in_run(uint32_t c) const override {
+        if (!set_.holds(c)) return c;
+        int length;
+        return stands_for_one_ && least_ <= 2 ? decode_character(reinterpret_cast<const uint8_t*>(content_.data()), length) : NONE;
+    }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* copied = begin;
         bool changed = false;

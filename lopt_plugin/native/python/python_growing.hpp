@@ -13,6 +13,7 @@
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
+#include "growing/kept_parts.hpp"
 #include "growing/longest_prefix.hpp"
 #include "growing/unigram_word.hpp"
 #include "python/final_ids.hpp"
@@ -122,8 +123,13 @@ class PythonGrowing : public PythonCore<Core> {
             if (place) lopt::encode_part(this->core(), characters, {0, characters.length, inside}, split_special, *space);
         });
         if (!place) return std::nullopt;
+        if (place->count > space->ids.size()) throw std::logic_error("settle_for_good: a place after more ids than the text has");
         settled.append(space->ids.data(), place->count);
         return std::pair(place->at, place->inside);
+    }
+
+    std::vector<std::pair<size_t, size_t>> kept_parts(nb::str text) const {
+        return lopt::kept_parts(this->core(), characters_of(text));
     }
 
     size_t count(nb::str text, size_t threads, bool split_special) const {
@@ -203,6 +209,7 @@ class PythonGrowing : public PythonCore<Core> {
             .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
             .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), nb::arg("text"), nb::arg("inside"),
                  nb::arg("split_special_tokens"))
+            .def("kept_parts", &PythonGrowing::kept_parts, nb::arg("text"))
             .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
             .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)

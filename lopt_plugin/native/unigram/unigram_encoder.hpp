@@ -70,6 +70,7 @@ class UnigramEncoder {
     // The end of the text that must be encoded together with a space prepended at p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return words_.word_end(p, end); }
     bool divides(uint32_t left, uint32_t right) const { return words_.divides(left, right); }
+    bool drops(uint32_t c) const { return words_.drops(c); }
 
     // Calls visit(word, prepended) for each word of a stretch. `spelled` contains the model's input, which begins with a
     // space that is not in the text if `prepended`.

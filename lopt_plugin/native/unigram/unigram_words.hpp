@@ -47,6 +47,7 @@ class UnigramWords {
     }
 
     WordDivision division() const { return division_; }
+    bool drops(uint32_t c) const { return division_ == WordDivision::white_space && white_space_.holds(c); }
     // The first character of [p, end) that is not dropped white space; `end` if there is none.
     const uint8_t* skip_white_space(const uint8_t* p, const uint8_t* end) const {
         if (division_ != WordDivision::white_space) return p;
