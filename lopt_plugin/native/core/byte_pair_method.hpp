@@ -91,7 +91,6 @@ class BytePairMethod {
         if (metaspace_) return c == METASPACE || (c == ' ' && encoder_.divides_at_spaces()) ? 0 : ALL_RUNS;
         return c < 0x80 || normalizer_.leaves(c) ? encoder_.run_kinds(c) : 0;
     }
-    // What such a character becomes if no id depends on how many of it follow each other, provided that enough do; else NONE.
     uint32_t dropped_as(uint32_t c) const {
         const uint32_t image = metaspace_ || !encoder_.keeps_all_but_white_space() ? NONE : normalizer_.image_in_run(c);
         return image != NONE && (classes_.of(image) & class_bit::space) ? image : NONE;

@@ -75,6 +75,15 @@ class Core {
         encode_utf8(utf8, ascii, marked, options, {}, space);
     }
 
+    // Divides a text into segments as `encode` does, and encodes none of them.
+    void find_segments(const Characters& text, const EncodeOptions& options, Workspace& space) const {
+        space.known = {};
+        space.divisions.clear();
+        bool marked = false;
+        const Text utf8 = to_utf8(text, method_->page_marks(), 1, pool_, space.utf8, marked);
+        segment(utf8, text.ascii, marked, options, space);
+    }
+
     // Writes the offsets of the first `count` ids that `encode`, called with `offsets`, left in `space`. The text must
     // still exist. Throws OffsetsUnknownError if only the reference library knows them.
     void offsets(const Workspace& space, size_t threads, size_t count, const Trim& trim, Offset* out) const {
@@ -137,7 +146,7 @@ class Core {
         const size_t chunk = options.chunk_bytes ? options.chunk_bytes : default_chunk(bytes, options.threads);
         return bytes > chunk && (options.threads > 1 || options.chunk_bytes) ? chunk : SIZE_MAX;
     }
-    void encode_utf8(const Text& utf8, bool ascii, bool marked, const EncodeOptions& options, const Sink& sink, Workspace& space) const {
+    void segment(const Text& utf8, bool ascii, bool marked, const EncodeOptions& options, Workspace& space) const {
         space.ids.clear();
         space.owned.clear();
         space.marks.clear();
@@ -145,8 +154,12 @@ class Core {
         space.alignments.clear();
         space.text = utf8;
         space.ascii = ascii;
-        const size_t chunk = chunk_of(utf8, options);
+        check_length(static_cast<size_t>(utf8.end - utf8.begin));
         segmenter_.find(utf8, options, marked, space);
+    }
+    void encode_utf8(const Text& utf8, bool ascii, bool marked, const EncodeOptions& options, const Sink& sink, Workspace& space) const {
+        const size_t chunk = chunk_of(utf8, options);
+        segment(utf8, ascii, marked, options, space);
         const size_t segments = space.segments.size();
         if (chunk != SIZE_MAX) {
             encode_chunks(utf8, options.threads, chunk, space, sink);

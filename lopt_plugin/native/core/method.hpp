@@ -38,6 +38,7 @@ concept EncodingMethod = requires(const Method& method, const uint8_t* begin, co
     { method.normalize(begin, end, true, out, sources) } -> std::same_as<bool>;
     // Are the text before such a character, and the text from it on, always normalized independently of each other?
     { method.begins_apart(c) } -> std::same_as<bool>;
+    // What such a character becomes if no id depends on how many of it follow each other, provided that enough do; else NONE.
     { method.dropped_as(c) } -> std::same_as<uint32_t>;
     // Is a text unchanged by the normalizer, and every part of it too?
     { method.keeps(text) } -> std::same_as<bool>;

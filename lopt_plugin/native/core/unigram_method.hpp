@@ -57,7 +57,6 @@ class UnigramMethod {
     }
     bool begins_apart(uint32_t c) const { return normalizer_.begins_apart(c); }
     bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
-    // See BytePairMethod.
     uint32_t dropped_as(uint32_t c) const {
         const uint32_t image = normalizer_.image_in_run(c);
         return image != NONE && encoder_.drops(image) ? image : NONE;

@@ -79,7 +79,6 @@ class WordPieceMethod {
         constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
         return !((text_ ? text_->classes() : words_->classes()).of(c) & moved);
     }
-    // See BytePairMethod.
     uint32_t dropped_as(uint32_t c) const { return (text_ ? text_->classes() : words_->classes()).of(c) & word_bit::removed ? c : NONE; }
     static bool keeps(std::string_view) { return false; }  // they may be reordered or removed
     static size_t most_characters_of_id() { return 0; }  // an unknown word of any length has one id

@@ -17,8 +17,9 @@
 namespace lopt {
 
 // The last position inside the text at which every text that begins with it can be divided, and the number of ids before
-// it; nothing if none was found. What precedes it must not be encoded on its own: the end of a text may hold another added
-// token. `inside`: see EncodeOptions. `long_word`: pre-tokens of as many characters are divided, too.
+// it; nothing if none was found. Otherwise, `space.ids` are those of the text. What precedes the position must not be encoded
+// on its own: the end of a text may hold another added token. `inside`: see EncodeOptions. `long_word`: pre-tokens of as many
+// characters are divided, too.
 template <class Core>
 std::optional<Place> last_final_place(const Core& core, const Characters& text, bool inside, bool split_special, typename Core::Workspace& space,
                                       size_t long_word = LONG_WORD / 2) {

@@ -92,16 +92,17 @@ bool divides_tokens(const Core& core, const Characters& text, size_t at, uint32_
 }
 
 // The positions of text[part], including its ends, as long as they have at most `most` ids, and one more with more ids.
-// `grows`: only those that text after the part cannot change, as far as they are not near its end (final_place.hpp).
+// `grows`: only those that text after the part cannot change, as far as they are not near its end (final_place.hpp). The ids
+// before the last of them are left in `space.ids`.
 template <class Core>
 std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
                              typename Core::Workspace& space, bool grows = false) {
     std::vector<Place> places{{part.begin, part.inside, 0, 0, false}};
-    size_t count = 0, pre_tokens = 0;
+    size_t pre_tokens = 0;
     EncodeOptions options{1, 0, split_special, true};
     options.inside = part.inside;
     try {
-        core.encode(text.part(part.begin, part.end), options, space);
+        core.find_segments(text.part(part.begin, part.end), options, space);
     } catch (const OffsetsUnknownError&) {
         places.push_back({part.end, true, SIZE_MAX, 2, false});
         return places;
@@ -125,7 +126,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     };
     // `token`: the added token that ends there, or NONE.
     const auto add = [&](size_t at, bool inside, uint32_t token) {
-        if (at > places.back().at && at < part.end && divides(at, token)) places.push_back({at, inside, count, pre_tokens, token != NONE});
+        if (at > places.back().at && at < part.end && divides(at, token)) places.push_back({at, inside, space.ids.size(), pre_tokens, token != NONE});
         return places.back().count <= most;
     };
     // Of the latest alignment: its characters before `in_normalized`, and the characters of the text before its start.
@@ -135,12 +136,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     size_t normalized = 0, base = 0;
     const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
     NormalizedApart<Core> normalized_apart(core, text, part.begin, part.end, grows);
-    IdBuffer ids;
     for (size_t i = 0; i < space.segments.size() && places.back().count <= most; i++) {
         const Segment& segment = space.segments[i];
         const Origin origin = origin_of(i);
         if (segment.token != NONE) {
-            count++;
+            space.ids.push(segment.token);
             pre_tokens++;
             // The next token may be inside the white space that this one stripped.
             const bool is_last = i + 1 == space.segments.size();
@@ -159,10 +159,8 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             normalized = 0;
             base = character(alignment->original);
         }
-        core.method().encoder().visit_pre_tokens(Core::stretch_text(space.text, segment), space.stretch, ids, [&](const uint8_t* end) {
-            count += ids.size();
+        core.method().encoder().visit_pre_tokens(Core::stretch_text(space.text, segment), space.stretch, space.ids, [&](const uint8_t* end) {
             pre_tokens++;
-            ids.clear();
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
             const uint8_t* const next = end < segment.end ? end : next_stretch;
             uint32_t left = 0;
@@ -193,7 +191,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     }
     if (places.back().count > most) return places;
     const bool ends_in_token = !space.segments.empty() && space.segments.back().token != NONE;  // none: the normalizer removed all
-    places.push_back({part.end, true, count, pre_tokens, ends_in_token});
+    places.push_back({part.end, true, space.ids.size(), pre_tokens, ends_in_token});
     return places;
 }
 

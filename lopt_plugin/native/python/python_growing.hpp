@@ -118,10 +118,7 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         std::optional<Place> place;
-        with_lock_if_short(characters.length, [&] {
-            place = last_final_place(this->core(), characters, inside, split_special, *space);
-            if (place) lopt::encode_part(this->core(), characters, {0, characters.length, inside}, split_special, *space);
-        });
+        with_lock_if_short(characters.length, [&] { place = last_final_place(this->core(), characters, inside, split_special, *space); });
         if (!place) return std::nullopt;
         if (place->count > space->ids.size()) throw std::logic_error("settle_for_good: a place after more ids than the text has");
         settled.append(space->ids.data(), place->count);
