@@ -310,7 +310,7 @@ inline Pair<WordPieceCore> read_word_piece(Reader& in) {
         if (orders) order = [](std::string_view) -> std::string { throw NeedsReference("an order that is not written here"); };
         WordPieceConfiguration configuration{words.characters(), text ? text->characters() : nullptr, order, prefix, unknown_id, most_characters};
         auto method = std::make_unique<WordPieceMethod>(std::move(configuration), names.items());
-        return std::make_unique<WordPieceCore>(std::move(method), added.raw, added.normalized, false);
+        return std::make_unique<WordPieceCore>(std::move(method), AddedTokenSets{added.raw, added.normalized}, false);
     };
     return {make(), make()};
 }

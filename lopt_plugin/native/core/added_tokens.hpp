@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,25 +29,18 @@ struct AddedTokenSets {
     std::vector<AddedToken> raw, normalized;
     uint32_t largest_id = 0;
 
-    // Throws std::invalid_argument. So does `check`, which must be called after the last token.
+    // Throws std::invalid_argument.
     void add(AddedToken token, bool is_normalized) {
         if (token.content.empty()) throw std::invalid_argument("an added token is empty");
         if (token.id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
         largest_id = std::max(largest_id, token.id);
         (is_normalized ? normalized : raw).push_back(std::move(token));
     }
-    void check() const {
-        for (const auto* set : {&raw, &normalized}) {
-            std::set<std::string_view> contents;
-            for (const AddedToken& token : *set)
-                if (!contents.insert(token.content).second) throw std::invalid_argument("two added tokens have the same content");
-        }
-    }
 };
 
 class AddedTokens {
   public:
-    // `keeps_spaces`: spaces in the text stand for another character, so no flag strips them.
+    // `keeps_spaces`: spaces in the text stand for another character, so no flag strips them. Throws std::invalid_argument.
     explicit AddedTokens(std::vector<AddedToken> tokens, bool keeps_spaces = false)
         : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0), keeps_spaces_(keeps_spaces) {
         for (const auto& token : tokens_) {
@@ -101,11 +93,6 @@ class AddedTokens {
         for (const uint8_t* at = begin; (at = candidate(at, end)) != end; at++)
             if (longest(at, end)) return true;
         return false;
-    }
-    size_t longest_bytes() const {
-        size_t most = 0;
-        for (const AddedToken& token : tokens_) most = std::max(most, token.content.size());
-        return most;
     }
 
     // Appends the segments of [begin, end) in order. Stretches are never empty. With `split_special`, special tokens are

@@ -26,9 +26,9 @@ class Segmenter {
   public:
     // Matches tokens before and after the normalizer. add_prefix_space: a stretch that does not begin with a space gets
     // one. `method` must outlive the segmenter.
-    Segmenter(const Method& method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
-        : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(raw_tokens)),
-          normalized_tokens_(std::move(normalized_tokens), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
+    Segmenter(const Method& method, AddedTokenSets added_tokens, bool add_prefix_space)
+        : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(added_tokens.raw)),
+          normalized_tokens_(std::move(added_tokens.normalized), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
           normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
         for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
@@ -134,7 +134,6 @@ class Segmenter {
     bool any_added_token_in(const uint8_t* begin, const uint8_t* end) const {
         return raw_tokens_.any_in(begin, end) || normalized_tokens_.any_in(begin, end);
     }
-    size_t longest_added_token() const { return std::max(raw_tokens_.longest_bytes(), normalized_tokens_.longest_bytes()); }
     // Appends the added tokens of a text that the normalizer does not change, and the stretches between them.
     void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         Buffer<Segment> raw;

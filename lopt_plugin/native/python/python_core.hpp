@@ -173,7 +173,7 @@ class PythonCore {
             for (size_t i = 0; i < doubtful.size(); i++) may_change[doubtful[i].text] |= changes[i];
         }
         return new TextsToPack(std::move(alive), std::move(packing), std::move(may_change), {
-            core_->segmenter().longest_added_token(),
+            core_->segmenter().longest_token(),
             [this](const uint8_t* begin, const uint8_t* end) { return core_->segmenter().any_added_token_in(begin, end); },
             [this](const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& segments) {
                 core_->segmenter().find_added_tokens(begin, end, split_special, segments);
@@ -259,6 +259,7 @@ class PythonCore {
         result["table_bytes"] = core_->bytes();
         result["idle_workspace_bytes"] = core_->idle_bytes();
         result["offset_object_bytes"] = offset_objects_.bytes();
+        if constexpr (requires { core_->method().model().matcher(); }) result["matcher_usable"] = core_->method().model().matcher().usable();
         return result;
     }
 
@@ -293,6 +294,7 @@ class PythonCore {
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
             .def("id_count", &PythonCore::id_count)
+            .def("info", &PythonCore::info)
             .def("new_prefix_counts", &PythonCore::new_prefix_counts);
     }
 

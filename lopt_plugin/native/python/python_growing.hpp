@@ -10,6 +10,7 @@
 
 #include <nanobind/stl/pair.h>
 
+#include "compiled/read_core.hpp"
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
@@ -17,6 +18,7 @@
 #include "growing/unigram_word.hpp"
 #include "python/final_ids.hpp"
 #include "python/python_core.hpp"
+#include "python/python_values.hpp"
 
 namespace lopt {
 
@@ -183,8 +185,16 @@ class PythonGrowing : public PythonCore<Core> {
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }
 
+    // `read`: builds a core from the values that describe it; see read_core.hpp.
     template <class Class>
-    static void define(Class& type, nb::module_& module, const char* intervals_name, const char* word_name) {
+    static void define(Class& type, nb::module_& module, BuiltCore<Core> (*read)(PythonValues&), const char* intervals_name, const char* word_name) {
+        using Self = typename Class::Type;
+        const auto create = [read](Self* self, nb::list values) {
+            PythonValues in(std::move(values));
+            BuiltCore<Core> built = read(in);
+            new (self) Self(std::move(built.core), built.largest_id);
+        };
+        type.def("__init__", create, nb::arg("values"));
         PythonCore<Core>::define(type);
         nb::class_<PythonWord<Core>>(module, word_name)
             .def("append", &PythonWord<Core>::append, nb::arg("text"))
