@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "base/idle_cores.hpp"
+#include "base/processor.hpp"
 #include "compiled/read_core.hpp"
 #include "python/batch_arrays.hpp"
-#include "python/build_description.hpp"
 #include "python/cpython_layout.hpp"
 #include "python/id_range.hpp"
 #include "python/python_growing.hpp"
+#include "text/ascii_masks.hpp"
 
 namespace lopt {
 
@@ -22,6 +23,26 @@ void define_unigram(nb::module_& module);
 void define_word_piece(nb::module_& module);
 
 namespace {
+
+// The compiler, the processor, and the vectors in use here, such as "g++ 12.2.0 for x86-64 with AVX-512".
+std::string build_description() {
+#if defined(__clang__)
+    const std::string compiler = "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
+                                 std::to_string(__clang_patchlevel__);
+#elif defined(__GNUC__)
+    const std::string compiler = "g++ " __VERSION__;
+#else
+    const std::string compiler = "an unknown compiler";
+#endif
+#if defined(__x86_64__)
+    const std::string processor = "x86-64";
+#elif defined(__aarch64__)
+    const std::string processor = "arm64";
+#else
+    const std::string processor = "an unknown processor";
+#endif
+    return compiler + " for " + processor + " with " + (has_avx512() ? "AVX-512" : VECTORS);
+}
 
 class PythonBytePairCore : public PythonGrowing<BytePairCore> {
   public:
@@ -69,9 +90,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         if (n) count = by_rank ? merge_by_rank(model.merges(), p, n, ids.data())
                                : static_cast<size_t>(model.matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
         count = static_cast<size_t>(model.unknown_characters().replace(ids.data(), ids.data() + count) - ids.data());
-        IdList list(largest_id());
-        list.append(ids.data(), count);
-        return nb::steal(list.finish());
+        return id_list(largest_id(), ids.data(), count);
     }
     // Encodes the pre-tokens [begins[i], ends[i]) of `text`; returns all ids, concatenated, and their number per
     // pre-token.
@@ -128,9 +147,7 @@ NB_MODULE(_core, module) {
     nb::exception<OffsetsUnknownError>(module, "OffsetsUnknownError", needs_reference.ptr());
     nb::class_<FinalIds>(module, "SettledIds")
         .def("__len__", &FinalIds::size)
-        .def(
-            "list_from", [](FinalIds& ids, nb::list before, size_t start) { return nb::steal(ids.list_from(before.ptr(), start)); },
-            nb::arg("before"), nb::arg("start"));
+        .def("list_from", &FinalIds::list_from, nb::arg("before"), nb::arg("start"));
     nb::class_<PythonBytePairCore> type(module, "Core");
     type.def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))

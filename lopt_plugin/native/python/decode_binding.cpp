@@ -3,13 +3,14 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bpe/vocabulary.hpp"
 #include "decode/decode_stream.hpp"
 #include "python/decode_method.hpp"
 #include "python/id_range.hpp"

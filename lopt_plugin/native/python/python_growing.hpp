@@ -68,9 +68,7 @@ class PythonWord {
     nb::object ids() const {
         IdBuffer ids;
         part_.ids(ids);
-        IdList list(largest_id_);
-        list.append(ids.data(), ids.size());
-        return nb::steal(list.finish());
+        return id_list(largest_id_, ids.data(), ids.size());
     }
 
   private:
@@ -85,10 +83,8 @@ class PythonGrowing : public PythonCore<Core> {
 
     nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
                            size_t chunk_bytes) const {
-        IdList list(this->largest_id());
-        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
-                  [&](const IdBuffer& ids) { list.append(ids.data(), ids.size()); });
-        return nb::steal(list.finish());
+        return with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
+                         [&](const IdBuffer& ids) { return id_list(this->largest_id(), ids.data(), ids.size()); });
     }
     FinalIds* settled_ids(const FinalIds* first, size_t count) const {
         // Python owns it.
@@ -103,14 +99,14 @@ class PythonGrowing : public PythonCore<Core> {
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
         size_t seam = 0;
-        with_lock_if_short(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
+        this->unlock_if_long(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
         return seam ? std::optional(seam) : std::nullopt;
     }
     std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
         const size_t stop = begin + part.length;
         size_t seam = stop;
-        with_lock_if_short(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
+        this->unlock_if_long(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
@@ -119,7 +115,7 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         std::optional<Place> place;
-        with_lock_if_short(characters.length, [&] {
+        this->unlock_if_long(characters.length, [&] {
             place = last_final_place(this->core(), characters, inside, split_special, *space);
             if (place) lopt::encode_part(this->core(), characters, {0, characters.length, inside}, split_special, *space);
         });
@@ -131,7 +127,7 @@ class PythonGrowing : public PythonCore<Core> {
     size_t count(nb::str text, size_t threads, bool split_special) const {
         const Characters characters = characters_of(text);
         size_t count = 0;
-        with_lock_if_short(characters.length, [&] { count = count_all(characters, threads, split_special); });
+        this->unlock_if_long(characters.length, [&] { count = count_all(characters, threads, split_special); });
         return count;
     }
     std::vector<size_t> count_batch(nb::list texts, size_t threads, bool split_special) const {
@@ -146,7 +142,7 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         size_t count = 0;
-        with_lock_if_short(characters.length, [&] {
+        this->unlock_if_long(characters.length, [&] {
             count = count_ids(this->core(), characters, 0, characters.length, false, split_special, limit, *space);
         });
         return count <= limit ? std::optional(count) : std::nullopt;
@@ -156,7 +152,7 @@ class PythonGrowing : public PythonCore<Core> {
         typename Core::Borrowed space(this->core());
         size_t length = 0;
         try {
-            with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
+            this->unlock_if_long(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
         } catch (const TooManyPrefixesError&) {
             return std::nullopt;
         }
@@ -166,13 +162,11 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         IdBuffer ids;
-        with_lock_if_short(characters.length, [&] {
+        this->unlock_if_long(characters.length, [&] {
             first_ids(this->core(), characters, most, {std::max<size_t>(threads, 1), 0, split_special}, *space, ids);
             if (holds_surrogate(characters)) throw LoneSurrogateError();
         });
-        IdList list(this->largest_id());
-        list.append(ids.data(), ids.size());
-        return nb::steal(list.finish());
+        return id_list(this->largest_id(), ids.data(), ids.size());
     }
     PythonIntervals<Core>* intervals(nb::str text, bool split_special) const {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
@@ -203,32 +197,29 @@ class PythonGrowing : public PythonCore<Core> {
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
-        type.def("encode_part", &PythonGrowing::encode_part, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
-                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
+        using namespace argument;
+        const auto begin = nb::arg("begin") = 0;
+        const auto end = nb::arg("end") = nb::none();
+        const auto inside = nb::arg("inside") = false;
+        type.def("encode_part", &PythonGrowing::encode_part, text, begin, end, inside, split_special(), threads(), chunk_bytes())
             .def("settled_ids", &PythonGrowing::settled_ids, nb::arg("first") = nb::none(), nb::arg("count") = 0,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
-                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1)
-            .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
-            .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
-            .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), nb::arg("text"), nb::arg("inside"),
-                 nb::arg("split_special_tokens"))
-            .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
-            .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
-            .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)
-            .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false,
-                 nb::arg("long_word") = LONG_WORD)
-            .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
-                 nb::arg("split_special_tokens") = false)
-            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::arg("inside") = false,
-                 nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+            .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), text, begin, end, inside, split_special(), threads())
+            .def("last_seam", &PythonGrowing::last_seam, text, begin, end)
+            .def("first_seam", &PythonGrowing::first_seam, text, begin, end)
+            .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), text, nb::arg("inside"), nb::arg("split_special_tokens"))
+            .def("count", &PythonGrowing::count, text, threads(), split_special())
+            .def("count_batch", &PythonGrowing::count_batch, texts, threads(), split_special())
+            .def("count_until", &PythonGrowing::count_until, text, nb::arg("limit"), split_special())
+            .def("cut", &PythonGrowing::cut, text, nb::arg("most"), split_special(), nb::arg("long_word") = LONG_WORD)
+            .def("encode_first", &PythonGrowing::encode_first, text, nb::arg("most"), threads(), split_special())
+            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>())
-            .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+            .def("intervals", &PythonGrowing::intervals, text, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
 
   private:
-    static constexpr size_t LONG = 2048;             // characters; for longer texts, releasing the lock pays off
     static constexpr size_t RANGE = size_t{1} << 17;  // characters that one thread counts at a time
 
     // Characters [begin, end) of one of several texts, between seams.
@@ -246,20 +237,14 @@ class PythonGrowing : public PythonCore<Core> {
         if (!settled.are_of(this)) throw nb::value_error("settled ids of another core");
         return settled;
     }
-    // Calls use(ids) for a part of a text, holding the interpreter lock.
+    // Returns use(ids), called for a part of a text while holding the interpreter lock.
     template <class Use>
-    void with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
+    auto with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
         const Characters part = checked_part(text, begin, end);
         typename Core::Borrowed space(this->core());
         options.inside = inside;
-        with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
-        use(space->ids);
-    }
-    template <class Work>
-    static void with_lock_if_short(size_t characters, Work&& work) {
-        if (characters < LONG) return work();
-        const InterpreterUnlocked unlocked;
-        work();
+        this->unlock_if_long(part.length, [&] { this->core().encode(part, options, *space); });
+        return use(space->ids);
     }
     static bool holds_surrogate(const Characters& text) {
         if (text.unit_bytes == 1) return false;

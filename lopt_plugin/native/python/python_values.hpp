@@ -31,9 +31,10 @@ class PythonValues {
     [[noreturn]] static void fail(const std::string& reason) { throw std::invalid_argument("a core is described in another way: " + reason); }
 
     uint32_t number() {
-        const int64_t value = PyLong_AsLongLong(object().ptr());
-        if (value == -1 && PyErr_Occurred()) throw nb::python_error();
-        if (value < 0 || value > int64_t{UINT32_MAX}) fail("a number has not 32 bits");
+        const nb::object given = object();
+        int overflow = 0;
+        const int64_t value = PyLong_Check(given.ptr()) ? PyLong_AsLongLongAndOverflow(given.ptr(), &overflow) : -1;
+        if (overflow || value < 0 || value > int64_t{UINT32_MAX}) fail("a number of 32 bits is missing");
         return static_cast<uint32_t>(value);
     }
     bool flag() { return number() != 0; }
@@ -50,7 +51,9 @@ class PythonValues {
     // A str, or bytes of UTF-8.
     std::string_view text() {
         if (next_ < values_.size() && PyBytes_Check(values_[next_].ptr())) return bytes();
-        return utf8_of(object());
+        const nb::object given = object();
+        if (!PyUnicode_Check(given.ptr())) fail("a text is missing");
+        return utf8_of(given);
     }
     template <class Element>
     std::vector<Element> array() {
