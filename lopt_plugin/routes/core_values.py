@@ -1,4 +1,4 @@
-"""What a native core is made of, as a sequence of values, which native/compiled/read_core.hpp reads in the same order."""
+"""What a native core is made of, as a sequence of values that native/compiled/read_core.hpp reads in the same order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CoreValues:
 
 
 def describe(out: CoreValues, kind: str, given: dict[str, Any]) -> None:
-    """The values of a core of that kind: "byte pair", "unigram" or "word piece". The core raises ValueError for wrong ones.
+    """The values of a core of that kind, "byte pair", "unigram" or "word piece". Their meaning is said below.
 
     Of all kinds, given["added_tokens"]: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized
     token's content arrives normalized.

@@ -113,7 +113,7 @@ def build_core(pipeline: Pipeline) -> Any:
 
 
 def core_of(kind: str, arguments: dict[str, Any]) -> Any:
-    """A core with these arguments, see core_values.py. Raises ValueError, with the reason, for what it cannot do exactly."""
+    """A core with these arguments, see core_values.py. Raises ValueError, with the reason, for what it cannot do."""
     _core = import_core()
     types = {"byte pair": _core.Core, "unigram": _core.UnigramCore, "word piece": _core.WordPieceCore}
     values = CoreValues()

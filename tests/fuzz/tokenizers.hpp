@@ -353,7 +353,9 @@ inline Tokenizer read_tokenizer(const std::filesystem::path& path) {
     std::visit(
         [&](auto& cores) {
             cores.remember();
-            cores.plain->segmenter().for_each_token([&](const AddedToken& token) { tokenizer.added[token.id] = token.content; });
+            const auto& segmenter = cores.plain->segmenter();
+            for (const AddedTokens* tokens : {&segmenter.raw_tokens(), &segmenter.normalized_tokens()})
+                for (const AddedToken& token : tokens->all()) tokenizer.added[token.id] = token.content;
         },
         tokenizer.cores);
     return tokenizer;

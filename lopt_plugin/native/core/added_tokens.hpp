@@ -6,7 +6,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -53,10 +52,7 @@ class AddedTokens {
             if (starts_[byte]) firsts_.push_back(static_cast<uint8_t>(byte));
     }
     bool empty() const { return tokens_.empty(); }
-    template <class Visit>
-    void for_each(Visit&& visit) const {
-        for (const AddedToken& token : tokens_) visit(token);
-    }
+    const std::vector<AddedToken>& all() const { return tokens_; }
 
     // Makes `find` leave a run of one character inside its stretch although the run is a token, if `may_stay` holds for
     // the tokens of that run and of all shorter ones. Otherwise, if newlines are tokens, most texts would be split into
@@ -118,7 +114,7 @@ class AddedTokens {
             const uint8_t *start = at, *stop = at + token->content.size();
             at = stop;  // also skips a token that is rejected below, like the reference
             if (split_special && token->special) continue;
-            if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
+            if (token->single_word && ((start > begin && is_word_at(classes, character_before(start), start)) || is_word_at(classes, stop, end))) continue;
             if (token->lstrip) {
                 while (start > from && is_stripped(classes, character_before(start), start)) start = character_before(start);
                 start = std::max(start, from);
@@ -178,25 +174,12 @@ class AddedTokens {
         return p;
     }
     const AddedToken* longest(const uint8_t* p, const uint8_t* end) const {
-        const AddedToken* best = nullptr;
-        for (uint32_t base = Trie::ROOT; p < end; p++) {
-            const Trie::Unit& unit = trie_[base ^ *p];
-            if (!unit.is(*p)) break;
-            if (unit.token != NONE) best = &tokens_[unit.token];
-            base = unit.base();
-        }
-        return best;
+        const uint32_t found = trie_.longest(Trie::ROOT, p, end).token;
+        return found == NONE ? nullptr : &tokens_[found];
     }
     bool is_stripped(const ClassTable& classes, const uint8_t* p, const uint8_t* end) const {
         int length;
         return (classes.at(p, end, length) & class_bit::strip_space) && !(keeps_spaces_ && *p == ' ');
-    }
-    static uint16_t class_before(const ClassTable& classes, const uint8_t* p) {
-        int length;
-        return classes.at(character_before(p), p, length);
-    }
-    static bool is_word_before(const ClassTable& classes, const uint8_t* begin, const uint8_t* p) {
-        return p > begin && (class_before(classes, p) & class_bit::word);
     }
     static bool is_word_at(const ClassTable& classes, const uint8_t* p, const uint8_t* end) {
         int length;

@@ -31,20 +31,16 @@ class Segmenter {
           normalized_tokens_(std::move(added_tokens.normalized), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
           normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
-        for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
-        raw_tokens_.for_each([this](const AddedToken& token) {
-            note_white_space(token, false);
+        for (const AddedToken& token : raw_tokens_.all()) {
+            note(token, false);
             raw_ids_.push_back(token.id);
-        });
+        }
         std::sort(raw_ids_.begin(), raw_ids_.end());
-        normalized_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, adds_space_to_stretches()); });
+        for (const AddedToken& token : normalized_tokens_.all()) note(token, adds_space_to_stretches());
     }
 
-    template <class Visit>
-    void for_each_token(Visit&& visit) const {
-        raw_tokens_.for_each(visit);
-        normalized_tokens_.for_each(visit);
-    }
+    const AddedTokens& raw_tokens() const { return raw_tokens_; }
+    const AddedTokens& normalized_tokens() const { return normalized_tokens_; }
     bool adds_prefix_space() const { return add_prefix_space_; }
     // May a stretch that does not continue another one get a space?
     bool adds_space_to_stretches() const { return (metaspace_ && metaspace_->normalizer_prepends) || prepend_scheme_ != PrependScheme::never; }
@@ -211,7 +207,8 @@ class Segmenter {
     }
 
   private:
-    void note_white_space(const AddedToken& token, bool with_spaces) {
+    void note(const AddedToken& token, bool with_spaces) {
+        longest_token_ = std::max(longest_token_, token.content.size());
         if (!with_spaces && !token.single_word && !token.lstrip && !token.rstrip) return;
         const auto* const begin = reinterpret_cast<const uint8_t*>(token.content.data());
         for (const uint8_t* p : {begin, character_before(begin + token.content.size())}) {

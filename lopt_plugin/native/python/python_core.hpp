@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel_for.hpp"
 #include "python/batch_arrays.hpp"
 #include "python/id_list.hpp"
 #include "python/offset_objects.hpp"
@@ -316,6 +317,23 @@ class PythonCore {
         const InterpreterUnlocked unlocked;
         work();
     }
+    // Calls work(i), and then take(i) in order, for all i below `count`. What needs the normalizer, and therefore Python, is
+    // left to the calling thread.
+    template <class Work, class Take>
+    void run_parts(size_t count, size_t threads, Work&& work, Take&& take) const {
+        std::vector<uint8_t> deferred(count, 0);
+        const auto try_work = [&](size_t i) {
+            try {
+                work(i);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        };
+        core_->pool().run(count, threads, try_work, [&](size_t i) {
+            if (deferred[i]) work(i);
+            take(i);
+        });
+    }
     // Whether the normalizer certainly leaves a text as it is.
     bool surely_kept(const Characters& text) const {
         if constexpr (requires { core_->method().normalizer(); }) {
@@ -428,7 +446,10 @@ class PythonCore {
         for (const Row& row : rows) characters += row.characters.length;
         std::optional<InterpreterUnlocked> unlocked;
         if (characters >= GIL_FREE_FROM) unlocked.emplace();
-        const std::vector<size_t> firsts = parts_of(rows, characters, threads);
+        // Just enough parts to keep the threads busy.
+        constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
+        const size_t enough = std::clamp(characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
+        const std::vector<size_t> firsts = groups_of(rows.size(), enough, [&](size_t row) { return rows[row].characters.length; });
         std::vector<EncodedRows> parts(firsts.size() - 1);
         // On any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
         const auto encode = [&](size_t i) {
@@ -439,35 +460,11 @@ class PythonCore {
                 parts[i].ends.push_back(parts[i].ids.size());
             }
         };
-        // Parts that need the normalizer, and therefore Python, are left to the calling thread.
-        std::vector<uint8_t> deferred(parts.size(), 0);
-        const auto work = [&](size_t i) {
-            try {
-                encode(i);
-            } catch (const NotPythonThread&) {
-                deferred[i] = 1;
-            }
-        };
-        core_->pool().run(parts.size(), threads, work, [&](size_t i) {
-            if (deferred[i]) encode(i);
+        run_parts(parts.size(), threads, encode, [&](size_t i) {
             take(parts[i]);
             parts[i] = {};
         });
         return rows.size();
-    }
-    // The first row of each part, and the number of rows. Makes just enough parts to keep the threads busy.
-    static std::vector<size_t> parts_of(const std::vector<Row>& rows, size_t all_characters, size_t threads) {
-        constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
-        const size_t enough = std::clamp(all_characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
-        std::vector<size_t> firsts{0};
-        size_t characters = 0;
-        for (size_t i = 0; i < rows.size(); i++) {
-            characters += rows[i].characters.length;
-            if (characters < enough && i + 1 < rows.size()) continue;
-            firsts.push_back(i + 1);
-            characters = 0;
-        }
-        return firsts;
     }
     // Appends the ids of a row.
     void encode_row(const Row& row, bool split_special, typename Core::Workspace& space, IdBuffer& ids) const {

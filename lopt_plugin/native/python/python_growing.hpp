@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -272,26 +271,13 @@ class PythonGrowing : public PythonCore<Core> {
         }
     }
     std::vector<size_t> count_ranges(const std::vector<Characters>& rows, const std::vector<Range>& ranges, size_t threads, bool split_special) const {
-        std::vector<size_t> counts(ranges.size(), 0);
-        // Ranges that need the normalizer, and therefore Python, are left to the calling thread.
-        std::vector<uint8_t> deferred(ranges.size(), 0);
+        std::vector<size_t> counts(ranges.size(), 0), totals(rows.size(), 0);
         const auto count_range = [&](size_t i) {
             typename Core::Borrowed space(this->core());
             const Range& range = ranges[i];
             counts[i] = count_ids(this->core(), rows[range.row], range.begin, range.end, range.begin > 0, split_special, SIZE_MAX, *space);
         };
-        this->core().pool().run(ranges.size(), std::max<size_t>(threads, 1), [&](size_t i) {
-            try {
-                count_range(i);
-            } catch (const NotPythonThread&) {
-                deferred[i] = 1;
-            }
-        });
-        std::vector<size_t> totals(rows.size(), 0);
-        for (size_t i = 0; i < ranges.size(); i++) {
-            if (deferred[i]) count_range(i);
-            totals[ranges[i].row] += counts[i];
-        }
+        this->run_parts(ranges.size(), threads, count_range, [&](size_t i) { totals[ranges[i].row] += counts[i]; });
         return totals;
     }
 };
