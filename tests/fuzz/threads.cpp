@@ -87,7 +87,7 @@ void try_all(const Pair<Core>& cores, const Characters& text, const Expected& ri
         const Intervals<Core> intervals(core, text, false, *space);
         CHECK(intervals.count(text, text.length / 3, text.length / 2, *space) == right.count);
     }
-    CHECK(recalling.prefix_cache().texts()->counters().bytes <= recalling.prefix_cache().texts()->limit());
+    CHECK(recalling.prefix_cache().texts()->counters().bytes <= recalling.prefix_cache().texts()->counters().limit_bytes);
 }
 
 template <class Core>
