@@ -40,11 +40,11 @@ class WindowEncoder {
                 window.ids[k] = no_word_;
             }
         };
-        const auto elsewhere = [&](uint32_t k, const WordKey& key) {
+        const auto elsewhere = [&](uint32_t k, WordKey key) {
             Window::Miss& miss = window.misses[missing];
             miss = {key, key.hash(), k, 0};
             cache_.prefetch(miss.hash);
-            missing += (window.ids[k] = words_.find(miss.key, miss.hash)) >= WHOLE_ONLY;
+            missing += (window.ids[k] = words_.find(key, miss.hash)) >= WHOLE_ONLY;
         };
         words_.look_up(window, readable_end, window.ids, known, elsewhere);
         return missing;

@@ -129,9 +129,9 @@ class WordTable {
     // `readable_end`.
     template <class Pieces, class Known, class Elsewhere>
     [[gnu::always_inline]] void look_up(const Pieces& pieces, const uint8_t* readable_end, uint32_t* ids, Known&& known, Elsewhere&& elsewhere) const {
-        const uint32_t all_near_end = first_near_end(pieces, readable_end);
-        for (uint32_t first = 0; first < pieces.count; first += PROBE_BLOCK) {
-            const uint32_t last = std::min(first + PROBE_BLOCK, pieces.count), near_end = std::clamp(all_near_end, first, last);
+        const uint32_t all = pieces.count, all_near_end = first_near_end(pieces, readable_end);
+        for (uint32_t first = 0; first < all; first += PROBE_BLOCK) {
+            const uint32_t last = std::min(first + PROBE_BLOCK, all), near_end = std::clamp(all_near_end, first, last);
             WordKey keys[PROBE_BLOCK];
             const auto ask = [&](uint32_t k, const WordKey& key) {
                 keys[k - first] = key;

@@ -196,7 +196,9 @@ class Segmenter {
                                                                                   : false;
                     if (prepend || (wanted && !begins_with_space(part))) {
                         const uint8_t* const rest = first_piece_end(part);
-                        add(after_space(space, part.begin, rest), {part.begin, of_part, true});
+                        std::string spaced;
+                        append_after_space(part.begin, rest, spaced);
+                        add(own(space, std::move(spaced)), {part.begin, of_part, true});
                         part.begin = rest;
                         if (part.begin == part.end) continue;
                     }
@@ -276,11 +278,6 @@ class Segmenter {
         out.reserve(1 + static_cast<size_t>(end - begin) + READABLE_AFTER);  // avoids a second copy
         out.push_back(' ');
         out.append(begin, end);
-    }
-    static Segment after_space(Workspace& space, const uint8_t* begin, const uint8_t* end) {
-        std::string text;
-        append_after_space(begin, end, text);
-        return own(space, std::move(text));
     }
     static Segment own(Workspace& space, std::string text) {
         const size_t length = text.size();

@@ -109,7 +109,7 @@ class WordPieceEncoder {
 
     void resolve(Workspace& space, const uint8_t* readable_end, IdBuffer& out) const {
         uint32_t missing = 0;
-        const auto elsewhere = [&](uint32_t k, const WordKey& key) {
+        const auto elsewhere = [&](uint32_t k, WordKey key) {
             const uint64_t hash = key.hash();
             cache_.prefetch(hash);
             space.misses[missing] = {key, hash, k};
