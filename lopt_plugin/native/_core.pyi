@@ -1,20 +1,8 @@
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
-
-NormalizerStep: TypeAlias = (
-    tuple[Literal["form"], str, Callable[[str], str]]
-    | tuple[Literal["form"], str, Callable[[str], str], Callable[[str], list[tuple[int, int]]] | None]
-    | tuple[Literal["characters"], list[tuple[int, str]]]
-    | tuple[Literal["replace"], str, str]
-    | tuple[Literal["replace_runs"], str, int, bool, str]
-    | tuple[Literal["strip"], str, bool, bool]
-    | tuple[Literal["prepend"], str]
-    | tuple[Literal["precompiled"], bytes, str, str, Callable[[str], str]]
-    | tuple[Literal["reference"], Callable[[str], str]]
-)
 
 class NeedsReference(ValueError):  # noqa: N818 - a reason, not an error
     """The reference has to answer, for the reason in the message. Any other exception is a bug."""
@@ -110,7 +98,7 @@ def token_table(
     added: list[str | None],
     firsts: list[str | None],
     special: list[int],
-    byte_alphabet: str | None,
+    byte_level: bool,
     byte_tokens: list[tuple[int, int]],
     stripped: str,
     most_stripped: int,
@@ -119,11 +107,11 @@ def token_table(
 
     added, firsts: what a token adds to a text, and what it adds where it is the first one.
     special: the ids that are left out where special tokens are skipped.
-    byte_alphabet: the characters of the bytes 0 to 255 that tokens consist of; then `added` and `firsts` do not count.
+    byte_level: tokens consist of the stand-ins of bytes; then `added` and `firsts` do not count.
     byte_tokens: ids that stand for one byte, and that byte.
     stripped, most_stripped: an ASCII character that is taken off the beginning of a text, at most so many times.
 
-    Raises ValueError for lists of other lengths, or an alphabet that is none.
+    Raises ValueError for lists of other lengths.
     """
 
 class Decoder:
@@ -491,61 +479,12 @@ class _AnyCore:
 class Core(_AnyCore):
     """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
 
-    vocabulary: entry in the byte-level alphabet to id, all below 2**20 - 1; or the JSON of it and the number of entries
-        that it must have.
-    merges: the JSON of a list of "left right" or [left, right], by rank.
-    class_pages, class_cells, compose_pairs: the tables of `character_classes`, little endian.
-    byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
-    refinements: (matcher, behavior, invert, after_byte_level).
-    normalizer: steps in order, each a tuple:
-        ("form", "NFC", function, align), or another form's name; the function normalizes, and is called for short texts
-            only; the optional align returns, for each character of a text's normalized form, the characters it came
-            from; without it, offsets of texts that may change raise OffsetsUnknownError;
-        ("characters", [(code point, replacement), ...]), all characters that the step changes;
-        ("replace", text, by);
-        ("replace_runs", characters, least, each, by): runs of at least that many of these characters, or, with each,
-            every single one;
-        ("strip", white space, left, right);
-        ("prepend", text);
-        ("precompiled", character map, characters that are in one grapheme cluster with one before them, with one after
-            them, function): the function is asked about the few places where clusters may matter;
-        ("reference", function): the function is asked about whole stretches.
-    form_pages, form_cells: the table of `character_classes.normalizers`; needed for all forms but NFC.
-    added_tokens: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized token's content arrives
-        normalized.
-    dropped_bytes: the bytes of UTF-8 that may lack an entry; they are taken out of a pre-token before BPE.
-    end_of_word_suffix: the suffix that the model adds to the last character of a word; "" for none.
-    unknown_characters: (unk_token, fuse_unk, byte_fallback) of a model over characters, whose entries are plain text
-        with U+2581 for the space; None for a byte-level model.
-    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's spaces and U+2581 are one character,
-        from the normalizer on or only after the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
-        Contents of normalized tokens then have spaces for U+2581, if the normalizer makes them one.
+    values: as `core_values.describe` writes them.
 
     Raises ValueError, with the reason, for anything it cannot do exactly.
     """
 
-    def __init__(
-        self,
-        *,
-        vocabulary: dict[str, int] | tuple[bytes, int],
-        merges: bytes,
-        ignore_merges: bool,
-        class_pages: bytes,
-        class_cells: bytes,
-        compose_pairs: bytes,
-        byte_classes: bytes,
-        scanner: str,
-        refinements: list[tuple[str, str, bool, bool]],
-        add_prefix_space: bool,
-        normalizer: list[NormalizerStep],
-        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
-        dropped_bytes: bytes = b"",
-        form_pages: bytes = b"",
-        form_cells: bytes = b"",
-        end_of_word_suffix: str = "",
-        unknown_characters: tuple[str | None, bool, bool] | None = None,
-        blank_signs: tuple[bool, bool, str] | None = None,
-    ) -> None: ...
+    def __init__(self, values: list[Any]) -> None: ...
     def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWord | None:
         """A text that is one row without a seam, of letters for instance, to which more is added; None for others.
 
@@ -578,8 +517,6 @@ class WordPieceIntervals:
     def count(self, start: int, end: int) -> int: ...
     def bytes(self) -> int: ...
 
-_WordCharacters = tuple[bytes, bytes, bytes, bytes, bytes]
-
 class UnigramIntervals:
     """As Intervals."""
 
@@ -589,31 +526,12 @@ class UnigramIntervals:
 class WordPieceCore(_AnyCore):
     """Text to ids for one WordPiece pipeline. Immutable; shared by threads; survives fork.
 
-    vocabulary: entry to id, all below 2**20 - 1.
-    unknown_id: of a word that cannot be matched, or has more than `max_characters` characters when normalized.
-    continuing_prefix: the prefix of entries that match after a word's first piece.
-    characters: `WordCharacters.as_bytes()` of the text that is cut into words: the raw text, which is then normalized
-        word by word, or, with `text_characters`, the normalized text.
-    text_characters: those of the normalizer, for added tokens that are looked for in all the normalized text; or None.
-    order: decomposes, orders and strips a run of characters, as the normalizer does before it lowers case; called for
-        the few runs in which that is no matter of single characters. None where accents stay.
-    added_tokens: as for Core.
+    values: as `core_values.describe` writes them.
 
     Raises ValueError, with the reason, for what it cannot do exactly.
     """
 
-    def __init__(
-        self,
-        *,
-        vocabulary: dict[str, int],
-        unknown_id: int,
-        continuing_prefix: str,
-        max_characters: int,
-        characters: _WordCharacters,
-        text_characters: _WordCharacters | None,
-        order: Callable[[str], str] | None,
-        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
-    ) -> None: ...
+    def __init__(self, values: list[Any]) -> None: ...
     def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
         """As `Core.intervals`."""
@@ -621,35 +539,12 @@ class WordPieceCore(_AnyCore):
 class UnigramCore(_AnyCore):
     """Text to ids for one Unigram pipeline. Immutable; shared by threads; survives fork.
 
-    names, scores: of the pieces, by id.
-    unknown_id: of unknown characters, one for a run of them.
-    byte_fallback: unknown characters become the pieces of their bytes, where there are such.
-    scanner: "whitespace_split", words between `white_space`, each of which U+2581 begins; "metaspace", where each space
-        begins a word; or "whole", where nothing does.
-    prepend_scheme: of Metaspace.
-    The other arguments: as for Core.
+    values: as `core_values.describe` writes them.
 
     Raises ValueError, with the reason, for what it cannot do exactly.
     """
 
-    def __init__(
-        self,
-        *,
-        names: list[str],
-        scores: list[float],
-        unknown_id: int,
-        byte_fallback: bool,
-        scanner: str,
-        white_space: str,
-        prepend_scheme: str,
-        class_pages: bytes,
-        class_cells: bytes,
-        compose_pairs: bytes,
-        normalizer: list[NormalizerStep],
-        form_pages: bytes,
-        form_cells: bytes,
-        added_tokens: list[tuple[str, int, bool, bool, bool, bool, bool]],
-    ) -> None: ...
+    def __init__(self, values: list[Any]) -> None: ...
     def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
         """As `Core.intervals`."""

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 from ..pipeline import Pipeline
 from ..pipeline.component_state import Unsupported
 from ..unicode_tables.forms import form_rows
+from .core_values import CoreValues, describe
 from .native_core import core_arguments, import_core
 
 SIGNATURE = b"\x93LOPT\r\n\x1a"
 FORMAT = 1  # as in native/compiled/file_header.hpp
 
 
-class Values:
+class Values(CoreValues):
     """Writes numbers, bytes and texts in sequence, as FileReader in native/compiled/file_reader.hpp reads them."""
 
     def __init__(self) -> None:
@@ -37,12 +35,21 @@ class Values:
                 self.number(len(content))
                 self.data += content
 
-    def rows(self, rows: Iterable[Iterable[Any]]) -> None:
-        """The number of rows, followed by their values."""
-        given = list(rows)
-        self.number(len(given))
-        for row in given:
-            self.add(*row)
+    def fixed(self, data: bytes) -> None:
+        self.data += data
+
+    def vocabulary(self, vocabulary: Any) -> None:
+        self.rows(vocabulary.items())
+
+    def function(self, function: Any) -> None:
+        """Nothing: a program without Python has no reference to ask."""
+
+    def form(self, name: str, normalize: Any, align: Any = None) -> None:
+        """The tables of the form instead of the functions."""
+        form = form_rows(name)
+        self.add(name)
+        for rows in (form.decompositions, form.ranks, form.compositions):
+            self.rows(rows)
 
 
 def compiled(pipeline: Pipeline, source: str) -> bytes:
@@ -53,61 +60,8 @@ def compiled(pipeline: Pipeline, source: str) -> bytes:
     for ids in (around.prefix_ids, around.suffix_ids):
         out.add(b"".join(number.to_bytes(4, "little") for number in ids))
     kind, given = core_arguments(pipeline)
+    if any(step[0] == "reference" for step in given.get("normalizer", ())):
+        raise Unsupported("a step of its normalizer is always left to Hugging Face")
     out.add(kind)
-    {"byte pair": _byte_pair, "unigram": _unigram, "word piece": _word_piece}[kind](out, given)
+    describe(out, kind, given)
     return SIGNATURE + FORMAT.to_bytes(4, "little") + zlib.crc32(out.data).to_bytes(4, "little") + out.data
-
-
-def _byte_pair(out: Values, given: dict[str, Any]) -> None:
-    out.rows(given["vocabulary"].items())
-    out.add(*(given[name] for name in ("merges", "ignore_merges", "add_prefix_space", "dropped_bytes")))
-    out.add(given["end_of_word_suffix"])
-    unknown = given["unknown_characters"]
-    out.number(unknown is not None)
-    if unknown is not None:
-        token, fused, byte_fallback = unknown
-        out.rows([] if token is None else [[token]])
-        out.add(fused, byte_fallback)
-    _normalizer(out, given)
-    out.add(given["scanner"])
-    out.rows(given["refinements"])
-    out.data += given["byte_classes"]
-    out.rows([] if given["blank_signs"] is None else [given["blank_signs"]])
-    out.rows(given["added_tokens"])
-
-
-def _unigram(out: Values, given: dict[str, Any]) -> None:
-    out.rows([name] for name in given["names"])
-    out.add(np.array(given["scores"], "<f8").tobytes(), given["unknown_id"], given["byte_fallback"])
-    _normalizer(out, given)
-    out.add(given["scanner"], given["white_space"], given["prepend_scheme"])
-    out.rows(given["added_tokens"])
-
-
-def _word_piece(out: Values, given: dict[str, Any]) -> None:
-    out.rows(given["vocabulary"].items())
-    out.add(given["unknown_id"], given["continuing_prefix"], given["max_characters"])
-    out.add(*given["characters"])
-    out.rows([] if given["text_characters"] is None else [given["text_characters"]])
-    out.rows(given["added_tokens"])
-
-
-def _normalizer(out: Values, given: dict[str, Any]) -> None:
-    """The tables that steps use, and the steps, without the reference's functions."""
-    out.add(given["class_pages"], given["class_cells"], given["compose_pairs"])
-    out.rows([[given["form_pages"], given["form_cells"]]] if given["form_cells"] else [])
-    out.number(len(given["normalizer"]))
-    for kind, *values in given["normalizer"]:
-        if kind == "reference":
-            raise Unsupported("a step of its normalizer is always left to Hugging Face")
-        out.add(kind)
-        if kind == "form":
-            form = form_rows(values[0])
-            out.add(values[0])
-            out.rows(form.decompositions)
-            out.rows(form.ranks)
-            out.rows(form.compositions)
-        elif kind == "characters":
-            out.rows(values[0])
-        else:
-            out.add(*(value for value in values if not callable(value)))

@@ -34,10 +34,11 @@ from ..pipeline.normalizers import (
 from ..unicode_tables import normalizers as sets
 from ..unicode_tables.byte_level import byte_classes
 from ..unicode_tables.load import character_classes, normalizer_classes, word_characters
+from .core_values import CoreValues, describe
 
 
 def native_steps(steps: tuple[NormalizerStep, ...]) -> list[tuple[Any, ...]]:
-    """The argument `normalizer` of the native core, see `_core.pyi`."""
+    """The steps of a normalizer, see core_values.py."""
     return [_native_step(step) for step in steps]
 
 
@@ -101,20 +102,27 @@ def import_core() -> Any:
 
 def build_core(pipeline: Pipeline) -> Any:
     """A new core, built in some tenths of a second. Raises Unsupported."""
-    _core = import_core()
-    types = {"byte pair": _core.Core, "unigram": _core.UnigramCore, "word piece": _core.WordPieceCore}
     try:
         kind, arguments = core_arguments(pipeline)
         vocabulary = arguments.get("vocabulary")
         if isinstance(vocabulary, Entries):
             arguments["vocabulary"] = vocabulary.text, vocabulary.size
-        return types[kind](**arguments)
+        return core_of(kind, arguments)
     except ValueError as error:
         raise Unsupported(str(error)) from error
 
 
+def core_of(kind: str, arguments: dict[str, Any]) -> Any:
+    """A core with these arguments, see core_values.py. Raises ValueError, with the reason, for what it cannot do."""
+    _core = import_core()
+    types = {"byte pair": _core.Core, "unigram": _core.UnigramCore, "word piece": _core.WordPieceCore}
+    values = CoreValues()
+    describe(values, kind, arguments)
+    return types[kind](values.values)
+
+
 def core_arguments(pipeline: Pipeline) -> tuple[str, dict[str, Any]]:
-    """The kind of core, "byte pair", "unigram" or "word piece", and its arguments, see `_core.pyi`.
+    """The kind of core, "byte pair", "unigram" or "word piece", and its arguments, see core_values.py.
 
     The vocabulary is that of the pipeline.
     """

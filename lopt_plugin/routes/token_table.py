@@ -9,7 +9,6 @@ from tokenizers import Tokenizer
 
 from ..pipeline import Unsupported
 from ..pipeline.decoders import Decoder
-from ..unicode_tables.byte_level import alphabet
 from .native_core import import_core
 
 # A table has a place for each id up to the largest.
@@ -42,7 +41,7 @@ def build_token_table(backend: Tokenizer, decoder: Decoder, tokens: list[str | N
         added=others,
         firsts=firsts,
         special=_special_ids(backend, tokens),
-        byte_alphabet=alphabet() if decoder.byte_level else None,
+        byte_level=decoder.byte_level,
         byte_tokens=byte_tokens,
         stripped=decoder.stripped,
         most_stripped=decoder.most_stripped,

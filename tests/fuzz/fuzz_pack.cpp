@@ -25,7 +25,7 @@ std::optional<Packed> packed(const Core& core, const std::vector<Characters>& ro
         size_t room = 0;
         for (const size_t row : all) room += around.before() + packing.bytes(row) + around.after();
         std::vector<uint8_t> out(room);
-        const auto written = packing.write(all, around.before(), around.after(), out.data(), room, threads, core.segmenter().longest_added_token(), [&](const uint8_t* begin, const uint8_t* end) {
+        const auto written = packing.write(all, around.before(), around.after(), out.data(), room, threads, core.segmenter().longest_token(), [&](const uint8_t* begin, const uint8_t* end) {
             return core.segmenter().any_added_token_in(begin, end);
         });
         const PackedRows made(out.data(), written, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {

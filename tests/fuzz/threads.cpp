@@ -87,7 +87,7 @@ void try_all(const Pair<Core>& cores, const Characters& text, const Expected& ri
         const Intervals<Core> intervals(core, text, false, *space);
         CHECK(intervals.count(text, text.length / 3, text.length / 2, *space) == right.count);
     }
-    CHECK(recalling.prefix_cache().texts()->counters().bytes <= recalling.prefix_cache().texts()->limit());
+    CHECK(recalling.prefix_cache().texts()->counters().bytes <= recalling.prefix_cache().texts()->counters().limit_bytes);
 }
 
 template <class Core>
@@ -114,7 +114,7 @@ void try_many(const Pair<Core>& cores, const std::vector<PythonText>& texts, con
         size_t room = rows;
         for (const size_t row : all) room += packing.bytes(row);
         std::vector<uint8_t> out(room);
-        const auto written = packing.write(all, 0, 1, out.data(), room, 3, core.segmenter().longest_added_token(), [&](const uint8_t* begin, const uint8_t* end) {
+        const auto written = packing.write(all, 0, 1, out.data(), room, 3, core.segmenter().longest_token(), [&](const uint8_t* begin, const uint8_t* end) {
             return core.segmenter().any_added_token_in(begin, end);
         });
         const PackedRows made(out.data(), written, {}, core.pool(), 3, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {

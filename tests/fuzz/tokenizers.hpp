@@ -310,7 +310,7 @@ inline Pair<WordPieceCore> read_word_piece(Reader& in) {
         if (orders) order = [](std::string_view) -> std::string { throw NeedsReference("an order that is not written here"); };
         WordPieceConfiguration configuration{words.characters(), text ? text->characters() : nullptr, order, prefix, unknown_id, most_characters};
         auto method = std::make_unique<WordPieceMethod>(std::move(configuration), names.items());
-        return std::make_unique<WordPieceCore>(std::move(method), added.raw, added.normalized, false);
+        return std::make_unique<WordPieceCore>(std::move(method), AddedTokenSets{added.raw, added.normalized}, false);
     };
     return {make(), make()};
 }
@@ -353,7 +353,9 @@ inline Tokenizer read_tokenizer(const std::filesystem::path& path) {
     std::visit(
         [&](auto& cores) {
             cores.remember();
-            cores.plain->segmenter().for_each_token([&](const AddedToken& token) { tokenizer.added[token.id] = token.content; });
+            const auto& segmenter = cores.plain->segmenter();
+            for (const AddedTokens* tokens : {&segmenter.raw_tokens(), &segmenter.normalized_tokens()})
+                for (const AddedToken& token : tokens->all()) tokenizer.added[token.id] = token.content;
         },
         tokenizer.cores);
     return tokenizer;

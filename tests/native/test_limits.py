@@ -179,7 +179,6 @@ def test_arguments_that_a_core_refuses(changes: dict[str, Any], reason: str) -> 
         {"added_tokens": [("<|x|>", 300)]},
         {"refinements": [("gpt2",)]},
         {"scanner": 3},
-        {"no_such_argument": 3},
     ],
 )
 def test_arguments_of_the_wrong_type(changes: dict[str, Any]) -> None:

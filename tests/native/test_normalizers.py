@@ -355,9 +355,9 @@ def test_normalizers_that_are_not_known() -> None:
 @pytest.mark.parametrize(
     ("wrong", "step"),
     [
-        ("empty", ()),
+        ("not enough values", ()),
         ("unknown normalizer step", ("other",)),
-        ("unknown normalizer step", ("strip", " ")),
+        ("described in another way", ("strip", " ")),
         ("unknown normalization form", ("form", "NFX", str)),
         ("no table", ("form", "NFD", str)),
         ("an empty text", ("replace", "", "x")),

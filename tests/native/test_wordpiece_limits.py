@@ -12,6 +12,7 @@ import pytest
 from word_pieces import DEFAULT
 
 from lopt_plugin.native import _core
+from lopt_plugin.routes.native_core import core_of
 from lopt_plugin.unicode_tables import load
 
 ARGUMENTS: dict[str, Any] = {
@@ -26,7 +27,7 @@ ARGUMENTS: dict[str, Any] = {
 
 
 def make_core(**changes: Any) -> Any:
-    return _core.WordPieceCore(**{**ARGUMENTS, "characters": load.word_characters(None).as_bytes(), **changes})
+    return core_of("word piece", {**ARGUMENTS, "characters": load.word_characters(None).as_bytes(), **changes})
 
 
 def test_a_core_of_few_arguments() -> None:

@@ -75,10 +75,10 @@ def make_core(vocabulary: dict[str, int] | tuple[bytes, int], merges: list[Any] 
 
     Merges that are bytes are the JSON text of them, right or wrong.
     """
-    from lopt_plugin.native import _core as native
+    from lopt_plugin.routes.native_core import core_of
 
     text = merges if isinstance(merges, bytes) else json.dumps(merges).encode()
-    return native.Core(**{**_arguments(), "vocabulary": vocabulary, "merges": text, **changes})
+    return core_of("byte pair", {**_arguments(), "vocabulary": vocabulary, "merges": text, **changes})
 
 
 @functools.cache
@@ -95,4 +95,10 @@ def _arguments() -> dict[str, Any]:
         "add_prefix_space": False,
         "normalizer": [],
         "added_tokens": [],
+        "dropped_bytes": b"",
+        "form_pages": b"",
+        "form_cells": b"",
+        "end_of_word_suffix": "",
+        "unknown_characters": None,
+        "blank_signs": None,
     }

@@ -19,14 +19,6 @@ namespace lopt {
 
 class ThreadPool {
   public:
-    ThreadPool() = default;
-    ThreadPool(const ThreadPool&) = delete;
-    ThreadPool& operator=(const ThreadPool&) = delete;
-    ~ThreadPool() {
-        Crew* crew = crew_.load();
-        if (crew && crew->process == process_number()) delete crew;
-    }
-
     using Work = std::function<void(size_t)>;
 
     // Calls work(i) for every i below count, on the caller and at most threads - 1 workers, and returns when all items
@@ -41,7 +33,7 @@ class ThreadPool {
             return;
         }
         const auto job = std::make_shared<Job>(count, &work);
-        crew().offer(job, std::min(threads, count) - 1);
+        (*crew_).offer(job, std::min(threads, count) - 1);
         size_t consumed = 0;
         while (job->do_one())
             while (consume && consumed < count && job->ready(consumed, false)) consume_one(*job, consume, consumed++);
@@ -49,7 +41,7 @@ class ThreadPool {
             if (consume) consume_one(*job, consume, consumed);
             consumed++;
         }
-        job->wait();
+        job->wait_for(count);
         if (job->error) std::rethrow_exception(job->error);
     }
 
@@ -85,7 +77,6 @@ class ThreadPool {
             if (waiting) progress.wait(lock, [&] { return done[i] || error; });
             return done[i] && !error;
         }
-        void wait() { wait_for(count); }
         void wait_for(size_t items) {
             std::unique_lock<std::mutex> lock(mutex);
             progress.wait(lock, [&] { return finished == items; });
@@ -112,7 +103,6 @@ class ThreadPool {
     }
 
     struct Crew {
-        const pid_t process = process_number();
         std::mutex mutex;
         std::condition_variable wake;
         std::deque<std::shared_ptr<Job>> jobs;  // one element for each worker that may still join
@@ -158,17 +148,7 @@ class ThreadPool {
         }
     };
 
-    Crew& crew() {
-        Crew* current = crew_.load();
-        if (current && current->process == process_number()) return *current;
-        // First use, or a forked child. The parent's crew has no threads in a child, and its mutex may never be released,
-        // so it is abandoned.
-        auto fresh = std::make_unique<Crew>();
-        if (crew_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
-        return current && current->process == process_number() ? *current : crew();
-    }
-
-    std::atomic<Crew*> crew_{nullptr};
+    OfProcess<Crew> crew_;
 };
 
 // Calls work(i) for every i below count on workers, until it is destroyed. Without workers, the caller of `finish` does
@@ -177,7 +157,7 @@ class ThreadPool::Background {
   public:
     Background(ThreadPool& pool, size_t count, size_t workers, Work work)
         : work_(std::move(work)), job_(std::make_shared<Job>(count, &work_)) {
-        if (const size_t helpers = std::min(workers, count)) pool.crew().offer(job_, helpers);
+        if (const size_t helpers = std::min(workers, count)) (*pool.crew_).offer(job_, helpers);
     }
     Background(const Background&) = delete;
     Background& operator=(const Background&) = delete;

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "bpe/merges.hpp"
-#include "bpe/trie.hpp"
 
 namespace lopt {
 

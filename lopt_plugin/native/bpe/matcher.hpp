@@ -9,7 +9,6 @@
 #include "bpe/merges.hpp"
 #include "bpe/trie.hpp"
 #include "bpe/unknown_characters.hpp"
-#include "text/utf8.hpp"
 
 namespace lopt {
 
@@ -83,19 +82,9 @@ class Matcher {
 
     // The longest entry that is a prefix of [p, end), possibly with IRREGULAR. The first byte must be an entry.
     uint32_t longest(const uint8_t* p, const uint8_t* end, uint32_t& length) const {
-        uint32_t base = Trie::ROOT, best = NONE;
-        const uint8_t* q = p;
-        while (q < end) {
-            const Trie::Unit unit = trie_[base ^ *q];
-            if (!unit.is(*q)) break;
-            q++;
-            if (unit.token != NONE) {
-                best = unit.token;
-                length = static_cast<uint32_t>(q - p);
-            }
-            base = unit.base();
-        }
-        return best;
+        const Trie::Match best = trie_.longest(Trie::ROOT, p, end);
+        length = static_cast<uint32_t>(best.end - p);
+        return best.token;
     }
     const MergeTable& merges_;
     const Compatibility& compatibility_;

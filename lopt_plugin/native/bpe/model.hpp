@@ -35,7 +35,10 @@ class Model {
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
           whole_words_matter_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
-        if (matcher_.knows_all_bytes() && !ends_words_ && unknown_.unknown_id() == NONE) index_character_runs(vocabulary);
+        if (matcher_.knows_all_bytes() && !ends_words_ && unknown_.unknown_id() == NONE) {
+            const auto token_of = [this](std::string_view text) { return word_id(text); };
+            character_runs_.emplace(vocabulary.entries(), merges_, cuts_, unknown_, token_of, [this](uint32_t id) { return !compatibility_.irregular(id); });
+        }
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)
             for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
@@ -151,12 +154,6 @@ class Model {
         sorted.reserve(entries.size());
         for (const Keyed& each : keyed) sorted.push_back(each.entry);
         return sorted;
-    }
-
-    void index_character_runs(const Vocabulary& vocabulary) {
-        character_runs_.emplace(
-            vocabulary.entries(), merges_, cuts_, unknown_, [this](std::string_view text) { return word_id(text); },
-            [this](uint32_t id) { return !compatibility_.irregular(id); });
     }
 
     // Keys are padded with 0xFF, which occurs in no text, so entries that contain it are never looked up.

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstdint>
 
-#include "base/hash.hpp"
 #include "bpe/cuts.hpp"
 #include "bpe/unknown_characters.hpp"
 #include "text/ascii_masks.hpp"

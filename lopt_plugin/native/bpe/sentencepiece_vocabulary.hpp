@@ -17,7 +17,6 @@
 #include "bpe/separate_spaces.hpp"
 #include "bpe/unknown_characters.hpp"
 #include "bpe/vocabulary.hpp"
-#include "text/unicode.hpp"
 
 namespace lopt {
 

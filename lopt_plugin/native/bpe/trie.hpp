@@ -31,6 +31,23 @@ class Trie {
     }
 
     const Unit& operator[](uint32_t i) const { return units_[i]; }
+    // The longest entry that is a prefix of [p, end), searched from a node with this base: its token, and its end. NONE and p
+    // if there is none.
+    struct Match {
+        uint32_t token;
+        const uint8_t* end;
+    };
+    [[gnu::always_inline]] Match longest(uint32_t base, const uint8_t* p, const uint8_t* end) const {
+        Match best{NONE, p};
+        while (p < end) {
+            const Unit unit = units_[base ^ *p];
+            if (!unit.is(*p)) break;
+            p++;
+            if (unit.token != NONE) best = {unit.token, p};
+            base = unit.base();
+        }
+        return best;
+    }
     size_t size() const { return units_.size(); }
     size_t bytes() const { return units_.bytes(); }
 

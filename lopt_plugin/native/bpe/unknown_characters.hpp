@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bpe/vocabulary.hpp"
-#include "text/unicode.hpp"
+#include "text/utf8.hpp"
 
 namespace lopt {
 

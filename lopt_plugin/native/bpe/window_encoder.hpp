@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/id_buffer.hpp"
-#include "bpe/cuts.hpp"
 #include "bpe/matcher.hpp"
 #include "bpe/short_words.hpp"
 #include "bpe/window.hpp"
@@ -13,10 +12,6 @@
 #include "bpe/words.hpp"
 
 namespace lopt {
-
-// Number of pre-tokens looked up together: enough for their cache misses to overlap, and few enough for their slots to
-// stay in the L1 cache.
-inline constexpr uint32_t PROBE_BLOCK = 256;
 
 class WindowEncoder {
   public:
@@ -27,52 +22,31 @@ class WindowEncoder {
 
     // Appends the ids of the window's pieces. May read bytes up to `readable_end`.
     void resolve(Window& window, const uint8_t* readable_end, IdBuffer& out) const {
-        const uint32_t missing = probe(window, first_near_end(window, readable_end));
+        const uint32_t missing = probe(window, readable_end);
         const uint32_t fresh = probe_cache(window, missing);
         if (fresh) encode_fresh(window, fresh);
         emit(window, missing, out);
     }
 
   private:
-    // Looks every piece up in its first slot of the table. Collects the misses and returns their number. `near_end`: see
-    // first_near_end.
-    uint32_t probe(Window& window, uint32_t near_end) const {
+    // Looks every piece up in the table. Collects the misses and returns their number.
+    uint32_t probe(Window& window, const uint8_t* readable_end) const {
         window.resolved[window.resolved_count] = {window.count, window.ready_count};
         uint32_t missing = 0, resolved = 0;
-        for (uint32_t first = 0; first < window.count; first += PROBE_BLOCK)
-            missing = probe_block(window, first, std::min(first + PROBE_BLOCK, window.count), near_end, missing, resolved);
-        return missing;
-    }
-    // Does the same for pieces [first, last), with `missing` misses so far. Prefetches all slots before reading any.
-    // `resolved`: index of the first resolved piece at or after `first`.
-    uint32_t probe_block(Window& window, uint32_t first, uint32_t last, uint32_t near_end, uint32_t missing, uint32_t& resolved) const {
-        WordKey keys[PROBE_BLOCK];
-        const auto look_up = [&](uint32_t k, const WordKey& key) {
-            keys[k - first] = key;
-            window.ids[k] = words_.prefetch(key);
+        const auto known = [&](WordKey* keys, uint32_t first, uint32_t last) {
+            for (; window.resolved[resolved].piece < last; resolved++) {
+                const uint32_t k = window.resolved[resolved].piece;
+                keys[k - first] = WordTable::NO_WORD;
+                window.ids[k] = no_word_;
+            }
         };
-        near_end = std::clamp(near_end, first, last);
-        for (uint32_t k = first; k < near_end; k++) look_up(k, masks_.key(window.begin(k), window.length(k)));
-        for (uint32_t k = near_end; k < last; k++) look_up(k, masks_.key_near_end(window.begin(k), window.length(k)));
-        for (; window.resolved[resolved].piece < last; resolved++) {
-            const uint32_t k = window.resolved[resolved].piece;
-            keys[k - first] = WordTable::NO_WORD;
-            window.ids[k] = no_word_;
-        }
-        uint32_t elsewhere[PROBE_BLOCK + 1], count = 0;
-        for (uint32_t k = first; k < last; k++) {
-            const uint32_t id = words_.find_first(keys[k - first], window.ids[k]);
-            window.ids[k] = id;
-            elsewhere[count] = k;
-            count += id >= WHOLE_ONLY;
-        }
-        for (uint32_t m = 0; m < count; m++) {
-            const uint32_t k = elsewhere[m];
+        const auto elsewhere = [&](uint32_t k, WordKey key) {
             Window::Miss& miss = window.misses[missing];
-            miss = {keys[k - first], keys[k - first].hash(), k, 0};
+            miss = {key, key.hash(), k, 0};
             cache_.prefetch(miss.hash);
-            missing += (window.ids[k] = words_.find(miss.key, miss.hash)) >= WHOLE_ONLY;
-        }
+            missing += (window.ids[k] = words_.find(key, miss.hash)) >= WHOLE_ONLY;
+        };
+        words_.look_up(window, readable_end, window.ids, known, elsewhere);
         return missing;
     }
 
@@ -230,7 +204,6 @@ class WindowEncoder {
     const Matcher& matcher_;
     WordCache& cache_;
     LongWordCache& long_cache_;
-    KeyMasks masks_;
     uint32_t no_word_;
 };
 

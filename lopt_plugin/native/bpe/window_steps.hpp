@@ -8,7 +8,10 @@
 #include "bpe/window.hpp"
 #include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
-#include "text/wide_masks.hpp"
+
+#if defined(LOPT_AVX512)
+#include <immintrin.h>
+#endif
 
 namespace lopt {
 
@@ -75,7 +78,23 @@ const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const ui
 
 // g++ wrongly warns about the undefined operand of unmasked instructions.
 struct WideVectors {
-    [[LOPT_AVX512]] static AsciiMasks masks(const uint8_t* p) { return wide_ascii_masks(p); }
+    // As AsciiMasks::of, with one comparison each.
+    [[LOPT_AVX512]] static AsciiMasks masks(const uint8_t* p) {
+        const __m512i bytes = _mm512_loadu_si512(p);
+        AsciiMasks masks;
+        const __m512i lower = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
+        masks.letter = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(lower, _mm512_set1_epi8('a')), _mm512_set1_epi8(26));
+        masks.upper = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8('A')), _mm512_set1_epi8(26));
+        masks.digit = _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8('0')), _mm512_set1_epi8(10));
+        masks.space = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(' '));
+        masks.white = masks.space | _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, _mm512_set1_epi8('\t')), _mm512_set1_epi8(5));
+        masks.newline = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n')) | _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\r'));
+        masks.apostrophe = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\''));
+        masks.slash = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('/'));
+        masks.high = _mm512_movepi8_mask(bytes);
+        masks.control = (_mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(' ')) | _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(0x7F))) & ~masks.white;
+        return masks;
+    }
     [[LOPT_AVX512]] static const uint8_t* add_starts(Window& window, const uint8_t* p, uint64_t starts) {
         alignas(64) static constexpr uint8_t NUMBERS[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
                                                             22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,

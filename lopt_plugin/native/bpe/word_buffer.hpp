@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <vector>
 
 #include "base/buffer.hpp"
 #include "bpe/vocabulary.hpp"

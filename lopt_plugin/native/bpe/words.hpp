@@ -123,9 +123,38 @@ class WordTable {
             at = place_after(home, tries, short_word);
         }
     }
+    // Looks all pieces up: at least those whose ids are WHOLE_ONLY or above (NONE included) are not in their first slots.
+    // Writes the ids to `ids`. Calls known(keys, first, last) before the pieces [first, last) are read, which may give them
+    // other keys, and elsewhere(k, key) for each piece that its first slot does not hold, in order. May read bytes up to
+    // `readable_end`.
+    template <class Pieces, class Known, class Elsewhere>
+    [[gnu::always_inline]] void look_up(const Pieces& pieces, const uint8_t* readable_end, uint32_t* ids, Known&& known, Elsewhere&& elsewhere) const {
+        const uint32_t all = pieces.count, all_near_end = first_near_end(pieces, readable_end);
+        for (uint32_t first = 0; first < all; first += PROBE_BLOCK) {
+            const uint32_t last = std::min(first + PROBE_BLOCK, all), near_end = std::clamp(all_near_end, first, last);
+            WordKey keys[PROBE_BLOCK];
+            const auto ask = [&](uint32_t k, const WordKey& key) {
+                keys[k - first] = key;
+                ids[k] = prefetch(key);
+            };
+            for (uint32_t k = first; k < near_end; k++) ask(k, masks_.key(pieces.begin(k), pieces.length(k)));
+            for (uint32_t k = near_end; k < last; k++) ask(k, masks_.key_near_end(pieces.begin(k), pieces.length(k)));
+            known(keys, first, last);
+            uint32_t others[PROBE_BLOCK + 1], count = 0;
+            for (uint32_t k = first; k < last; k++) {
+                others[count] = k;
+                count += (ids[k] = find_first(keys[k - first], ids[k])) >= WHOLE_ONLY;
+            }
+            for (uint32_t m = 0; m < count; m++) elsewhere(others[m], keys[others[m] - first]);
+        }
+    }
     size_t bytes() const { return memory_.bytes(); }
 
   private:
+    // Number of pieces looked up together: enough for their cache misses to overlap, and few enough for their slots to stay in
+    // the L1 cache.
+    static constexpr uint32_t PROBE_BLOCK = 256;
+
     struct ShortSlot {
         uint64_t low;
         uint32_t id, padding;
@@ -163,6 +192,7 @@ class WordTable {
         return region + (line ^ (tries % in_line) * size);
     }
 
+    KeyMasks masks_;
     Table<ShortSlot> memory_;  // one extra slot, because `find_first` reads past the last one
     size_t region_ = 0;        // bytes of each region, a power of two
     unsigned shift_ = 0;

@@ -30,7 +30,7 @@ class CompiledTokenizer {
   private:
     explicit CompiledTokenizer(FileReader in)
         : source_(in.text()), prefix_(in.array<uint32_t>()), suffix_(in.array<uint32_t>()), core_(read_core(in)) {
-        if (!in.rest().empty()) throw InvalidFileError("the compiled file is damaged: it goes on after its end");
+        if (!in.rest().empty()) in.fail("it goes on after its end");
     }
 
     template <class Core>

@@ -40,7 +40,7 @@ inline FileReader after_header(std::string_view file, std::string_view version) 
     };
     if (in.number() != FILE_FORMAT) throw other("of another format");
     const uint32_t sum = in.number();
-    if (checksum(in.rest()) != sum) throw InvalidFileError("the compiled file is damaged: its checksum is wrong");
+    if (checksum(in.rest()) != sum) in.fail("its checksum is wrong");
     if (const std::string_view writer = in.text(); writer != version) throw other(writer);
     return in;
 }

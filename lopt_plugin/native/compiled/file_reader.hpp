@@ -4,10 +4,19 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "base/needs_reference.hpp"
+#include "bpe/vocabulary.hpp"
+#include "normalize/character_forms.hpp"
+#include "normalize/normalizer.hpp"
+#include "text/alignment.hpp"
 #include "text/invalid_utf8.hpp"
 
 namespace lopt {
@@ -24,8 +33,10 @@ class FileReader {
   public:
     explicit FileReader(std::string_view file) : rest_(file) {}
 
+    [[noreturn]] static void fail(const std::string& reason) { throw InvalidFileError("the compiled file is damaged: " + reason); }
+
     std::string_view take(size_t size) {
-        if (size > rest_.size()) throw InvalidFileError("the compiled file is damaged: it ends too early");
+        if (size > rest_.size()) fail("it ends too early");
         const std::string_view taken = rest_.substr(0, size);
         rest_.remove_prefix(size);
         return taken;
@@ -37,20 +48,20 @@ class FileReader {
     }
     bool flag() {
         const uint32_t value = number();
-        if (value > 1) throw InvalidFileError("the compiled file is damaged: a flag is neither 0 nor 1");
+        if (value > 1) fail("a flag is neither 0 nor 1");
         return value;
     }
     std::string_view bytes() { return take(number()); }
     // Must be valid UTF-8.
     std::string_view text() {
         const std::string_view taken = bytes();
-        if (!is_utf8(taken)) throw InvalidFileError("the compiled file is damaged: a text is not UTF-8");
+        if (!is_utf8(taken)) fail("a text is not UTF-8");
         return taken;
     }
     template <class Element>
     std::vector<Element> array() {
         const std::string_view taken = bytes();
-        if (taken.size() % sizeof(Element)) throw InvalidFileError("the compiled file is damaged: an array has half an element");
+        if (taken.size() % sizeof(Element)) fail("an array has half an element");
         std::vector<Element> elements(taken.size() / sizeof(Element));
         if (!elements.empty()) std::memcpy(elements.data(), taken.data(), taken.size());
         return elements;
@@ -61,6 +72,44 @@ class FileReader {
         for (uint32_t left = number(); left > 0; left--) read();
     }
     std::string_view rest() const { return rest_; }
+
+    std::vector<VocabularyItem> vocabulary() {
+        std::vector<VocabularyItem> items;
+        std::unordered_set<std::string_view> names;
+        each([&] {
+            const std::string_view name = text();
+            if (!names.insert(name).second) fail("two entries have the same name");
+            items.push_back({name, number()});
+        });
+        return items;
+    }
+    // Stands in for a function of the reference, which is not available.
+    static ReferenceNormalize function() {
+        return [](std::string_view) -> std::string { throw NeedsReference("the normalizer of the Hugging Face library has to be asked about this text"); };
+    }
+    // A normalization form, and nothing in place of a function that tells where characters came from.
+    std::pair<ReferenceNormalize, Aligner::Ask> form() {
+        const auto forms = std::make_shared<CharacterForms>();
+        each([&] {
+            const uint32_t c = number();
+            forms->decompositions[c] = code_points_of(text());
+        });
+        each([&] {
+            const uint32_t c = number();
+            forms->ranks[c] = number();
+        });
+        each([&] {
+            const uint64_t first = number(), second = number(), composed = number();
+            if (composed >= 0x110000) fail("a number is no code point");
+            forms->compositions[first << 32 | second] = static_cast<uint32_t>(composed);
+        });
+        return {[forms](std::string_view text) { return forms->normalize(text); }, {}};
+    }
+    // make(): builds the core from what was read.
+    template <class Make>
+    static auto build(Make&& make) {
+        return make();
+    }
 
   private:
     std::string_view rest_;

@@ -1,12 +1,14 @@
-// Builds the core that a compiled file describes. Reads the values in the order in which lopt_plugin/routes/compiled.py
-// writes them.
+// Builds the core that a sequence of values describes: those of a compiled file (FileReader) or of a Python list
+// (PythonValues). Reads them in the order in which lopt_plugin/routes/core_values.py writes them.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -16,7 +18,6 @@
 #include "core/byte_pair_description.hpp"
 #include "core/unigram_method.hpp"
 #include "core/word_piece_method.hpp"
-#include "normalize/character_forms.hpp"
 #include "normalize/map_characters.hpp"
 #include "normalize/normalization_form.hpp"
 #include "normalize/precompiled.hpp"
@@ -27,53 +28,41 @@ namespace lopt {
 
 using AnyCore = std::variant<std::unique_ptr<BytePairCore>, std::unique_ptr<UnigramCore>, std::unique_ptr<WordPieceCore>>;
 
+// A core, and an id that none of its ids exceeds.
+template <class Core>
+struct BuiltCore {
+    std::unique_ptr<Core> core;
+    uint32_t largest_id;
+};
+
 namespace detail {
 
-// Stands in for the reference, which is not available.
-inline std::string no_reference(std::string_view) {
-    throw NeedsReference("the normalizer of the Hugging Face library has to be asked about this text");
-}
-
-inline ClassTable class_table(FileReader& in) {
-    const auto pages = in.array<uint16_t>(), cells = in.array<uint16_t>();
+template <class Values>
+ClassTable class_table(Values& in) {
+    const auto pages = in.template array<uint16_t>(), cells = in.template array<uint16_t>();
     return {pages.data(), pages.size(), cells.data(), cells.size()};
 }
 
-inline FormTables form_tables(FileReader& in) {
-    FormTables tables{std::make_shared<const ClassTable>(class_table(in)), nullptr, in.array<ComposingPair>()};
+template <class Values>
+FormTables form_tables(Values& in) {
+    FormTables tables{std::make_shared<const ClassTable>(class_table(in)), nullptr, in.template array<ComposingPair>()};
     if (in.flag()) tables.forms = std::make_shared<const ClassTable>(class_table(in));
     return tables;
 }
 
-inline CharacterSet character_set(FileReader& in) { return CharacterSet(code_points_of(in.text())); }
-
-inline uint32_t code_point(FileReader& in) {
-    const uint32_t c = in.number();
-    if (c >= 0x110000) throw InvalidFileError("the compiled file is damaged: a number is no code point");
-    return c;
+template <class Values>
+CharacterSet character_set(Values& in) {
+    return CharacterSet(code_points_of(in.text()));
 }
 
-inline std::unique_ptr<NormalizerStep> normalization_form(FileReader& in, const FormTables& tables) {
-    const std::string_view name = in.text();
-    const auto forms = std::make_shared<CharacterForms>();
-    in.each([&] {
-        const uint32_t c = in.number();
-        forms->decompositions[c] = code_points_of(in.text());
-    });
-    in.each([&] {
-        const uint32_t c = in.number();
-        forms->ranks[c] = in.number();
-    });
-    in.each([&] {
-        const uint64_t first = in.number(), second = in.number();
-        forms->compositions[first << 32 | second] = code_point(in);
-    });
-    return normalization_form(name, tables, [forms](std::string_view text) { return forms->normalize(text); });
-}
-
-inline std::unique_ptr<NormalizerStep> normalizer_step(FileReader& in, const FormTables& tables) {
+template <class Values>
+std::unique_ptr<NormalizerStep> normalizer_step(Values& in, const FormTables& tables) {
     const std::string_view kind = in.text();
-    if (kind == "form") return normalization_form(in, tables);
+    if (kind == "form") {
+        const std::string_view name = in.text();
+        auto [normalize, align] = in.form();
+        return normalization_form(name, tables, std::move(normalize), std::move(align));
+    }
     if (kind == "prepend") return std::make_unique<Prepend>(std::string(in.text()));
     if (kind == "replace") {
         const std::string_view text = in.text();
@@ -92,10 +81,11 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(FileReader& in, const For
     }
     if (kind == "precompiled") {
         const Charsmap map(in.bytes());
-        const auto joining = code_points_of(in.text());
-        return std::make_unique<Precompiled>(map, joining, code_points_of(in.text()), no_reference);
+        const auto joining = code_points_of(in.text()), preceding = code_points_of(in.text());
+        return std::make_unique<Precompiled>(map, joining, preceding, in.function());
     }
-    if (kind != "characters") throw InvalidFileError("the compiled file is damaged: unknown normalizer step");
+    if (kind == "reference") return std::make_unique<ReferenceStep>(in.function());
+    if (kind != "characters") in.fail("unknown normalizer step");
     std::vector<MappedCharacter> mapped;
     in.each([&] {
         const uint32_t code_point = in.number();
@@ -104,24 +94,15 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(FileReader& in, const For
     return std::make_unique<MapCharacters>(mapped);
 }
 
-inline std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(FileReader& in, const FormTables& tables) {
+template <class Values>
+std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(Values& in, const FormTables& tables) {
     std::vector<std::unique_ptr<NormalizerStep>> steps;
     in.each([&] { steps.push_back(normalizer_step(in, tables)); });
     return steps;
 }
 
-inline std::vector<VocabularyItem> vocabulary(FileReader& in) {
-    std::vector<VocabularyItem> items;
-    std::unordered_set<std::string_view> names;
-    in.each([&] {
-        const std::string_view name = in.text();
-        if (!names.insert(name).second) throw InvalidFileError("the compiled file is damaged: two entries have the same name");
-        items.push_back({name, in.number()});
-    });
-    return items;
-}
-
-inline AddedTokenSets added_tokens(FileReader& in) {
+template <class Values>
+AddedTokenSets added_tokens(Values& in) {
     AddedTokenSets sets;
     in.each([&] {
         AddedToken token{std::string(in.text()), in.number(), in.flag(), in.flag(), in.flag(), false};
@@ -129,13 +110,26 @@ inline AddedTokenSets added_tokens(FileReader& in) {
         token.special = in.flag();
         sets.add(std::move(token), normalized);
     });
-    sets.check();
     return sets;
 }
 
-inline std::unique_ptr<BytePairCore> byte_pair_core(FileReader& in) {
+template <class Values>
+std::unique_ptr<const WordCharacters> word_characters(Values& in) {
+    ClassTable classes = class_table(in);
+    const auto changed = in.template array<uint32_t>(), ends = in.template array<uint32_t>();
+    const std::string_view images = in.text();
+    for (const uint32_t end : ends)
+        if (end < images.size() && is_continuation(static_cast<uint8_t>(images[end]))) in.fail("half a character");
+    return std::make_unique<const WordCharacters>(std::move(classes), changed, ends, std::vector<uint8_t>(images.begin(), images.end()));
+}
+
+}  // namespace detail
+
+// These throw what the values' `fail` throws, or std::invalid_argument for anything that a core rejects.
+template <class Values>
+BuiltCore<BytePairCore> byte_pair_core(Values& in) {
     BytePairDescription description;
-    description.names = vocabulary(in);
+    description.names = in.vocabulary();
     MergesJson merges(in.text());
     description.merges = merges.take_items();
     description.ignore_merges = in.flag();
@@ -148,10 +142,10 @@ inline std::unique_ptr<BytePairCore> byte_pair_core(FileReader& in) {
         const bool fused = in.flag();
         description.unknown = UnknownOptions{token, fused, in.flag()};
     });
-    const FormTables tables = form_tables(in);
+    const FormTables tables = detail::form_tables(in);
     BytePairConfiguration& configuration = description.configuration;
     configuration.classes = tables.classes;
-    configuration.normalizer = normalizer_steps(in, tables);
+    configuration.normalizer = detail::normalizer_steps(in, tables);
     configuration.scanner = in.text();
     in.each([&] {
         const std::string_view matcher = in.text(), behavior = in.text();
@@ -164,59 +158,54 @@ inline std::unique_ptr<BytePairCore> byte_pair_core(FileReader& in) {
         const bool in_normalizer = in.flag(), prepends = in.flag();
         configuration.metaspace = Metaspace{in_normalizer, prepends, prepend_scheme(in.text())};
     });
-    description.added = added_tokens(in);
-    return make_core(std::move(description));
+    description.added = detail::added_tokens(in);
+    const uint32_t largest_id = description.largest_id();
+    return {in.build([&] { return make_core(std::move(description)); }), largest_id};
 }
 
-inline std::unique_ptr<UnigramCore> unigram_core(FileReader& in) {
+template <class Values>
+BuiltCore<UnigramCore> unigram_core(Values& in) {
     std::vector<std::string_view> names;
     in.each([&] { names.push_back(in.text()); });
-    auto scores = in.array<double>();
+    auto scores = in.template array<double>();
     const uint32_t unknown_id = in.number();
     const bool byte_fallback = in.flag();
-    const FormTables tables = form_tables(in);
-    auto steps = normalizer_steps(in, tables);
+    const FormTables tables = detail::form_tables(in);
+    auto steps = detail::normalizer_steps(in, tables);
     const WordDivision division = word_division(in.text());
     const auto white_space = code_points_of(in.text());
     const PrependScheme scheme = prepend_scheme(in.text());
-    AddedTokenSets added = added_tokens(in);
+    AddedTokenSets added = detail::added_tokens(in);
     UnigramConfiguration configuration{tables.classes, std::move(steps), UnigramWords(division, white_space), scheme, std::move(scores), unknown_id, byte_fallback};
-    return std::make_unique<UnigramCore>(std::make_unique<UnigramMethod>(std::move(configuration), names), std::move(added.raw),
-                                         std::move(added.normalized), false);
+    const uint32_t largest_id = std::max(added.largest_id, static_cast<uint32_t>(names.size()) - 1);
+    const auto make = [&] { return std::make_unique<UnigramCore>(std::make_unique<UnigramMethod>(std::move(configuration), names), std::move(added), false); };
+    return {in.build(make), largest_id};
 }
 
-inline std::unique_ptr<const WordCharacters> word_characters(FileReader& in) {
-    ClassTable classes = class_table(in);
-    const auto changed = in.array<uint32_t>(), ends = in.array<uint32_t>();
-    const std::string_view images = in.text();
-    for (const uint32_t end : ends)
-        if (end < images.size() && is_continuation(static_cast<uint8_t>(images[end]))) throw InvalidFileError("the compiled file is damaged: half a character");
-    return std::make_unique<const WordCharacters>(std::move(classes), changed, ends, std::vector<uint8_t>(images.begin(), images.end()));
-}
-
-inline std::unique_ptr<WordPieceCore> word_piece_core(FileReader& in) {
-    const auto names = vocabulary(in);
+template <class Values>
+BuiltCore<WordPieceCore> word_piece_core(Values& in) {
+    const auto names = in.vocabulary();
     const uint32_t unknown_id = in.number();
     const std::string_view prefix = in.text();
     const size_t most_characters = in.number();
-    auto words = word_characters(in);
+    auto words = detail::word_characters(in);
     std::unique_ptr<const WordCharacters> text;
-    if (in.flag()) text = word_characters(in);
-    AddedTokenSets added = added_tokens(in);
-    WordPieceConfiguration configuration{std::move(words), std::move(text), no_reference, prefix, unknown_id, most_characters};
-    return std::make_unique<WordPieceCore>(std::make_unique<WordPieceMethod>(std::move(configuration), names), std::move(added.raw),
-                                           std::move(added.normalized), false);
+    if (in.flag()) text = detail::word_characters(in);
+    CanonicalOrder::Order order = in.function();
+    AddedTokenSets added = detail::added_tokens(in);
+    WordPieceConfiguration configuration{std::move(words), std::move(text), std::move(order), prefix, unknown_id, most_characters};
+    uint32_t largest_id = std::max(added.largest_id, unknown_id);
+    for (const auto& item : names) largest_id = std::max(largest_id, item.id);
+    const auto make = [&] { return std::make_unique<WordPieceCore>(std::make_unique<WordPieceMethod>(std::move(configuration), names), std::move(added), false); };
+    return {in.build(make), largest_id};
 }
 
-}  // namespace detail
-
-// Throws InvalidFileError, or std::invalid_argument for anything that a core rejects.
 inline AnyCore read_core(FileReader& in) {
     const std::string_view kind = in.text();
-    if (kind == "byte pair") return detail::byte_pair_core(in);
-    if (kind == "unigram") return detail::unigram_core(in);
-    if (kind == "word piece") return detail::word_piece_core(in);
-    throw InvalidFileError("the compiled file is damaged: unknown kind of model");
+    if (kind == "byte pair") return byte_pair_core(in).core;
+    if (kind == "unigram") return unigram_core(in).core;
+    if (kind == "word piece") return word_piece_core(in).core;
+    FileReader::fail("unknown kind of model");
 }
 
 }  // namespace lopt

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/added_tokens.hpp"
-#include "text/characters.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -16,7 +15,7 @@ namespace lopt {
 class AddedTokenEdges {
   public:
     explicit AddedTokenEdges(const AddedTokens& tokens) {
-        tokens.for_each([this](const AddedToken& token) { note(token); });
+        for (const AddedToken& token : tokens.all()) note(token);
         for (auto* set : {&firsts_, &word_firsts_, &lasts_, &lefts_of_pairs_}) set->finish();
         std::sort(pairs_.begin(), pairs_.end());
         pairs_.erase(std::unique(pairs_.begin(), pairs_.end()), pairs_.end());
@@ -89,7 +88,6 @@ class AddedTokenEdges {
             word_firsts_.add(left);
             words_.push_back(token.content);
         }
-        decode_character(p, length);
         for (p += length; p < end; p += length) {
             const uint32_t right = decode_character(p, length);
             lefts_of_pairs_.add(left);

@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <set>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -30,25 +28,18 @@ struct AddedTokenSets {
     std::vector<AddedToken> raw, normalized;
     uint32_t largest_id = 0;
 
-    // Throws std::invalid_argument. So does `check`, which must be called after the last token.
+    // Throws std::invalid_argument.
     void add(AddedToken token, bool is_normalized) {
         if (token.content.empty()) throw std::invalid_argument("an added token is empty");
         if (token.id > MAX_ID) throw std::invalid_argument("an added token's id is above 2^20 - 2");
         largest_id = std::max(largest_id, token.id);
         (is_normalized ? normalized : raw).push_back(std::move(token));
     }
-    void check() const {
-        for (const auto* set : {&raw, &normalized}) {
-            std::set<std::string_view> contents;
-            for (const AddedToken& token : *set)
-                if (!contents.insert(token.content).second) throw std::invalid_argument("two added tokens have the same content");
-        }
-    }
 };
 
 class AddedTokens {
   public:
-    // `keeps_spaces`: spaces in the text stand for another character, so no flag strips them.
+    // `keeps_spaces`: spaces in the text stand for another character, so no flag strips them. Throws std::invalid_argument.
     explicit AddedTokens(std::vector<AddedToken> tokens, bool keeps_spaces = false)
         : tokens_(std::move(tokens)), trie_(entries()), pairs_((1 << 16) / 64, 0), keeps_spaces_(keeps_spaces) {
         for (const auto& token : tokens_) {
@@ -61,10 +52,7 @@ class AddedTokens {
             if (starts_[byte]) firsts_.push_back(static_cast<uint8_t>(byte));
     }
     bool empty() const { return tokens_.empty(); }
-    template <class Visit>
-    void for_each(Visit&& visit) const {
-        for (const AddedToken& token : tokens_) visit(token);
-    }
+    const std::vector<AddedToken>& all() const { return tokens_; }
 
     // Makes `find` leave a run of one character inside its stretch although the run is a token, if `may_stay` holds for
     // the tokens of that run and of all shorter ones. Otherwise, if newlines are tokens, most texts would be split into
@@ -102,11 +90,6 @@ class AddedTokens {
             if (longest(at, end)) return true;
         return false;
     }
-    size_t longest_bytes() const {
-        size_t most = 0;
-        for (const AddedToken& token : tokens_) most = std::max(most, token.content.size());
-        return most;
-    }
 
     // Appends the segments of [begin, end) in order. Stretches are never empty. With `split_special`, special tokens are
     // treated as plain text (`encode_special_tokens` of the reference library).
@@ -131,7 +114,7 @@ class AddedTokens {
             const uint8_t *start = at, *stop = at + token->content.size();
             at = stop;  // also skips a token that is rejected below, like the reference
             if (split_special && token->special) continue;
-            if (token->single_word && (is_word_before(classes, begin, start) || is_word_at(classes, stop, end))) continue;
+            if (token->single_word && ((start > begin && is_word_at(classes, character_before(start), start)) || is_word_at(classes, stop, end))) continue;
             if (token->lstrip) {
                 while (start > from && is_stripped(classes, character_before(start), start)) start = character_before(start);
                 start = std::max(start, from);
@@ -191,25 +174,12 @@ class AddedTokens {
         return p;
     }
     const AddedToken* longest(const uint8_t* p, const uint8_t* end) const {
-        const AddedToken* best = nullptr;
-        for (uint32_t base = Trie::ROOT; p < end; p++) {
-            const Trie::Unit& unit = trie_[base ^ *p];
-            if (!unit.is(*p)) break;
-            if (unit.token != NONE) best = &tokens_[unit.token];
-            base = unit.base();
-        }
-        return best;
+        const uint32_t found = trie_.longest(Trie::ROOT, p, end).token;
+        return found == NONE ? nullptr : &tokens_[found];
     }
     bool is_stripped(const ClassTable& classes, const uint8_t* p, const uint8_t* end) const {
         int length;
         return (classes.at(p, end, length) & class_bit::strip_space) && !(keeps_spaces_ && *p == ' ');
-    }
-    static uint16_t class_before(const ClassTable& classes, const uint8_t* p) {
-        int length;
-        return classes.at(character_before(p), p, length);
-    }
-    static bool is_word_before(const ClassTable& classes, const uint8_t* begin, const uint8_t* p) {
-        return p > begin && (class_before(classes, p) & class_bit::word);
     }
     static bool is_word_at(const ClassTable& classes, const uint8_t* p, const uint8_t* end) {
         int length;

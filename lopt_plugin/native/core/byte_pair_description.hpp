@@ -51,7 +51,7 @@ inline std::unique_ptr<BytePairCore> make_core(BytePairDescription description) 
     } else {
         method = std::make_unique<BytePairMethod>(std::move(configuration), Vocabulary(names, dropped_bytes, suffix), ids, ignore_merges);
     }
-    return std::make_unique<BytePairCore>(std::move(method), std::move(added.raw), std::move(added.normalized), add_prefix_space);
+    return std::make_unique<BytePairCore>(std::move(method), std::move(added), add_prefix_space);
 }
 
 }  // namespace lopt

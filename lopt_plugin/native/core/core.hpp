@@ -33,9 +33,9 @@ class Core {
     using Workspace = lopt::Workspace<typename Encoder::Workspace>;
 
     // See Segmenter.
-    Core(std::unique_ptr<const Method> method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
+    Core(std::unique_ptr<const Method> method, AddedTokenSets added_tokens, bool add_prefix_space)
         : method_(std::move(method)), encoder_(method_->encoder()),
-          segmenter_(*method_, std::move(raw_tokens), std::move(normalized_tokens), add_prefix_space), boundaries_(*method_, segmenter_), prefixes_(boundaries_) {
+          segmenter_(*method_, std::move(added_tokens), add_prefix_space), boundaries_(*method_, segmenter_), prefixes_(boundaries_) {
         if constexpr (requires { encoder_.stands_alone(uint8_t{}); })
             segmenter_.leave_runs([this](const AddedToken& token) {
                 return encoder_.stands_alone(static_cast<uint8_t>(token.content[0])) && method_->is_word(token.content, token.id);

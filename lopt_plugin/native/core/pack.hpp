@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "base/copy_past_caches.hpp"
+#include "base/parallel_for.hpp"
 #include "base/thread_pool.hpp"
-#include "core/core.hpp"
 #include "text/characters.hpp"
 #include "text/measure.hpp"
 #include "text/transcode.hpp"
+#include "text/utf8_text.hpp"
 
 namespace lopt {
 
@@ -188,17 +189,9 @@ class Packing {
     // Neighbouring short parts are a share, so that threads do not contend over them.
     template <class Item, class Work>
     void in_shares(std::vector<Item>& items, size_t threads, Work&& work) const {
-        std::vector<std::pair<size_t, size_t>> shares;
-        size_t begin = 0, filled = 0;
-        for (size_t i = 0; i < items.size(); i++) {
-            filled += at(items[i]).text.length + 1;
-            if (filled < part_characters_ && i + 1 < items.size()) continue;
-            shares.push_back({begin, i + 1});
-            begin = i + 1;
-            filled = 0;
-        }
-        pool_.run(shares.size(), std::max<size_t>(threads, 1), [&](size_t share) {
-            for (size_t i = shares[share].first; i < shares[share].second; i++) work(at(items[i]));
+        const std::vector<size_t> firsts = groups_of(items.size(), part_characters_, [&](size_t i) { return at(items[i]).text.length + 1; });
+        pool_.run(firsts.size() - 1, threads, [&](size_t share) {
+            for (size_t i = firsts[share]; i < firsts[share + 1]; i++) work(at(items[i]));
         });
     }
 

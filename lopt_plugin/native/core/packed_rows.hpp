@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "base/buffer.hpp"
+#include "base/parallel_for.hpp"
 #include "base/thread_pool.hpp"
-#include "core/added_tokens.hpp"
 #include "core/pack.hpp"
 
 namespace lopt {
@@ -46,16 +45,11 @@ class PackedRows {
         const auto text_of = [&](size_t row) {
             return std::pair{out + offsets[row] + around.before(), out + offsets[row + 1] - around.after()};
         };
-        std::vector<std::pair<size_t, size_t>> shares;
-        for (size_t begin = 0, row = 0; row < rows; row++) {
-            if (offsets[row + 1] - offsets[begin] < SHARE_BYTES && row + 1 < rows) continue;
-            shares.push_back({begin, row + 1});
-            begin = row + 1;
-        }
-        std::vector<std::vector<Found>> found(shares.size());
-        pool.run(shares.size(), threads, [&](size_t share) {
+        const std::vector<size_t> firsts = groups_of(rows, SHARE_BYTES, [&](size_t row) { return offsets[row + 1] - offsets[row]; });
+        std::vector<std::vector<Found>> found(firsts.size() - 1);
+        pool.run(found.size(), threads, [&](size_t share) {
             Buffer<Segment> segments;
-            for (size_t row = shares[share].first; row < shares[share].second; row++) {
+            for (size_t row = firsts[share]; row < firsts[share + 1]; row++) {
                 if (!written.found[row]) continue;
                 const auto [begin, end] = text_of(row);
                 segments.clear();
@@ -73,9 +67,9 @@ class PackedRows {
         separators_.reserve(rows * (around.before() + around.after()));
         row_ends_.reserve(rows);
         uint8_t* to = out;  // never overtakes the read position
-        for (size_t share = 0; share < shares.size(); share++) {
+        for (size_t share = 0; share < found.size(); share++) {
             auto token = found[share].begin();
-            for (size_t row = shares[share].first; row < shares[share].second; row++) {
+            for (size_t row = firsts[share]; row < firsts[share + 1]; row++) {
                 const auto [begin, end] = text_of(row);
                 for (const int32_t id : around.prefix) separate(out, to, id);
                 const uint8_t* from = begin;

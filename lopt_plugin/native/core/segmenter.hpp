@@ -26,25 +26,21 @@ class Segmenter {
   public:
     // Matches tokens before and after the normalizer. add_prefix_space: a stretch that does not begin with a space gets
     // one. `method` must outlive the segmenter.
-    Segmenter(const Method& method, std::vector<AddedToken> raw_tokens, std::vector<AddedToken> normalized_tokens, bool add_prefix_space)
-        : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(raw_tokens)),
-          normalized_tokens_(std::move(normalized_tokens), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
+    Segmenter(const Method& method, AddedTokenSets added_tokens, bool add_prefix_space)
+        : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(added_tokens.raw)),
+          normalized_tokens_(std::move(added_tokens.normalized), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
           normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
-        for_each_token([this](const AddedToken& token) { longest_token_ = std::max(longest_token_, token.content.size()); });
-        raw_tokens_.for_each([this](const AddedToken& token) {
-            note_white_space(token, false);
+        for (const AddedToken& token : raw_tokens_.all()) {
+            note(token, false);
             raw_ids_.push_back(token.id);
-        });
+        }
         std::sort(raw_ids_.begin(), raw_ids_.end());
-        normalized_tokens_.for_each([this](const AddedToken& token) { note_white_space(token, adds_space_to_stretches()); });
+        for (const AddedToken& token : normalized_tokens_.all()) note(token, adds_space_to_stretches());
     }
 
-    template <class Visit>
-    void for_each_token(Visit&& visit) const {
-        raw_tokens_.for_each(visit);
-        normalized_tokens_.for_each(visit);
-    }
+    const AddedTokens& raw_tokens() const { return raw_tokens_; }
+    const AddedTokens& normalized_tokens() const { return normalized_tokens_; }
     bool adds_prefix_space() const { return add_prefix_space_; }
     // May a stretch that does not continue another one get a space?
     bool adds_space_to_stretches() const { return (metaspace_ && metaspace_->normalizer_prepends) || prepend_scheme_ != PrependScheme::never; }
@@ -135,7 +131,6 @@ class Segmenter {
     bool any_added_token_in(const uint8_t* begin, const uint8_t* end) const {
         return raw_tokens_.any_in(begin, end) || normalized_tokens_.any_in(begin, end);
     }
-    size_t longest_added_token() const { return std::max(raw_tokens_.longest_bytes(), normalized_tokens_.longest_bytes()); }
     // Appends the added tokens of a text that the normalizer does not change, and the stretches between them.
     void find_added_tokens(const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& out) const {
         Buffer<Segment> raw;
@@ -202,7 +197,9 @@ class Segmenter {
                                                                                   : false;
                     if (prepend || (wanted && !begins_with_space(part))) {
                         const uint8_t* const rest = first_piece_end(part);
-                        add(after_space(space, part.begin, rest), {part.begin, of_part, true});
+                        std::string spaced;
+                        append_after_space(part.begin, rest, spaced);
+                        add(own(space, std::move(spaced)), {part.begin, of_part, true});
                         part.begin = rest;
                         if (part.begin == part.end) continue;
                     }
@@ -213,7 +210,8 @@ class Segmenter {
     }
 
   private:
-    void note_white_space(const AddedToken& token, bool with_spaces) {
+    void note(const AddedToken& token, bool with_spaces) {
+        longest_token_ = std::max(longest_token_, token.content.size());
         if (!with_spaces && !token.single_word && !token.lstrip && !token.rstrip) return;
         const auto* const begin = reinterpret_cast<const uint8_t*>(token.content.data());
         for (const uint8_t* p : {begin, character_before(begin + token.content.size())}) {
@@ -281,11 +279,6 @@ class Segmenter {
         out.reserve(1 + static_cast<size_t>(end - begin) + READABLE_AFTER);  // avoids a second copy
         out.push_back(' ');
         out.append(begin, end);
-    }
-    static Segment after_space(Workspace& space, const uint8_t* begin, const uint8_t* end) {
-        std::string text;
-        append_after_space(begin, end, text);
-        return own(space, std::move(text));
     }
     static Segment own(Workspace& space, std::string text) {
         const size_t length = text.size();

@@ -11,7 +11,6 @@
 
 #include "base/buffer.hpp"
 #include "base/id_buffer.hpp"
-#include "core/added_tokens.hpp"
 #include "offsets/offsets.hpp"
 #include "prefix/held_texts.hpp"
 #include "text/text.hpp"

@@ -37,20 +37,12 @@ class DecodedText {
         if (open_.empty()) return text_.ends_with(REPLACEMENT_CHARACTER);
         return !run_is_text() || open_.ends_with(REPLACEMENT_CHARACTER);
     }
-    std::string text() {
-        settle();
-        std::string text;
-        text.reserve(text_.size() + end_length());
-        text = text_;
-        append_end(text);
-        text.erase(0, stripped());
-        return text;
-    }
+    std::string text() const { return DecodedText(*this).take(); }
     // Like `text`, but nothing can be appended afterwards.
     std::string take() {
         settle();
         const size_t off = stripped();
-        append_end(text_);
+        append_end();
         if (off) text_.erase(0, off);
         return std::move(text_);
     }
@@ -75,7 +67,7 @@ class DecodedText {
     }
     void end_run() {
         if (open_.empty()) return;
-        append_end(text_);
+        append_end();
         open_.clear();
         whole_ = 0;
         broken_ = false;
@@ -83,12 +75,9 @@ class DecodedText {
     bool run_is_text() const { return table_->joining() != Joining::bytes && !broken_ && whole_ == open_.size(); }
     size_t replacements() const { return table_->joining() == Joining::bytes ? !open_.empty() : open_.size(); }
     size_t end_length() const { return run_is_text() ? open_.size() : replacements() * REPLACEMENT_CHARACTER.size(); }
-    void append_end(std::string& text) const {
-        if (run_is_text()) {
-            text += open_;
-        } else {
-            for (size_t i = replacements(); i > 0; i--) text += REPLACEMENT_CHARACTER;
-        }
+    void append_end() {
+        if (run_is_text()) text_ += open_;
+        else for (size_t i = replacements(); i > 0; i--) text_ += REPLACEMENT_CHARACTER;
     }
     size_t stripped() const {
         const LeadingStrip& strip = table_->strip();

@@ -4,7 +4,6 @@
 // first and its last byte came from. (This does not hold if characters change places; such stretches are not walked.)
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -162,24 +161,20 @@ class WordPieceOffsets {
             id++;
             return;
         }
-        take_pieces(end - begin, [sources](size_t byte) { return sources[byte]; }, id, last, emit);
+        const size_t size = end - begin;
+        for (size_t at = 0; at < size && id < last; id++) {
+            const size_t prefix = at == 0 ? 0 : prefix_bytes_, name = bytes_of(*id);
+            if (name <= prefix || name - prefix > size - at) throw OffsetsUnknownError("the ids are not those of the text's words");
+            const size_t after = at + name - prefix;
+            emit(sources[at], sources[after - 1] + 1);
+            at = after;
+        }
     }
     bool is_one_id(Normalized& normalized, size_t begin, size_t end) const {
         const uint8_t* const bytes = normalized.bytes.data();
         normalized.ids.resize(end - begin + 1);
         uint32_t* const ids = normalized.ids.data();
         return model_.encode(bytes + begin, bytes + end, count_characters(bytes + begin, bytes + end), ids) == ids + 1;
-    }
-    // source(byte): the character of the stretch that a byte of the word came from. `size`: number of bytes of the word.
-    template <class Source, class Emit>
-    void take_pieces(size_t size, Source&& source, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
-        for (size_t at = 0; at < size && id < last; id++) {
-            const size_t prefix = at == 0 ? 0 : prefix_bytes_, name = bytes_of(*id);
-            if (name <= prefix || name - prefix > size - at) throw OffsetsUnknownError("the ids are not those of the text's words");
-            const size_t after = at + name - prefix;
-            emit(source(at), source(after - 1) + 1);
-            at = after;
-        }
     }
 
     const WordCharacters& characters_;

@@ -85,18 +85,8 @@ class HeldTexts {
     };
 
     // For tests: `hash_bits` below 64 causes collisions, and `secret` makes the hashes reproducible.
-    explicit HeldTexts(size_t limit_bytes, size_t block, int hash_bits = 64, uint64_t secret = new_secret())
-        : limit_(limit_bytes), block_(block), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), secret_(secret), notes_(NOTES),
-          shelf_(new Shelf) {}
-    HeldTexts(const HeldTexts&) = delete;
-    HeldTexts& operator=(const HeldTexts&) = delete;
-    // In a forked child, the parent's lock may never be released, so its texts are abandoned.
-    ~HeldTexts() {
-        Shelf* shelf = shelf_.load();
-        if (shelf->process == process_number()) delete shelf;
-    }
-
-    size_t limit() const { return limit_; }
+    HeldTexts(size_t limit_bytes, size_t block, int hash_bits, uint64_t secret)
+        : limit_(limit_bytes), block_(block), hash_mask_(hash_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << hash_bits) - 1), secret_(secret), notes_(NOTES) {}
 
     struct Found {
         std::shared_ptr<const HeldText> held;  // null: none
@@ -125,7 +115,7 @@ class HeldTexts {
     }
     // Counts a lookup, and marks the known text as the most recently used.
     void used(const KnownBeginning& known) {
-        Shelf& shelf = own_shelf();
+        Shelf& shelf = *shelf_;
         const std::lock_guard<std::mutex> lock(shelf.mutex);
         shelf.counters.lookups++;
         if (!known.held) return;
@@ -156,7 +146,7 @@ class HeldTexts {
         else ids = std::move(others);
         const size_t bytes = fresh->bytes();
         if (bytes > limit_ / 2) return fresh;
-        Shelf& shelf = own_shelf();
+        Shelf& shelf = *shelf_;
         const std::lock_guard<std::mutex> lock(shelf.mutex);
         if (fresh->is_new_)
             while (!shelf.new_texts.empty() && (shelf.new_texts.size() == MOST_NEW || shelf.new_bytes + bytes > limit_ / 4)) shelf.evict(shelf.new_texts);
@@ -167,14 +157,14 @@ class HeldTexts {
     // Frees removed texts that are no longer used. Owners are only released here and when the store is destroyed.
     void release_removed() {
         std::vector<std::shared_ptr<HeldText>> unused;
-        Shelf& shelf = own_shelf();
+        Shelf& shelf = *shelf_;
         const std::lock_guard<std::mutex> lock(shelf.mutex);
         const auto first = std::partition(shelf.removed.begin(), shelf.removed.end(), [](const auto& text) { return text.use_count() > 1; });
         unused.assign(std::move_iterator(first), std::move_iterator(shelf.removed.end()));
         shelf.removed.erase(first, shelf.removed.end());
     }
     Counters counters() {
-        Shelf& shelf = own_shelf();
+        Shelf& shelf = *shelf_;
         const std::lock_guard<std::mutex> lock(shelf.mutex);
         Counters all = shelf.counters;
         all.texts = shelf.texts.size() + shelf.new_texts.size();
@@ -189,7 +179,6 @@ class HeldTexts {
 
     // Everything that the lock protects.
     struct Shelf {
-        const pid_t process = process_number();
         std::mutex mutex;
         List texts, new_texts;
         size_t new_bytes = 0;  // part of `counters.bytes`
@@ -247,7 +236,7 @@ class HeldTexts {
         return visit_units(part, [&](const auto* s) { return content_hash(s, part.length, before ^ secret_); }) & hash_mask_;
     }
     std::shared_ptr<const HeldText> at_block(uint64_t hash) {
-        Shelf& shelf = own_shelf();
+        Shelf& shelf = *shelf_;
         const std::lock_guard<std::mutex> lock(shelf.mutex);
         const auto found = shelf.table.find(hash);
         return found == shelf.table.end() ? nullptr : *found->second->place_;
@@ -255,7 +244,7 @@ class HeldTexts {
     // The ids of the known prefix. Moves them out of the held text if the new one replaces it and nobody else uses it.
     IdBuffer first_ids(const KnownBeginning& known, const HeldText& fresh) {
         IdBuffer ids;
-        Shelf& shelf = own_shelf();
+        Shelf& shelf = *shelf_;
         const size_t blocks = known.held->blocks_.size();
         if (blocks <= fresh.blocks_.size() && fresh.blocks_[blocks - 1] == known.held->blocks_.back()) {
             const std::lock_guard<std::mutex> lock(shelf.mutex);
@@ -270,19 +259,11 @@ class HeldTexts {
         ids.append(known.held->text.ids.data(), known.ids);
         return ids;
     }
-    Shelf& own_shelf() {
-        Shelf* current = shelf_.load();
-        if (current->process == process_number()) return *current;
-        // In a forked child, a lock that was held during the fork is never released.
-        auto fresh = std::make_unique<Shelf>();
-        if (shelf_.compare_exchange_strong(current, fresh.get())) return *fresh.release();
-        return *current;
-    }
 
     const size_t limit_, block_;
     const uint64_t hash_mask_, secret_;
     std::vector<std::atomic<uint64_t>> notes_;  // hashes of the blocks at which lookups ended
-    std::atomic<Shelf*> shelf_;
+    OfProcess<Shelf> shelf_;
 };
 
 }  // namespace lopt

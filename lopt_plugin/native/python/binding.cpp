@@ -1,20 +1,19 @@
 // The Python module, and the class of the BPE core.
-#include <nanobind/stl/variant.h>
-
-#include <cstring>
+#include <algorithm>
 #include <optional>
-#include <tuple>
-#include <variant>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/idle_cores.hpp"
-#include "bpe/model_json.hpp"
-#include "core/byte_pair_description.hpp"
+#include "base/processor.hpp"
+#include "compiled/read_core.hpp"
 #include "python/batch_arrays.hpp"
-#include "python/build_description.hpp"
 #include "python/cpython_layout.hpp"
 #include "python/id_range.hpp"
-#include "python/normalizer_arguments.hpp"
 #include "python/python_growing.hpp"
+#include "text/ascii_masks.hpp"
 
 namespace lopt {
 
@@ -25,71 +24,29 @@ void define_word_piece(nb::module_& module);
 
 namespace {
 
-using RefinementTuple = std::tuple<std::string, std::string, bool, bool>;
-using UnknownTuple = std::tuple<std::optional<std::string>, bool, bool>;
-using MetaspaceTuple = std::tuple<bool, bool, std::string>;
-// Name to id; or the JSON of that, and its number of entries.
-using GivenVocabulary = std::variant<nb::dict, std::tuple<nb::bytes, size_t>>;
-
-BytePairConfiguration configuration_of(std::shared_ptr<const ClassTable> classes, std::vector<std::unique_ptr<NormalizerStep>> steps,
-                                       nb::bytes byte_classes, const std::string& scanner, const std::vector<RefinementTuple>& refinements) {
-    if (byte_classes.size() != 256) throw std::invalid_argument("byte_classes: 256 bytes expected");
-    BytePairConfiguration configuration{std::move(classes), std::move(steps), scanner, {}, {}};
-    std::memcpy(configuration.byte_classes.data(), byte_classes.c_str(), 256);
-    for (const auto& [matcher, behavior, invert, after_byte_level] : refinements)
-        configuration.refinements.push_back(make_refinement(matcher, behavior, invert, after_byte_level));
-    return configuration;
-}
-
-Metaspace metaspace_of(const MetaspaceTuple& signs) {
-    const auto& [in_normalizer, normalizer_prepends, scheme] = signs;
-    return {in_normalizer, normalizer_prepends, prepend_scheme(scheme)};
+// The compiler, the processor, and the vectors in use here, such as "g++ 12.2.0 for x86-64 with AVX-512".
+std::string build_description() {
+#if defined(__clang__)
+    const std::string compiler = "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
+                                 std::to_string(__clang_patchlevel__);
+#elif defined(__GNUC__)
+    const std::string compiler = "g++ " __VERSION__;
+#else
+    const std::string compiler = "an unknown compiler";
+#endif
+#if defined(__x86_64__)
+    const std::string processor = "x86-64";
+#elif defined(__aarch64__)
+    const std::string processor = "arm64";
+#else
+    const std::string processor = "an unknown processor";
+#endif
+    return compiler + " for " + processor + " with " + (has_avx512() ? "AVX-512" : VECTORS);
 }
 
 class PythonBytePairCore : public PythonGrowing<BytePairCore> {
   public:
     using PythonGrowing::PythonGrowing;
-
-    static void create(PythonBytePairCore* self, const GivenVocabulary& vocabulary, nb::bytes merges, bool ignore_merges, nb::bytes class_pages,
-                       nb::bytes class_cells, nb::bytes compose_pairs, nb::bytes byte_classes, const std::string& scanner,
-                       const std::vector<RefinementTuple>& refinements, bool add_prefix_space, nb::list steps,
-                       const std::vector<AddedTokenTuple>& added_tokens, nb::bytes dropped_bytes, nb::bytes form_pages, nb::bytes form_cells,
-                       const std::string& end_of_word_suffix, const std::optional<UnknownTuple>& unknown_characters,
-                       const std::optional<MetaspaceTuple>& metaspace) {
-        std::optional<VocabularyJson> entries;
-        std::vector<VocabularyItem> names;
-        if (const auto* const given = std::get_if<1>(&vocabulary)) {
-            const auto& [text, size] = *given;
-            names = entries.emplace(std::string_view(text.c_str(), text.size())).take_items();
-            if (names.size() != size) throw std::invalid_argument("model BPE has two entries with one id");
-        } else {
-            names = vocabulary_items(std::get<0>(vocabulary));
-        }
-        MergesJson json({merges.c_str(), merges.size()});
-        const auto classes = std::make_shared<const ClassTable>(class_table(class_pages, class_cells));
-        BytePairDescription description{std::move(names),
-                                        json.take_items(),
-                                        ignore_merges,
-                                        add_prefix_space,
-                                        {dropped_bytes.c_str(), dropped_bytes.size()},
-                                        end_of_word_suffix,
-                                        {},
-                                        configuration_of(classes, normalizer_steps(steps, form_tables(classes, form_pages, form_cells, compose_pairs)),
-                                                         byte_classes, scanner, refinements),
-                                        added_token_sets(added_tokens)};
-        if (metaspace) description.configuration.metaspace = metaspace_of(*metaspace);
-        if (unknown_characters) {
-            const auto& [token, fused, byte_fallback] = *unknown_characters;
-            description.unknown = UnknownOptions{token, fused, byte_fallback};
-        }
-        const uint32_t largest = description.largest_id();
-        std::unique_ptr<BytePairCore> core;
-        {
-            const InterpreterUnlocked unlocked;
-            core = make_core(std::move(description));
-        }
-        new (self) PythonBytePairCore(std::move(core), largest);
-    }
 
     nb::ndarray<nb::numpy, int64_t, nb::ndim<2>> pre_tokens(nb::str text) const {
         const std::string_view utf8 = utf8_of(text);
@@ -133,9 +90,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         if (n) count = by_rank ? merge_by_rank(model.merges(), p, n, ids.data())
                                : static_cast<size_t>(model.matcher().encode(p, static_cast<uint32_t>(n), ids.data()) - ids.data());
         count = static_cast<size_t>(model.unknown_characters().replace(ids.data(), ids.data() + count) - ids.data());
-        IdList list(largest_id());
-        list.append(ids.data(), count);
-        return nb::steal(list.finish());
+        return id_list(largest_id(), ids.data(), count);
     }
     // Encodes the pre-tokens [begins[i], ends[i]) of `text`; returns all ids, concatenated, and their number per
     // pre-token.
@@ -166,11 +121,6 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         };
         return nb::make_tuple(written_array(count, write_all), written_array(words, write_counts));
     }
-    nb::dict info() const {
-        nb::dict result = PythonCore::info();
-        result["matcher_usable"] = core().method().model().matcher().usable();
-        return result;
-    }
 };
 
 // Writes the ids, eight bytes each, to a buffer of exactly that size. Returns false if one of them is not an int.
@@ -197,23 +147,14 @@ NB_MODULE(_core, module) {
     nb::exception<OffsetsUnknownError>(module, "OffsetsUnknownError", needs_reference.ptr());
     nb::class_<FinalIds>(module, "SettledIds")
         .def("__len__", &FinalIds::size)
-        .def(
-            "list_from", [](FinalIds& ids, nb::list before, size_t start) { return nb::steal(ids.list_from(before.ptr(), start)); },
-            nb::arg("before"), nb::arg("start"));
+        .def("list_from", &FinalIds::list_from, nb::arg("before"), nb::arg("start"));
     nb::class_<PythonBytePairCore> type(module, "Core");
-    type.def("__init__", &PythonBytePairCore::create, nb::kw_only(), nb::arg("vocabulary"), nb::arg("merges"), nb::arg("ignore_merges"),
-             nb::arg("class_pages"), nb::arg("class_cells"), nb::arg("compose_pairs"), nb::arg("byte_classes"), nb::arg("scanner"),
-             nb::arg("refinements"), nb::arg("add_prefix_space"), nb::arg("normalizer"), nb::arg("added_tokens"),
-             nb::arg("dropped_bytes") = nb::bytes("", 0), nb::arg("form_pages") = nb::bytes("", 0),
-             nb::arg("form_cells") = nb::bytes("", 0), nb::arg("end_of_word_suffix") = "",
-             nb::arg("unknown_characters") = nb::none(), nb::arg("blank_signs") = nb::none())
-        .def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
+    type.def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
         .def("normalize", &PythonBytePairCore::normalize, nb::arg("text"))
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("encode_pre_tokens", &PythonBytePairCore::encode_pre_tokens, nb::arg("text").noconvert(), nb::arg("begins").noconvert(),
-             nb::arg("ends").noconvert(), nb::arg("threads") = 1)
-        .def("info", &PythonBytePairCore::info);
-    PythonBytePairCore::define(type, module, "Intervals", "GrowingWord");
+             nb::arg("ends").noconvert(), nb::arg("threads") = 1);
+    PythonBytePairCore::define(type, module, &byte_pair_core, "Intervals", "GrowingWord");
     define_unigram(module);
     define_word_piece(module);
     define_decoding(module);

@@ -3,16 +3,18 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bpe/vocabulary.hpp"
 #include "decode/decode_stream.hpp"
 #include "python/decode_method.hpp"
 #include "python/id_range.hpp"
+#include "python/interpreter_lock.hpp"
 #include "python/python_arguments.hpp"
 
 namespace lopt {
@@ -22,51 +24,23 @@ namespace {
 // For rows of at least this length, other Python threads run during decoding.
 constexpr size_t LONG_ROW = size_t{1} << 14;
 
-// The bytes that the characters of a token stand for; the token itself if one of them stands for no byte.
-class ByteAlphabet {
-  public:
-    explicit ByteAlphabet(std::string_view characters) {
-        const auto* p = reinterpret_cast<const uint8_t*>(characters.data());
-        const auto* const end = p + characters.size();
-        int length;
-        for (size_t byte = 0; p < end; p += length) {
-            const uint32_t character = decode_character(p, length);
-            if (character >= bytes_.size() || byte > 0xFF) throw std::invalid_argument("byte_alphabet: 256 characters below U+0200 expected");
-            bytes_[character] = static_cast<int16_t>(byte++);
-        }
-    }
-    std::string_view bytes_of(std::string_view token, std::string& room) const {
-        room.clear();
-        const auto* p = reinterpret_cast<const uint8_t*>(token.data());
-        const auto* const end = p + token.size();
-        int length;
-        for (; p < end; p += length) {
-            const uint32_t character = decode_character(p, length);
-            if (character >= bytes_.size() || bytes_[character] < 0) return token;
-            room.push_back(static_cast<char>(bytes_[character]));
-        }
-        return room;
-    }
-
-  private:
-    std::vector<int16_t> bytes_ = std::vector<int16_t>(0x200, -1);
-};
-
 std::shared_ptr<const TokenTable> token_table(nb::list tokens, nb::list added, nb::list firsts, const std::vector<size_t>& special,
-                                              const std::optional<std::string>& byte_alphabet,
-                                              const std::vector<std::pair<size_t, uint8_t>>& byte_tokens, char stripped, uint32_t most) {
+                                              bool byte_level, const std::vector<std::pair<size_t, uint8_t>>& byte_tokens, char stripped, uint32_t most) {
     if (nb::len(tokens) != nb::len(firsts) || nb::len(tokens) != nb::len(added)) throw std::invalid_argument("lists of other lengths");
-    const Joining joining = byte_alphabet ? Joining::bytes : byte_tokens.empty() ? Joining::texts : Joining::byte_tokens;
+    const Joining joining = byte_level ? Joining::bytes : byte_tokens.empty() ? Joining::texts : Joining::byte_tokens;
     auto table = std::make_shared<TokenTable>(joining, LeadingStrip{stripped, most});
-    const std::optional<ByteAlphabet> alphabet = byte_alphabet ? std::make_optional<ByteAlphabet>(*byte_alphabet) : std::nullopt;
-    std::string room;
+    const ByteAlphabet alphabet;
+    std::string bytes;
     for (size_t id = 0; id < nb::len(tokens); id++) {
         const nb::object token = tokens[id];
         if (token.is_none()) {
             table->add_unknown();
-        } else if (alphabet) {
-            const std::string_view bytes = alphabet->bytes_of(utf8_of(token), room);
-            table->add(utf8_of(token), bytes, bytes);
+        } else if (byte_level) {
+            const std::string_view name = utf8_of(token);
+            bytes.clear();
+            // A token with another character stands for itself.
+            const std::string_view text = alphabet.decode(name, bytes) ? bytes : name;
+            table->add(name, text, text);
         } else {
             table->add(utf8_of(token), utf8_of(added[id]), utf8_of(firsts[id]));
         }
@@ -239,7 +213,7 @@ class PythonDecodeStream {
 void define_decoding(nb::module_& module) {
     nb::class_<TokenTable>(module, "TokenTable");
     module.def("token_table", &token_table, nb::kw_only(), nb::arg("tokens"), nb::arg("added"), nb::arg("firsts"), nb::arg("special"),
-               nb::arg("byte_alphabet").none(), nb::arg("byte_tokens"), nb::arg("stripped"), nb::arg("most_stripped"));
+               nb::arg("byte_level"), nb::arg("byte_tokens"), nb::arg("stripped"), nb::arg("most_stripped"));
     nb::class_<PythonDecoder>(module, "Decoder", nb::is_weak_referenceable())
         .def(nb::init<std::shared_ptr<const TokenTable>>(), nb::arg("table"))
         .def("allow", &PythonDecoder::allow, nb::arg("calls"))

@@ -22,15 +22,14 @@ class FinalIds {
     void append(const uint32_t* ids, size_t count) { ids_.append(ids, count); }
     size_t size() const { return ids_.size(); }
     // A new list of the items of `before` and the ids from index `start` on, with room for a few more.
-    PyObject* list_from(PyObject* before, size_t start) const {
+    nanobind::object list_from(nanobind::list before, size_t start) const {
         constexpr size_t MORE = 64;
-        const auto leading = static_cast<size_t>(PyList_GET_SIZE(before));
-        const size_t at = std::min(start, size());
+        const size_t leading = before.size(), at = std::min(start, size());
         IdList list(largest_);
         list.reserve(leading + size() - at + MORE);
-        list.append_objects(PySequence_Fast_ITEMS(before), leading);
+        list.append_objects(PySequence_Fast_ITEMS(before.ptr()), leading);
         list.append(ids_.data() + at, size() - at);
-        return list.finish();
+        return nanobind::steal(list.finish());
     }
 
   private:

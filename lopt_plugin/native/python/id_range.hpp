@@ -4,7 +4,6 @@
 
 #include <Python.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 

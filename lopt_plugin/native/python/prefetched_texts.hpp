@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "base/thread_pool.hpp"
@@ -41,9 +40,7 @@ class PrefetchedTexts {
                 ids = &own;
             }
         }
-        IdList list(largest_id_);
-        list.append(ids->data(), ids->size());
-        nb::object made = nb::steal(list.finish());
+        nb::object made = id_list(largest_id_, ids->data(), ids->size());
 #ifndef Py_GIL_DISABLED
         // Integers are in no cycle, and with thousands of lists, the collector would traverse all of them again and
         // again.

@@ -1,4 +1,4 @@
-// Builds the cores' arguments from Python objects, and arrays from ids.
+// The characters of Python's strings, and arrays made from ids.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,19 +8,18 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <initializer_list>
 #include <memory>
-#include <string>
+#include <new>
 #include <string_view>
-#include <tuple>
-#include <vector>
 
-#include "bpe/vocabulary.hpp"
-#include "core/added_tokens.hpp"
-#include "core/core.hpp"
-#include "python/interpreter_lock.hpp"
+#include "base/buffer.hpp"
+#include "base/id_buffer.hpp"
+#include "base/needs_reference.hpp"
+#include "text/characters.hpp"
 
 namespace lopt {
 
@@ -42,64 +41,6 @@ inline Characters characters_of(nb::handle text) {
     const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
     if (length > size_t{1} << 30) throw NeedsReference("texts of more than 2^30 characters are left to Hugging Face");
     return {PyUnicode_DATA(object), length, static_cast<int>(PyUnicode_KIND(object)), bool(PyUnicode_IS_ASCII(object))};
-}
-
-template <class Element>
-std::vector<Element> copy_of(nb::bytes data) {
-    std::vector<Element> elements(data.size() / sizeof(Element));
-    if (!elements.empty()) std::memcpy(elements.data(), data.c_str(), elements.size() * sizeof(Element));
-    return elements;
-}
-
-inline ClassTable class_table(nb::bytes class_pages, nb::bytes class_cells) {
-    const auto pages = copy_of<uint16_t>(class_pages), cells = copy_of<uint16_t>(class_cells);
-    return {pages.data(), pages.size(), cells.data(), cells.size()};
-}
-
-// The names point into the caller's strings, which outlive the construction.
-inline std::vector<VocabularyItem> vocabulary_items(nb::dict vocabulary) {
-    std::vector<VocabularyItem> items;
-    items.reserve(vocabulary.size());
-    for (auto [name, id] : vocabulary) {
-        if (!PyUnicode_Check(name.ptr())) throw nb::type_error("vocabulary: a name is not a str");
-        items.push_back({utf8_of(name), nb::cast<uint32_t>(id)});
-        // Tables have an entry for every id up to the largest.
-        if (items.back().id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
-    }
-    return items;
-}
-
-// A function of the reference library; null for None. The last reference is dropped under the lock, even if the
-// construction of a core fails without it.
-inline std::shared_ptr<nb::object> reference_function(nb::object function) {
-    if (function.is_none()) return {};
-    const auto drop = [](nb::object* object) {
-        const InterpreterLocked locked;
-        delete object;
-    };
-    return {new nb::object(std::move(function)), drop};
-}
-
-// The same, as a function from text to text.
-inline std::function<std::string(std::string_view)> normalizer(nb::object function) {
-    const auto ask = reference_function(std::move(function));
-    if (!ask) return {};
-    return [ask](std::string_view text) {
-        const InterpreterLocked locked;
-        const nb::object result = (*ask)(nb::str(text.data(), text.size()));
-        return std::string(utf8_of(result));
-    };
-}
-
-// content, id, single_word, lstrip, rstrip, normalized, special
-using AddedTokenTuple = std::tuple<std::string, uint32_t, bool, bool, bool, bool, bool>;
-
-inline AddedTokenSets added_token_sets(const std::vector<AddedTokenTuple>& added_tokens) {
-    AddedTokenSets sets;
-    for (const auto& [content, id, single_word, lstrip, rstrip, normalized, special] : added_tokens)
-        sets.add({content, id, single_word, lstrip, rstrip, special}, normalized);
-    sets.check();
-    return sets;
 }
 
 struct FreeMemory {

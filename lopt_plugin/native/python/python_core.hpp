@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/parallel_for.hpp"
 #include "python/batch_arrays.hpp"
 #include "python/id_list.hpp"
 #include "python/offset_objects.hpp"
@@ -18,6 +19,14 @@
 
 namespace lopt {
 
+// Arguments that many methods have.
+namespace argument {
+inline const nb::arg text("text"), texts("texts");
+inline auto threads() { return nb::arg("threads") = 1; }
+inline auto chunk_bytes() { return nb::arg("chunk_bytes") = 0; }
+inline auto split_special() { return nb::arg("split_special_tokens") = false; }
+}  // namespace argument
+
 template <class Core>
 class PythonCore {
   public:
@@ -27,15 +36,18 @@ class PythonCore {
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
         const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
-        const uint32_t first = checked_first_id(first_id);
-        IdList list(largest_id_, first);
+        const std::optional<uint32_t> first = checked_first_id(first_id);
+        IdList list(largest_id_);
         typename Core::Borrowed space(*core_);
         bool begun = false;
         const auto append = [&](const uint32_t* ids, size_t count) {
             if (!std::exchange(begun, true)) {
+                const KnownBeginning& known = space->known;
                 // Most texts have that many ids; a list that grows touches its memory twice. Room that is not used costs none.
-                if (options.threads > 1) list.reserve(nb::len(text) / 4);
-                append_known(*space, count, list);
+                const size_t expected = options.threads > 1 ? nb::len(text) / 4 : 0;
+                list.reserve(first.has_value() + std::max(expected, known.ids + count));
+                if (first) list.append(&*first, 1);
+                if (known.ids) list.append(known.held->text.ids.data(), known.ids);
             }
             list.append(ids, count);
         };
@@ -95,9 +107,7 @@ class PythonCore {
             const InterpreterLocked locked;
             size_t begin = 0;
             for (const size_t end : part.ends) {
-                IdList list(largest_id_);
-                list.append(part.ids.data() + begin, end - begin);
-                rows.append(nb::steal(list.finish()));
+                rows.append(id_list(largest_id_, part.ids.data() + begin, end - begin));
                 begin = end;
             }
         });
@@ -120,9 +130,7 @@ class PythonCore {
             const uint32_t *const begin = data + offsets[row], *const end = data + offsets[row + 1];
             // Checked row by row: making a list may run the collector, and with it code that changes the array.
             if (begin != end && *std::max_element(begin, end) > largest_id_) throw nb::value_error("lists_of: not an id of this core");
-            IdList list(largest_id_);
-            list.append(begin, static_cast<size_t>(end - begin));
-            rows.append(nb::steal(list.finish()));
+            rows.append(id_list(largest_id_, begin, static_cast<size_t>(end - begin)));
         }
         return rows;
     }
@@ -173,7 +181,7 @@ class PythonCore {
             for (size_t i = 0; i < doubtful.size(); i++) may_change[doubtful[i].text] |= changes[i];
         }
         return new TextsToPack(std::move(alive), std::move(packing), std::move(may_change), {
-            core_->segmenter().longest_added_token(),
+            core_->segmenter().longest_token(),
             [this](const uint8_t* begin, const uint8_t* end) { return core_->segmenter().any_added_token_in(begin, end); },
             [this](const uint8_t* begin, const uint8_t* end, bool split_special, Buffer<Segment>& segments) {
                 core_->segmenter().find_added_tokens(begin, end, split_special, segments);
@@ -182,11 +190,12 @@ class PythonCore {
     // Ids and offsets, truncated to `limit` ids. first_id: -1, or an id; the lists then begin with this id and (0, 0).
     nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
                                   std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
-        const uint32_t of_no_text = checked_first_id(first_id);
+        const std::optional<uint32_t> of_no_text = checked_first_id(first_id);
         typename Core::Borrowed space(*core_);
         Allocated<Offset> offsets;
         size_t first = 0, kept = 0;
-        run(text, [&](const Characters& characters) {
+        const Characters characters = characters_of(text);
+        unlock_if_long(characters.length, [&] {
             core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
             const size_t count = space->ids.size();
             kept = std::min(limit.value_or(count), count);
@@ -194,7 +203,15 @@ class PythonCore {
             offsets = allocated<Offset>(first + kept);
             core_->offsets(*space, threads, first + kept, {trim_blanks, spare_first, first}, offsets.get());
         });
-        return ids_and_offsets(space->ids.data() + first, kept, std::move(offsets), first, kept, as_lists, of_no_text);
+        const uint32_t* const ids = space->ids.data() + first;
+        if (!as_lists) return nb::make_tuple(array_of(ids, kept), array_over<int32_t, 2>(std::move(offsets), {kept, 2}, first));
+        const size_t leading = of_no_text.has_value();
+        IdList list(largest_id_);
+        list.reserve(leading + kept);
+        if (of_no_text) list.append(&*of_no_text, 1);
+        list.append(ids, kept);
+        nb::object ids_list = nb::steal(list.finish());
+        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.get() + first, kept, leading)));
     }
     // The ids of each word on its own, the number of ids per word, and the offsets within each word.
     nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first) const {
@@ -218,12 +235,7 @@ class PythonCore {
                 counts.push_back(static_cast<uint32_t>(count));
             }
         };
-        if (characters < GIL_FREE_FROM) {
-            encode_all();
-        } else {
-            const InterpreterUnlocked unlocked;
-            encode_all();
-        }
+        unlock_if_long(characters, encode_all);
         auto offsets = allocated<Offset>(places.size());
         std::copy(places.begin(), places.end(), offsets.get());
         const nb::object array = with_offsets ? nb::cast(array_over<int32_t, 2>(std::move(offsets), {places.size(), 2})) : nb::none();
@@ -259,53 +271,68 @@ class PythonCore {
         result["table_bytes"] = core_->bytes();
         result["idle_workspace_bytes"] = core_->idle_bytes();
         result["offset_object_bytes"] = offset_objects_.bytes();
+        if constexpr (requires { core_->method().model().matcher(); }) result["matcher_usable"] = core_->method().model().matcher().usable();
         return result;
     }
 
     // Adds these methods to a Python class.
     template <class Class>
     static void define(Class& type) {
-        type.def("encode", &PythonCore::encode, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-                 nb::arg("split_special_tokens") = false, nb::arg("first_id") = -1)
+        using namespace argument;
+        const auto spare_first = nb::arg("spare_first") = false, trim_blanks = nb::arg("trim_blanks") = false;
+        const auto first_id = nb::arg("first_id") = -1;
+        type.def("encode", &PythonCore::encode, text, threads(), chunk_bytes(), split_special(), first_id)
             .def("short_encoder", &PythonCore::short_encoder, nb::arg("most_characters"), nb::arg("most_together"),
                  nb::arg("around").none(), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("encode_array", &PythonCore::encode_array, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-                 nb::arg("split_special_tokens") = false)
-            .def("encode_batch", &PythonCore::encode_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
-            .def("encode_batch_lists", &PythonCore::encode_batch_lists, nb::arg("texts"), nb::arg("threads") = 1,
-                 nb::arg("split_special_tokens") = false)
-            .def("encode_ahead", &PythonCore::encode_ahead, nb::arg("texts"), nb::arg("workers"), nb::arg("split_special_tokens") = false,
+            .def("encode_array", &PythonCore::encode_array, text, threads(), chunk_bytes(), split_special())
+            .def("encode_batch", &PythonCore::encode_batch, texts, threads(), split_special())
+            .def("encode_batch_lists", &PythonCore::encode_batch_lists, texts, threads(), split_special())
+            .def("encode_ahead", &PythonCore::encode_ahead, texts, nb::arg("workers"), split_special(),
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("lists_of", &PythonCore::lists_of, nb::arg("ids").noconvert(), nb::arg("row_offsets").noconvert())
             .def("finished_rows", &PythonCore::finished_rows, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("offsets").none(), nb::arg("pairs"),
                  nb::arg("layouts"), nb::arg("truncation"), nb::arg("padding"), nb::arg("as_lists"))
-            .def("texts_to_pack", &PythonCore::texts_to_pack, nb::arg("texts"), nb::arg("threads") = 1,
-                 nb::arg("part_characters") = Packing::PART_CHARACTERS, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("encode_with_offsets", &PythonCore::encode_with_offsets, nb::arg("text"), nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0,
-                 nb::arg("split_special_tokens") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false,
-                 nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, nb::arg("first_id") = -1)
-            .def("encode_words", &PythonCore::encode_words, nb::arg("words"), nb::arg("split_special_tokens") = false,
-                 nb::arg("with_offsets") = false, nb::arg("trim_blanks") = false, nb::arg("spare_first") = false)
+            .def("texts_to_pack", &PythonCore::texts_to_pack, texts, threads(), nb::arg("part_characters") = Packing::PART_CHARACTERS,
+                 nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+            .def("encode_with_offsets", &PythonCore::encode_with_offsets, text, threads(), chunk_bytes(), split_special(), trim_blanks,
+                 spare_first, nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, first_id)
+            .def("encode_words", &PythonCore::encode_words, nb::arg("words"), split_special(), nb::arg("with_offsets") = false, trim_blanks, spare_first)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
-            .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"),
-                 nb::arg("block_characters") = 1024, nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0,
-                 nb::arg("secret") = nb::none())
+            .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"), nb::arg("block_characters") = 1024,
+                 nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0, nb::arg("secret") = nb::none())
             .def("trust_seams", &PythonCore::trust_seams)
             .def("prefix_counters", &PythonCore::prefix_counters)
             .def("id_count", &PythonCore::id_count)
+            .def("info", &PythonCore::info)
             .def("new_prefix_counts", &PythonCore::new_prefix_counts);
     }
 
   protected:
     const Core& core() const { return *core_; }
     uint32_t largest_id() const { return largest_id_; }
-    // Calls work with the text's characters, without the interpreter lock if the text is long.
+    // Calls work(), without the interpreter lock if it is about many characters.
     template <class Work>
-    static void run(nb::handle text, Work&& work) {
-        const Characters characters = characters_of(text);
-        if (characters.length < GIL_FREE_FROM) return work(characters);
+    static void unlock_if_long(size_t characters, Work&& work) {
+        if (characters < GIL_FREE_FROM) return work();
         const InterpreterUnlocked unlocked;
-        work(characters);
+        work();
+    }
+    // Calls work(i), and then take(i) in order, for all i below `count`. What needs the normalizer, and therefore Python, is
+    // left to the calling thread.
+    template <class Work, class Take>
+    void run_parts(size_t count, size_t threads, Work&& work, Take&& take) const {
+        std::vector<uint8_t> deferred(count, 0);
+        const auto try_work = [&](size_t i) {
+            try {
+                work(i);
+            } catch (const NotPythonThread&) {
+                deferred[i] = 1;
+            }
+        };
+        core_->pool().run(count, threads, try_work, [&](size_t i) {
+            if (deferred[i]) work(i);
+            take(i);
+        });
     }
     // Whether the normalizer certainly leaves a text as it is.
     bool surely_kept(const Characters& text) const {
@@ -332,7 +359,8 @@ class PythonCore {
   private:
     nb::object encode_short(nb::handle text, const IdsAround& around) const {
         typename Core::Borrowed space(*core_);
-        run(text, [&](const Characters& characters) { core_->encode(characters, {}, *space); });
+        const Characters characters = characters_of(text);
+        unlock_if_long(characters.length, [&] { core_->encode(characters, {}, *space); });
         IdList list(largest_id_);
         list.reserve(around.first.size() + space->ids.size() + around.second.size());
         list.append(around.first.data(), around.first.size());
@@ -340,9 +368,9 @@ class PythonCore {
         list.append(around.second.data(), around.second.size());
         return nb::steal(list.finish());
     }
-    uint32_t checked_first_id(int64_t first_id) const {
+    std::optional<uint32_t> checked_first_id(int64_t first_id) const {
         if (first_id >= static_cast<int64_t>(id_count())) throw nb::value_error("first_id: not an id of this core");
-        return first_id < 0 ? IdList::NO_ID : static_cast<uint32_t>(first_id);
+        return first_id < 0 ? std::nullopt : std::optional(static_cast<uint32_t>(first_id));
     }
     // What make(begin, count), a new reference, is for each row.
     template <class Make>
@@ -364,17 +392,6 @@ class PythonCore {
         }
         return items.finish();
     }
-    // `count` offsets, starting at index `first`.
-    nb::tuple ids_and_offsets(const uint32_t* ids, size_t ids_count, Allocated<Offset> offsets, size_t first, size_t count, bool as_lists,
-                              uint32_t first_id) const {
-        if (!as_lists) return nb::make_tuple(array_of(ids, ids_count), array_over<int32_t, 2>(std::move(offsets), {count, 2}, first));
-        IdList list(largest_id_, first_id);
-        list.append(ids, ids_count);
-        nb::object ids_list = nb::steal(list.finish());
-        const size_t leading = first_id == IdList::NO_ID ? 0 : 1;
-        return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.get() + first, count, leading)));
-    }
-
     static constexpr size_t GIL_FREE_FROM = 2048;  // characters; for shorter texts, releasing the lock costs more than it gains
 
     // The cumulative counters come first.
@@ -408,15 +425,10 @@ class PythonCore {
         for (const Characters& characters : characters_of_all(texts, message)) rows.push_back({characters, owner_of(texts[rows.size()], characters)});
         return rows;
     }
-    // Appends the ids of the known prefix; `more` ids will follow.
-    static void append_known(const typename Core::Workspace& space, size_t more, IdList& list) {
-        if (!space.known.ids) return;
-        list.reserve(space.known.ids + more);
-        list.append(space.known.held->text.ids.data(), space.known.ids);
-    }
     void run_and_hold(nb::handle text, const EncodeOptions& options, typename Core::Workspace& space, const typename Core::Sink& sink = {}) const {
-        const std::shared_ptr<void> owner = owner_of(text, characters_of(text));
-        run(text, [&](const Characters& characters) { core_->encode(characters, options, space, sink, owner); });
+        const Characters characters = characters_of(text);
+        const std::shared_ptr<void> owner = owner_of(text, characters);
+        unlock_if_long(characters.length, [&] { core_->encode(characters, options, space, sink, owner); });
         if (owner) release_removed();
     }
     // Rows that one thread encodes together: their ids, and the end of each row's ids.
@@ -434,48 +446,25 @@ class PythonCore {
         for (const Row& row : rows) characters += row.characters.length;
         std::optional<InterpreterUnlocked> unlocked;
         if (characters >= GIL_FREE_FROM) unlocked.emplace();
-        const std::vector<size_t> firsts = parts_of(rows, characters, threads);
+        // Just enough parts to keep the threads busy.
+        constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
+        const size_t enough = std::clamp(characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
+        const std::vector<size_t> firsts = groups_of(rows.size(), enough, [&](size_t row) { return rows[row].characters.length; });
         std::vector<EncodedRows> parts(firsts.size() - 1);
-        const auto encode = [&](size_t i) { encode_part({rows.data() + firsts[i], firsts[i + 1] - firsts[i]}, split_special, parts[i]); };
-        // Parts that need the normalizer, and therefore Python, are left to the calling thread.
-        std::vector<uint8_t> deferred(parts.size(), 0);
-        const auto work = [&](size_t i) {
-            try {
-                encode(i);
-            } catch (const NotPythonThread&) {
-                deferred[i] = 1;
+        // On any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
+        const auto encode = [&](size_t i) {
+            typename Core::Borrowed space(*core_);
+            parts[i] = {};
+            for (size_t row = firsts[i]; row < firsts[i + 1]; row++) {
+                encode_row(rows[row], split_special, *space, parts[i].ids);
+                parts[i].ends.push_back(parts[i].ids.size());
             }
         };
-        core_->pool().run(parts.size(), threads, work, [&](size_t i) {
-            if (deferred[i]) encode(i);
+        run_parts(parts.size(), threads, encode, [&](size_t i) {
             take(parts[i]);
             parts[i] = {};
         });
         return rows.size();
-    }
-    // The first row of each part, and the number of rows. Makes just enough parts to keep the threads busy.
-    static std::vector<size_t> parts_of(const std::vector<Row>& rows, size_t all_characters, size_t threads) {
-        constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
-        const size_t enough = std::clamp(all_characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
-        std::vector<size_t> firsts{0};
-        size_t characters = 0;
-        for (size_t i = 0; i < rows.size(); i++) {
-            characters += rows[i].characters.length;
-            if (characters < enough && i + 1 < rows.size()) continue;
-            firsts.push_back(i + 1);
-            characters = 0;
-        }
-        return firsts;
-    }
-    // Runs on any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
-    void encode_part(std::span<const Row> rows, bool split_special, EncodedRows& part) const {
-        typename Core::Borrowed space(*core_);
-        part.ids.clear();
-        part.ends.clear();
-        for (const Row& row : rows) {
-            encode_row(row, split_special, *space, part.ids);
-            part.ends.push_back(part.ids.size());
-        }
     }
     // Appends the ids of a row.
     void encode_row(const Row& row, bool split_special, typename Core::Workspace& space, IdBuffer& ids) const {

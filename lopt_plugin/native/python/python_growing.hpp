@@ -3,13 +3,13 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <nanobind/stl/pair.h>
 
+#include "compiled/read_core.hpp"
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
 #include "growing/growing_part.hpp"
@@ -18,6 +18,7 @@
 #include "growing/unigram_word.hpp"
 #include "python/final_ids.hpp"
 #include "python/python_core.hpp"
+#include "python/python_values.hpp"
 
 namespace lopt {
 
@@ -67,9 +68,7 @@ class PythonWord {
     nb::object ids() const {
         IdBuffer ids;
         part_.ids(ids);
-        IdList list(largest_id_);
-        list.append(ids.data(), ids.size());
-        return nb::steal(list.finish());
+        return id_list(largest_id_, ids.data(), ids.size());
     }
 
   private:
@@ -84,10 +83,8 @@ class PythonGrowing : public PythonCore<Core> {
 
     nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
                            size_t chunk_bytes) const {
-        IdList list(this->largest_id());
-        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
-                  [&](const IdBuffer& ids) { list.append(ids.data(), ids.size()); });
-        return nb::steal(list.finish());
+        return with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_bytes, split_special},
+                         [&](const IdBuffer& ids) { return id_list(this->largest_id(), ids.data(), ids.size()); });
     }
     FinalIds* settled_ids(const FinalIds* first, size_t count) const {
         // Python owns it.
@@ -102,14 +99,14 @@ class PythonGrowing : public PythonCore<Core> {
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
         size_t seam = 0;
-        with_lock_if_short(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
+        this->unlock_if_long(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
         return seam ? std::optional(seam) : std::nullopt;
     }
     std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
         const size_t stop = begin + part.length;
         size_t seam = stop;
-        with_lock_if_short(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
+        this->unlock_if_long(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
@@ -118,7 +115,7 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         std::optional<Place> place;
-        with_lock_if_short(characters.length, [&] { place = last_final_place(this->core(), characters, inside, split_special, *space); });
+        this->unlock_if_long(characters.length, [&] { place = last_final_place(this->core(), characters, inside, split_special, *space); });
         if (!place) return std::nullopt;
         if (place->count > space->ids.size()) throw std::logic_error("settle_for_good: a place after more ids than the text has");
         settled.append(space->ids.data(), place->count);
@@ -132,7 +129,7 @@ class PythonGrowing : public PythonCore<Core> {
     size_t count(nb::str text, size_t threads, bool split_special) const {
         const Characters characters = characters_of(text);
         size_t count = 0;
-        with_lock_if_short(characters.length, [&] { count = count_all(characters, threads, split_special); });
+        this->unlock_if_long(characters.length, [&] { count = count_all(characters, threads, split_special); });
         return count;
     }
     std::vector<size_t> count_batch(nb::list texts, size_t threads, bool split_special) const {
@@ -147,7 +144,7 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         size_t count = 0;
-        with_lock_if_short(characters.length, [&] {
+        this->unlock_if_long(characters.length, [&] {
             count = count_ids(this->core(), characters, 0, characters.length, false, split_special, limit, *space);
         });
         return count <= limit ? std::optional(count) : std::nullopt;
@@ -157,7 +154,7 @@ class PythonGrowing : public PythonCore<Core> {
         typename Core::Borrowed space(this->core());
         size_t length = 0;
         try {
-            with_lock_if_short(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
+            this->unlock_if_long(characters.length, [&] { length = lopt::longest_prefix(this->core(), characters, most, split_special, *space, long_word); });
         } catch (const TooManyPrefixesError&) {
             return std::nullopt;
         }
@@ -167,13 +164,11 @@ class PythonGrowing : public PythonCore<Core> {
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
         IdBuffer ids;
-        with_lock_if_short(characters.length, [&] {
+        this->unlock_if_long(characters.length, [&] {
             first_ids(this->core(), characters, most, {std::max<size_t>(threads, 1), 0, split_special}, *space, ids);
             if (holds_surrogate(characters)) throw LoneSurrogateError();
         });
-        IdList list(this->largest_id());
-        list.append(ids.data(), ids.size());
-        return nb::steal(list.finish());
+        return id_list(this->largest_id(), ids.data(), ids.size());
     }
     PythonIntervals<Core>* intervals(nb::str text, bool split_special) const {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
@@ -186,8 +181,16 @@ class PythonGrowing : public PythonCore<Core> {
         return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
     }
 
+    // `read`: builds a core from the values that describe it; see read_core.hpp.
     template <class Class>
-    static void define(Class& type, nb::module_& module, const char* intervals_name, const char* word_name) {
+    static void define(Class& type, nb::module_& module, BuiltCore<Core> (*read)(PythonValues&), const char* intervals_name, const char* word_name) {
+        using Self = typename Class::Type;
+        const auto create = [read](Self* self, nb::list values) {
+            PythonValues in(std::move(values));
+            BuiltCore<Core> built = read(in);
+            new (self) Self(std::move(built.core), built.largest_id);
+        };
+        type.def("__init__", create, nb::arg("values"));
         PythonCore<Core>::define(type);
         nb::class_<PythonWord<Core>>(module, word_name)
             .def("append", &PythonWord<Core>::append, nb::arg("text"))
@@ -196,33 +199,30 @@ class PythonGrowing : public PythonCore<Core> {
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
-        type.def("encode_part", &PythonGrowing::encode_part, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
-                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1, nb::arg("chunk_bytes") = 0)
+        using namespace argument;
+        const auto begin = nb::arg("begin") = 0;
+        const auto end = nb::arg("end") = nb::none();
+        const auto inside = nb::arg("inside") = false;
+        type.def("encode_part", &PythonGrowing::encode_part, text, begin, end, inside, split_special(), threads(), chunk_bytes())
             .def("settled_ids", &PythonGrowing::settled_ids, nb::arg("first") = nb::none(), nb::arg("count") = 0,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none(),
-                 nb::arg("inside") = false, nb::arg("split_special_tokens") = false, nb::arg("threads") = 1)
-            .def("last_seam", &PythonGrowing::last_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
-            .def("first_seam", &PythonGrowing::first_seam, nb::arg("text"), nb::arg("begin") = 0, nb::arg("end") = nb::none())
-            .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), nb::arg("text"), nb::arg("inside"),
-                 nb::arg("split_special_tokens"))
-            .def("kept_parts", &PythonGrowing::kept_parts, nb::arg("text"))
-            .def("count", &PythonGrowing::count, nb::arg("text"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
-            .def("count_batch", &PythonGrowing::count_batch, nb::arg("texts"), nb::arg("threads") = 1, nb::arg("split_special_tokens") = false)
-            .def("count_until", &PythonGrowing::count_until, nb::arg("text"), nb::arg("limit"), nb::arg("split_special_tokens") = false)
-            .def("cut", &PythonGrowing::cut, nb::arg("text"), nb::arg("most"), nb::arg("split_special_tokens") = false,
-                 nb::arg("long_word") = LONG_WORD)
-            .def("encode_first", &PythonGrowing::encode_first, nb::arg("text"), nb::arg("most"), nb::arg("threads") = 1,
-                 nb::arg("split_special_tokens") = false)
-            .def("growing_word", &PythonGrowing::growing_word, nb::arg("text"), nb::arg("inside") = false,
-                 nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+            .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), text, begin, end, inside, split_special(), threads())
+            .def("last_seam", &PythonGrowing::last_seam, text, begin, end)
+            .def("first_seam", &PythonGrowing::first_seam, text, begin, end)
+            .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), text, nb::arg("inside"), nb::arg("split_special_tokens"))
+            .def("kept_parts", &PythonGrowing::kept_parts, text)
+            .def("count", &PythonGrowing::count, text, threads(), split_special())
+            .def("count_batch", &PythonGrowing::count_batch, texts, threads(), split_special())
+            .def("count_until", &PythonGrowing::count_until, text, nb::arg("limit"), split_special())
+            .def("cut", &PythonGrowing::cut, text, nb::arg("most"), split_special(), nb::arg("long_word") = LONG_WORD)
+            .def("encode_first", &PythonGrowing::encode_first, text, nb::arg("most"), threads(), split_special())
+            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>())
-            .def("intervals", &PythonGrowing::intervals, nb::arg("text"), nb::arg("split_special_tokens") = false, nb::rv_policy::take_ownership,
+            .def("intervals", &PythonGrowing::intervals, text, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
 
   private:
-    static constexpr size_t LONG = 2048;             // characters; for longer texts, releasing the lock pays off
     static constexpr size_t RANGE = size_t{1} << 17;  // characters that one thread counts at a time
 
     // Characters [begin, end) of one of several texts, between seams.
@@ -240,20 +240,14 @@ class PythonGrowing : public PythonCore<Core> {
         if (!settled.are_of(this)) throw nb::value_error("settled ids of another core");
         return settled;
     }
-    // Calls use(ids) for a part of a text, holding the interpreter lock.
+    // Returns use(ids), called for a part of a text while holding the interpreter lock.
     template <class Use>
-    void with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
+    auto with_part(nb::handle text, size_t begin, std::optional<size_t> end, bool inside, EncodeOptions options, Use&& use) const {
         const Characters part = checked_part(text, begin, end);
         typename Core::Borrowed space(this->core());
         options.inside = inside;
-        with_lock_if_short(part.length, [&] { this->core().encode(part, options, *space); });
-        use(space->ids);
-    }
-    template <class Work>
-    static void with_lock_if_short(size_t characters, Work&& work) {
-        if (characters < LONG) return work();
-        const InterpreterUnlocked unlocked;
-        work();
+        this->unlock_if_long(part.length, [&] { this->core().encode(part, options, *space); });
+        return use(space->ids);
     }
     static bool holds_surrogate(const Characters& text) {
         if (text.unit_bytes == 1) return false;
@@ -281,26 +275,13 @@ class PythonGrowing : public PythonCore<Core> {
         }
     }
     std::vector<size_t> count_ranges(const std::vector<Characters>& rows, const std::vector<Range>& ranges, size_t threads, bool split_special) const {
-        std::vector<size_t> counts(ranges.size(), 0);
-        // Ranges that need the normalizer, and therefore Python, are left to the calling thread.
-        std::vector<uint8_t> deferred(ranges.size(), 0);
+        std::vector<size_t> counts(ranges.size(), 0), totals(rows.size(), 0);
         const auto count_range = [&](size_t i) {
             typename Core::Borrowed space(this->core());
             const Range& range = ranges[i];
             counts[i] = count_ids(this->core(), rows[range.row], range.begin, range.end, range.begin > 0, split_special, SIZE_MAX, *space);
         };
-        this->core().pool().run(ranges.size(), std::max<size_t>(threads, 1), [&](size_t i) {
-            try {
-                count_range(i);
-            } catch (const NotPythonThread&) {
-                deferred[i] = 1;
-            }
-        });
-        std::vector<size_t> totals(rows.size(), 0);
-        for (size_t i = 0; i < ranges.size(); i++) {
-            if (deferred[i]) count_range(i);
-            totals[ranges[i].row] += counts[i];
-        }
+        this->run_parts(ranges.size(), threads, count_range, [&](size_t i) { totals[ranges[i].row] += counts[i]; });
         return totals;
     }
 };

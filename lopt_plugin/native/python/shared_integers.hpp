@@ -44,7 +44,6 @@ class SharedIntegers {
         for (size_t i = 0; i < count; i++) out[i] = reinterpret_cast<PyObject*>(memory + size_t{integers[i]} * cpython::INTEGER_BYTES);
     }
     static PyObject* at(size_t i) { return reinterpret_cast<PyObject*>(memory_ + i * cpython::INTEGER_BYTES); }
-    static size_t bytes() { return made_ * cpython::INTEGER_BYTES; }
 
   private:
     static constexpr size_t TOGETHER = 4096;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
+#include "base/hash.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
@@ -38,17 +38,18 @@ inline FirstBytes first_bytes(const uint8_t* p, const uint8_t* end) {
     return {Beginning::whole, length};
 }
 
+// The end of the ASCII at p, as far as whole groups of eight bytes reach.
+inline const uint8_t* skip_ascii(const uint8_t* p, const uint8_t* end) {
+    while (end - p >= 8 && !(load64(p) & 0x8080808080808080u)) p += 8;
+    return p;
+}
+
 // Calls visit(c) for each non-ASCII character. Returns false if the bytes are not UTF-8, possibly after some calls.
 template <class Visit>
 bool visit_beyond_ascii(std::string_view bytes, Visit&& visit) {
     const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
     const auto* const end = p + bytes.size();
-    while (p < end) {
-        uint64_t eight;
-        if (end - p >= 8 && (std::memcpy(&eight, p, 8), !(eight & 0x8080808080808080u))) {
-            p += 8;
-            continue;
-        }
+    while ((p = skip_ascii(p, end)) < end) {
         const FirstBytes found = first_bytes(p, end);
         if (found.kind != Beginning::whole) return false;
         int length;
@@ -67,12 +68,7 @@ inline size_t append_repaired(std::string_view bytes, std::string& out) {
     const auto* const end = p + bytes.size();
     const auto* copied = p;
     const auto copy = [&out, &copied](const uint8_t* to) { out.append(copied, to); };
-    while (p < end) {
-        uint64_t eight;
-        if (end - p >= 8 && (std::memcpy(&eight, p, 8), !(eight & 0x8080808080808080u))) {
-            p += 8;
-            continue;
-        }
+    while ((p = skip_ascii(p, end)) < end) {
         const FirstBytes found = first_bytes(p, end);
         if (found.kind != Beginning::whole) {
             copy(p);

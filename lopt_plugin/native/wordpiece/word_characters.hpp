@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "base/table.hpp"
 #include "text/alignment.hpp"
 #include "text/unicode.hpp"
 
@@ -66,13 +64,11 @@ class WordCharacters {
         }
         for (uint32_t c = 0; c < 0x80; c++) {
             const uint16_t bits = classes_.of(c);
-            if (bits & (word_bit::removed | word_bit::divides)) continue;
-            if (!(bits & word_bit::changes)) ascii_images_[c] = static_cast<uint8_t>(c);
-            else if (image(c).bytes == 1) ascii_images_[c] = image(c).data[0];
-        }
-        for (uint32_t c = 0; c < 0x80; c++) {
-            const bool in_no_word = classes_.of(c) & word_bit::raw_white_space, removed = classes_.of(c) & word_bit::removed;
-            ascii_never_grows_ = ascii_never_grows_ && (in_no_word || removed || ascii_images_[c]);
+            if (!(bits & (word_bit::removed | word_bit::divides))) {
+                if (!(bits & word_bit::changes)) ascii_images_[c] = static_cast<uint8_t>(c);
+                else if (image(c).bytes == 1) ascii_images_[c] = image(c).data[0];
+            }
+            ascii_never_grows_ &= (bits & (word_bit::raw_white_space | word_bit::removed)) || ascii_images_[c];
         }
     }
     WordCharacters(const WordCharacters&) = delete;

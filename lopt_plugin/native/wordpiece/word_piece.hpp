@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "bpe/trie.hpp"
@@ -32,18 +31,10 @@ class WordPiece {
         uint32_t* const first = o;
         if (characters > most_characters_) return *o = unknown_id_, o + 1;
         for (uint32_t base = Trie::ROOT; p < end; base = inner_base_) {
-            uint32_t longest = NONE;
-            for (const uint8_t* q = p; q < end; q++) {
-                const Trie::Unit& unit = trie_[base ^ *q];
-                if (!unit.is(*q)) break;
-                if (unit.token != NONE) {
-                    longest = unit.token;
-                    p = q + 1;
-                }
-                base = unit.base();
-            }
-            if (longest == NONE) return *first = unknown_id_, first + 1;
-            *o++ = longest;
+            const Trie::Match longest = trie_.longest(base, p, end);
+            if (longest.token == NONE) return *first = unknown_id_, first + 1;
+            *o++ = longest.token;
+            p = longest.end;
         }
         return o;
     }

@@ -82,8 +82,6 @@ class WordPieceEncoder {
     size_t bytes() const { return table_.bytes() + cache_.bytes() + long_cache_.bytes() + lone_.bytes(); }
 
   private:
-    // Number of words looked up together: enough for their cache misses to overlap, and few enough for the L1 cache.
-    static constexpr uint32_t BLOCK = 256;
     static constexpr size_t CACHE_SLOTS = 1 << 15, LONG_CACHE_SLOTS = 1 << 14;
     static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // a larger capacity, needed only by one long word, is freed
     static constexpr uint32_t LONE_CHARACTERS = 0x10000;
@@ -110,47 +108,15 @@ class WordPieceEncoder {
     }
 
     void resolve(Workspace& space, const uint8_t* readable_end, IdBuffer& out) const {
-        const RawWords& words = space.words;
-        if (!words.count) return;
-        emit(space, probe(space, first_near_end(words, readable_end)), out);
-    }
-
-    uint32_t probe(Workspace& space, uint32_t near_end) const {
         uint32_t missing = 0;
-        for (uint32_t first = 0; first < space.words.count; first += BLOCK)
-            missing = probe_block(space, first, std::min(first + BLOCK, space.words.count), near_end, missing);
-        return missing;
-    }
-    // Looks words [first, last) up in the first slots of the table, and adds the missing ones to `missing`. Prefetches
-    // all slots before reading any.
-    uint32_t probe_block(Workspace& space, uint32_t first, uint32_t last, uint32_t near_end, uint32_t missing) const {
-        const RawWords& words = space.words;
-        WordKey keys[BLOCK];
-        const auto look_up = [&](uint32_t k, const WordKey& key) {
-            keys[k - first] = key;
-            space.ids[k] = table_.prefetch(key);
-        };
-        near_end = std::clamp(near_end, first, last);
-        for (uint32_t k = first; k < near_end; k++) look_up(k, masks_.key(words.begin(k), words.length(k)));
-        for (uint32_t k = near_end; k < last; k++) look_up(k, masks_.key_near_end(words.begin(k), words.length(k)));
-        uint32_t elsewhere[BLOCK + 1], count = 0;
-        for (uint32_t k = first; k < last; k++) {
-            const uint32_t id = table_.find_first(keys[k - first], space.ids[k]);
-            space.ids[k] = id;
-            elsewhere[count] = k;
-            count += id == NONE;
-        }
-        for (uint32_t m = 0; m < count; m++) {
-            const uint32_t k = elsewhere[m];
-            const WordKey key = keys[k - first];
+        const auto elsewhere = [&](uint32_t k, WordKey key) {
             const uint64_t hash = key.hash();
-            const uint32_t id = table_.find(key, hash);
             cache_.prefetch(hash);
-            space.ids[k] = id;
             space.misses[missing] = {key, hash, k};
-            missing += id == NONE;
-        }
-        return missing;
+            missing += (space.ids[k] = table_.find(key, hash)) == NONE;
+        };
+        table_.look_up(space.words, readable_end, space.ids, [](WordKey*, uint32_t, uint32_t) {}, elsewhere);
+        emit(space, missing, out);
     }
 
     void emit(Workspace& space, uint32_t missing, IdBuffer& out) const {
@@ -169,14 +135,9 @@ class WordPieceEncoder {
     void encode(Workspace& space, const Workspace::Miss& miss, IdBuffer& out) const {
         const uint8_t* p = space.words.begin(miss.word);
         const uint32_t length = space.words.length(miss.word);
-        if (length > LONGEST_KEY) return encode_long(p, length, space.normalized, out);
-        encode_cached(cache_, miss.key, miss.hash, p, length, space.normalized, out);
-    }
-
-    // A word of more than LONGEST_KEY bytes.
-    void encode_long(const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized, IdBuffer& out) const {
-        if (length > LongWordKey::LONGEST) return encode_raw_word(p, p + length, normalized, out);
-        encode_cached(long_cache_, LongWordKey(p, length), LongWordKey::hash(p, length), p, length, normalized, out);
+        if (length <= LONGEST_KEY) return encode_cached(cache_, miss.key, miss.hash, p, length, space.normalized, out);
+        if (length > LongWordKey::LONGEST) return encode_raw_word(p, p + length, space.normalized, out);
+        encode_cached(long_cache_, LongWordKey(p, length), LongWordKey::hash(p, length), p, length, space.normalized, out);
     }
     template <class Cache, class Key>
     void encode_cached(Cache& cache, const Key& key, uint64_t hash, const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized,
@@ -253,6 +214,7 @@ class WordPieceEncoder {
     std::vector<WordTable::Item> whole_words(const std::vector<VocabularyItem>& items) const {
         std::vector<WordTable::Item> found;
         std::vector<uint8_t> normalized;
+        const KeyMasks masks;
         const auto add = [&](std::string_view word) {
             const auto* p = reinterpret_cast<const uint8_t*>(word.data());
             const uint8_t* end = p + word.size();
@@ -261,7 +223,7 @@ class WordPieceEncoder {
             if (characters_.classes().at(p, end, length) & word_bit::raw_white_space) return;
             IdBuffer ids;
             encode_raw_word(p, end, normalized, ids);
-            if (ids.size() == 1) found.push_back({masks_.key_near_end(p, word.size()), ids.data()[0]});
+            if (ids.size() == 1) found.push_back({masks.key_near_end(p, word.size()), ids.data()[0]});
         };
         for (const auto& item : items) {
             add(item.name);
@@ -270,10 +232,7 @@ class WordPieceEncoder {
             capitalized[0] = static_cast<char>(capitalized[0] - 'a' + 'A');
             add(capitalized);
         }
-        const auto less = [](const WordTable::Item& a, const WordTable::Item& b) {
-            return std::pair(a.key.low, a.key.high) < std::pair(b.key.low, b.key.high);
-        };
-        std::sort(found.begin(), found.end(), less);
+        std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return std::pair(a.key.low, a.key.high) < std::pair(b.key.low, b.key.high); });
         const auto same = [](const WordTable::Item& a, const WordTable::Item& b) { return a.key == b.key; };
         found.erase(std::unique(found.begin(), found.end(), same), found.end());
         return found;
@@ -285,7 +244,6 @@ class WordPieceEncoder {
     const WordCharacters& characters_;
     const WordPiece& model_;
     RawWordScanner scanner_;
-    KeyMasks masks_;
     WordTable table_;
     mutable WordCache cache_;
     mutable LongWordCache long_cache_;
