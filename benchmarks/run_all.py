@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import time
@@ -59,18 +60,7 @@ ALL = {
     "conversations": "engines/conversations.py",
     "vllm_streams": "engines/vllm_streams.py",
 }
-# A benchmark is left out where one of its tokenizers is not available.
-TOKENIZERS = {
-    "speed": {"qwen3", "llama3", "gpt_oss", "deepseek_v3"},
-    "speed_others": {"qwen3", "gpt_oss"},
-    "speed_sentencepiece": {"llama2", "gemma3"},
-    "speed_wordpiece": {"bert_base_uncased"},
-    "speed_unigram": {"t5_small"},
-    "worst_case": {"gpt_oss"},
-    "growing": {"gpt4o"},
-    "agent_session": {"qwen3"},
-}
-# Or where the module of its engine is not installed.
+# A benchmark is left out where the module of its engine is not installed.
 ENGINES = dict.fromkeys(("render", "conversations", "vllm_streams"), "vllm")
 
 
@@ -115,13 +105,19 @@ def _run(name: str, folder: Path, quick: bool) -> bool:
 def _chosen(only: Sequence[str] | None, quick: bool) -> list[str]:
     found = [name for name in ALL if only is None or name in only]
     available = tokenizer_files().keys()
-    missing = [name for name in found if not quick and not TOKENIZERS.get(name, set()) <= available]
+    missing = [name for name in found if not quick and not _tokenizers(name) <= available]
     for name in missing:
         print(f"{name}: left out, its tokenizers are not here", file=sys.stderr)
     absent = [name for name in found if name in ENGINES and importlib.util.find_spec(ENGINES[name]) is None]
     for name in absent:
         print(f"{name}: left out, {ENGINES[name]} is not installed", file=sys.stderr)
     return [name for name in found if name not in [*missing, *absent]]
+
+
+def _tokenizers(name: str) -> set[str]:
+    """Those without which a benchmark is left out."""
+    asked = re.search(r"--tokenizers? (\S+)", ALL[name])
+    return {"gpt4o"} if name == "growing" else set(asked[1].split(",")) if asked else set()
 
 
 def _arguments() -> argparse.Namespace:

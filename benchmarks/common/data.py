@@ -7,7 +7,7 @@ import itertools
 import json
 import lzma
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from lopt_plugin.cli.benchmarking.prompts import spread
@@ -51,9 +51,13 @@ def batches_of(text: str, counts: Sequence[int], chars: int) -> tuple[dict[int, 
     }, chars
 
 
-def mean_megabytes(batches: Sequence[Sequence[str]]) -> float:
-    """Mean size of a batch, 10^6 bytes of UTF-8."""
-    return sum(len(text.encode()) for batch in batches for text in batch) / len(batches) / 1e6
+def utf8_bytes(texts: Iterable[str]) -> int:
+    return sum(len(text.encode()) for text in texts)
+
+
+def mean_bytes(batches: Sequence[Sequence[str]]) -> float:
+    """Mean size of a batch in UTF-8."""
+    return sum(map(utf8_bytes, batches)) / len(batches)
 
 
 @functools.lru_cache(maxsize=1)

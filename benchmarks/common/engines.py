@@ -132,8 +132,7 @@ class GitHubBpe(Engine):
     def __init__(self, tokenizer_json: str, threads: int) -> None:
         import bpe_openai
 
-        parsed = json.loads(tokenizer_json)
-        ranks = byte_level_ranks(parsed["model"], {token["content"] for token in parsed["added_tokens"]})
+        ranks = byte_level_ranks(json.loads(tokenizer_json))
         for name in ("o200k_base", "cl100k_base"):
             self.encoding = bpe_openai.get_encoding(name)
             entries = self.encoding.token_byte_values()

@@ -52,8 +52,7 @@ class Quicktok(Engine):
     def __init__(self, tokenizer_json: str, threads: int) -> None:
         import quicktok
 
-        parsed = json.loads(tokenizer_json)
-        ranks = byte_level_ranks(parsed["model"], {token["content"] for token in parsed["added_tokens"]})
+        ranks = byte_level_ranks(json.loads(tokenizer_json))
         for name in ("qwen3", "llama3", "o200k_base", "cl100k_base"):
             self.encoding = quicktok.get_encoding(name)
             if self._has(ranks):
@@ -85,8 +84,7 @@ class Toktok(Engine):
 
         self.count, self.threads = toktok.batch_count, threads
         # Its vocabularies cannot be read, so their sizes decide, and counts are compared with the reference's.
-        parsed = json.loads(tokenizer_json)
-        ranks = byte_level_ranks(parsed["model"], {token["content"] for token in parsed["added_tokens"]})
+        ranks = byte_level_ranks(json.loads(tokenizer_json))
         encoding = {199_998: "o200k_base", 100_256: "cl100k_base"}.get(len(ranks))
         if encoding is None:
             raise UnavailableError("toktok has only the vocabularies of OpenAI and Qwen 3.5")

@@ -174,11 +174,6 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def scaled(figures: Mapping[Any, float], factor: float) -> dict[Any, float]:
-    """All figures times a factor."""
-    return {key: factor * value for key, value in figures.items()}
-
-
 def with_commas(numbers: Iterable[int]) -> dict[int, str]:
     """Numbers as heads of columns."""
     return {number: f"{number:,}" for number in numbers}

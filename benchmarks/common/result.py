@@ -63,23 +63,20 @@ class Result:
         return f"{self.engine}: {self.problem or self.note}" if self.problem or self.note else ""
 
 
-def remarks(results: Iterable[Result]) -> list[str]:
-    """The remarks of results, each once."""
-    return list(dict.fromkeys(result.remark for result in results if result.remark))
+def remarks(results: Iterable[Result], first: str = "") -> list[str]:
+    """The remarks of results, each once; `first` comes before them."""
+    return list(dict.fromkeys(filter(None, (first, *(result.remark for result in results)))))
 
 
-def errors(results: Iterable[Result]) -> bool:
-    """Whether any of them is an error."""
-    return any(result.is_error for result in results)
-
-
-def medians_by(results: Iterable[Result], key: str, figure: str = "seconds") -> dict[str, dict[Any, float]]:
-    """By engine, then by what the case has under `key`; nothing where there is no figure."""
+def medians_by(
+    results: Iterable[Result], key: str, figure: str = "seconds", factor: float = 1
+) -> dict[str, dict[Any, float]]:
+    """Times a factor, by engine, then by what the case has under `key`; nothing where there is no figure."""
     found: dict[str, dict[Any, float]] = {}
     for result in results:
         own = found.setdefault(result.engine, {})
         if (median := result.median(figure)) is not None:
-            own[result.case[key]] = median
+            own[result.case[key]] = factor * median
     return found
 
 

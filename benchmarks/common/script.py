@@ -10,70 +10,90 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.data import corpus_files, known_corpus, tokenizer_files, tokenizer_json, whole_text
+from benchmarks.common.data import (
+    batches_of,
+    corpus_files,
+    known_corpus,
+    mean_bytes,
+    tokenizer_files,
+    tokenizer_json,
+    whole_text,
+)
 from benchmarks.common.engines import ENGINES
 from benchmarks.common.report import Report, Table, write_json
-from benchmarks.common.result import Race, Result, errors, with_case
+from benchmarks.common.result import Race, Result, with_case
 from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.cli.benchmarking.machine import machine_line
 from lopt_plugin.settings import available_cpus
 
 
-def plain_parser(about: str | None) -> argparse.ArgumentParser:
-    """A parser with --quick, --markdown and --json."""
-    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--quick", action="store_true", help="small texts and a small tokenizer: does it run?")
-    made.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    made.add_argument("--json", metavar="FILE", help="write every figure")
-    return made
+class Options(argparse.ArgumentParser):
+    """--quick, --markdown, --json, and further options, each with a default of its own under --quick.
 
-
-def parser(
-    about: str | None, repeat: int, threads: int | list[int] | None = None, timeout: float = 300.0
-) -> argparse.ArgumentParser:
-    """A parser for engines in fresh processes.
-
-    threads: the default; a list for scripts that measure several numbers of threads, None for all CPUs of this process.
+    repeat: with it, also the options of engines in fresh processes. threads: their number; a list for scripts that
+    measure several numbers, None for all CPUs of this process.
     """
-    made = plain_parser(about)
-    made.add_argument("--repeat", type=int, default=repeat, help="processes for each number (default %(default)s)")
-    made.add_argument(
-        "--threads",
-        type=numbers if isinstance(threads, list) else int,
-        default=available_cpus() if threads is None else threads,
-        help="threads and CPUs of an engine (default %(default)s)",
-    )
-    made.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
-    made.add_argument("--timeout", type=float, default=timeout, help="seconds for one process (default %(default)g)")
-    return made
 
+    def __init__(
+        self,
+        about: str | None,
+        repeat: int | None = None,
+        threads: int | list[int] | None = None,
+        timeout: float = 300.0,
+    ) -> None:
+        super().__init__(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+        self._quick: dict[str, Any] = {}
+        self.add_argument("--quick", action="store_true", help="small texts and a small tokenizer: does it run?")
+        self.add_argument("--markdown", action="store_true", help="print Markdown tables")
+        self.add_argument("--json", metavar="FILE", help="write every figure")
+        if repeat is not None:
+            several = threads[:1] if isinstance(threads, list) else None
+            self.add("--repeat", repeat, "processes for each number", 1)
+            self.add("--threads", threads or available_cpus(), "threads and CPUs of an engine", several)
+            self.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
+            self.add("--timeout", timeout, "seconds for one process")
 
-def add_inputs(made: argparse.ArgumentParser, tokenizer: str, corpus: str, engines: Sequence[str]) -> None:
-    """--tokenizer, --corpus and --engines, with these defaults; another corpus where the default is not available."""
-    made.add_argument("--tokenizer", default=tokenizer, help="name or path (default %(default)s)")
-    made.add_argument("--corpus", default=known_corpus(corpus), help="name or path (default %(default)s)")
-    add_engines(made, engines)
+    def add(
+        self,
+        name: str,
+        default: Any,
+        about: str,
+        quick: Any = None,
+        kind: Callable[[str], Any] | None = None,
+        **others: Any,
+    ) -> None:
+        """An option of the default's type; a list is given with commas. quick: the other default, if there is one."""
+        if kind is None and isinstance(default, list):
+            one = type(default[0]) if default else str
+            kind = names if one is str else lambda value: [one(part) for part in value.split(",")]
+        about += " (default %(default)s)"
+        added = self.add_argument(name, type=kind or type(default), default=default, help=about, **others)
+        if quick is not None:
+            self._quick[added.dest] = quick
 
+    def add_inputs(self, tokenizer: str, corpus: str, engines: Sequence[str], *quick: Any) -> None:
+        """--tokenizer, --corpus and --engines; another corpus where the default is not available."""
+        self.add("--tokenizer", tokenizer, "name or path", quick[0])
+        self.add("--corpus", known_corpus(corpus), "name or path", quick[1])
+        self.add_engines(engines, quick[2])
 
-def add_several(made: argparse.ArgumentParser, what: str, wanted: Sequence[str]) -> None:
-    """--tokenizers or --corpora; by default those of the wanted ones that are available, or else all."""
-    option, files = {"tokenizer": ("--tokenizers", tokenizer_files()), "corpus": ("--corpora", corpus_files())}[what]
-    default = [name for name in wanted if name in files] or list(files)
-    kind = known(what, files, lambda name: Path(name).is_file())
-    made.add_argument(option, type=kind, default=default, help=f"of {', '.join(files)}, or paths")
+    def add_several(self, what: str, wanted: Sequence[str], quick: Any = None) -> None:
+        """--tokenizers or --corpora; by default those of the wanted ones that are available, or else all."""
+        files = {"tokenizers": tokenizer_files, "corpora": corpus_files}[what]()
+        default = [name for name in wanted if name in files] or list(files)
+        kind = known(f"{what} with the name", files, lambda name: Path(name).is_file())
+        self.add(f"--{what}", default, f"of {', '.join(files)}, or paths", quick, kind)
 
+    def add_engines(self, engines: Sequence[str], quick: Any = None) -> None:
+        """--engines, with this default."""
+        kind = known("engine", ENGINES, lambda name: ":" in name)
+        self.add("--engines", list(engines), f"of {', '.join(ENGINES)}, or module:Class", quick, kind)
 
-def add_engines(made: argparse.ArgumentParser, engines: Sequence[str]) -> None:
-    """--engines, with this default."""
-    kind = known("engine", ENGINES, lambda name: ":" in name)
-    made.add_argument("--engines", type=kind, default=list(engines), help=f"of {', '.join(ENGINES)}, or module:Class")
-
-
-def parse(made: argparse.ArgumentParser, quick: dict[str, Any]) -> argparse.Namespace:
-    """The arguments. With --quick, the defaults are those of `quick`; options that are given take precedence."""
-    if "--quick" in sys.argv[1:]:
-        made.set_defaults(**{"repeat": 1, **quick})
-    return made.parse_args()
+    def read(self) -> argparse.Namespace:
+        """The arguments; options that are given take precedence over --quick."""
+        if "--quick" in sys.argv[1:]:
+            self.set_defaults(**self._quick)
+        return self.parse_args()
 
 
 def known(
@@ -130,6 +150,18 @@ class Bench:
             results += with_case(race.run(self.given.engines, self.given.repeat), key, number)
         return results
 
+    def batch_speeds(self, text: str, chars: int) -> tuple[dict[str, Result], dict[str, dict[int, float]], int]:
+        """All engines on batches of text: results, MB/s by the number of texts in a call, characters of a text."""
+        given = self.given
+        groups, chars = batches_of(text, given.batches, chars)
+        found = self.race({str(count): group for count, group in groups.items()}).run(given.engines, given.repeat)
+        sizes = {count: mean_bytes(group) / 1e6 for count, group in groups.items()}
+        speeds = {
+            name: {count: sizes[count] / taken for count, taken in result.medians(sizes).items()}
+            for name, result in found.items()
+        }
+        return found, speeds, chars
+
     def show(self, *tables: Table) -> None:
         """Prints tables as soon as they are there."""
         for table in tables:
@@ -156,14 +188,9 @@ def run(
         results = measure(bench)
     bench.show(*bench.report.tables[bench.shown :])
     write_json(given.json, name, vars(given), list(results), bench.report)
-    return 1 if errors(results) else 0
+    return int(any(result.is_error for result in results))
 
 
 def names(value: str) -> list[str]:
     """Names with commas, each once."""
     return list(dict.fromkeys(name for name in value.split(",") if name))
-
-
-def numbers(value: str) -> list[int]:
-    """Whole numbers with commas."""
-    return [int(one) for one in value.split(",")]

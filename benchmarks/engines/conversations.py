@@ -12,8 +12,6 @@ compared with the Hugging Face tokenizer's. fastokens runs if it is installed, b
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib.util
 import statistics
 import sys
 import tempfile
@@ -25,11 +23,9 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import whole_text
-from benchmarks.common.report import Table, number
-from benchmarks.common.result import Result, progress, remarks, turned
-from benchmarks.common.script import Bench, parse, plain_parser, run
+from benchmarks.common.result import Result, progress, turned
+from benchmarks.common.script import Bench, Options, run
 from benchmarks.engines import documents
-from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
 ABOUT = """\
@@ -43,6 +39,12 @@ SERVERS = {
     "lopt_no_cache": ("lopt", {"LOPT_PREFIX_CACHE_MB": "0"}),
     "fastokens": ("hf", {"LOPT_ACCELERATE": "0", "VLLM_USE_FASTOKENS": "1"}),
 }
+COLUMNS = {
+    "first_token_ms": "first token, ms",
+    "last_tenth_ms": "in the last tenth of the requests",
+    "before_engine_ms": "before the engine, ms (mean)",
+}
+SHARE = "share of the time to the first token", 0
 PATH = "/v1/chat/completions"
 
 Messages = list[dict[str, str]]
@@ -106,38 +108,27 @@ WORKLOADS: dict[str, tuple[Callable[[Texts, argparse.Namespace], list[Session]],
 
 def measure(bench: Bench) -> list[Result]:
     """Each workload on each server."""
-    from transformers import AutoTokenizer
-
     given = bench.given
     texts = Texts(given.corpus)
     results: list[Result] = []
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        model = documents.build_model(folder)
-        oracle = AutoTokenizer.from_pretrained(model)
-        names = [name for name in given.servers if name != "fastokens" or importlib.util.find_spec("fastokens")]
-        running = {name: stack.enter_context(server(name, model, folder)) for name in names}
+    servers = {name: SERVERS[name] for name in given.servers}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        documents.served(VllmServer, Path(folder), servers, "--disable-uvicorn-access-log") as (oracle, running),
+    ):
         for each in running.values():
             send(each, conversation(texts, [], 1, 2_000)[0])
         for workload, (make, at_once) in WORKLOADS.items():
-            found = {name: Result(name, {"workload": workload}) for name in names}
+            found = {name: Result(name, {"workload": workload}) for name in running}
             for repetition in range(given.repeat):
                 progress(f"{workload}, repetition {repetition + 1}")
                 sessions = make(texts, given)
                 expected = [[ids_of(oracle, turn) for turn in session] for session in sessions]
-                for name in turned(names, repetition):
+                for name in turned(list(running), repetition):
                     repeat(found[name], running[name], sessions, at_once, expected)
-            bench.add(table(workload, list(found.values()), texts.remark))
+            bench.add(documents.table(workload, "server", COLUMNS, SHARE, list(found.values()), texts.remark))
             results += found.values()
     return results
-
-
-def server(name: str, model: Path, folder: Path) -> VllmServer:
-    """A server that is not started yet."""
-    mode, environment = SERVERS[name]
-    arguments = ("--disable-uvicorn-access-log",)
-    log = folder / f"{name}.log"
-    return VllmServer(model, log, mode, context_length=MAX_MODEL_LEN, arguments=arguments, environment=environment)
 
 
 def ids_of(oracle: Any, messages: Messages) -> list[int]:
@@ -192,36 +183,13 @@ def send(running: VllmServer, messages: Messages, **options: Any) -> tuple[Any, 
     return running.ask(PATH, {"model": "tiny", "messages": messages, "max_tokens": 1, "temperature": 0, **options})
 
 
-def table(workload: str, results: list[Result], remark: str) -> Table:
-    """What each server took."""
-    columns = {
-        "first_token_ms": "first token, ms",
-        "last_tenth_ms": "in the last tenth of the requests",
-        "before_engine_ms": "before the engine, ms (mean)",
-    }
-    rows = []
-    for result in results:
-        medians = result.medians([*columns, "share"])
-        share = medians.get("share")
-        cells = [number(medians.get(column)) for column in columns]
-        rows.append([result.engine, *cells, "-" if share is None else f"{100 * share:.0f}%"])
-    known = [remark, *remarks(results)] if remark else remarks(results)
-    return Table(["server", *columns.values(), "share of the time to the first token"], rows, workload, remarks=known)
-
-
-def main() -> int:
-    """Runs the benchmark; returns the exit status."""
-    made = plain_parser(__doc__)
-    made.add_argument("--turns", type=int, default=200, help="of a session (default %(default)s)")
-    made.add_argument("--chars", type=int, default=400_000, help="of a session's last turn (default %(default)s)")
-    made.add_argument("--system-chars", type=int, default=96_000, help="of the system prompt (default %(default)s)")
-    made.add_argument("--users", type=int, default=16, help="with one system prompt (default %(default)s)")
-    made.add_argument("--servers", nargs="+", choices=SERVERS, default=list(SERVERS))
-    made.add_argument("--repeat", type=int, default=1, help="of each workload (default %(default)s)")
-    made.add_argument("--corpus", default=documents.CORPUS, help="name or path (default %(default)s)")
-    small = {"turns": 4, "chars": 4_000, "system_chars": 2_000, "users": 2, "servers": ["hf", "lopt"]}
-    return run(parse(made, small), "conversations", "Conversations on vLLM's server", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add("--turns", 200, "of a session", 4)
+    made.add("--chars", 400_000, "of a session's last turn", 4_000)
+    made.add("--system-chars", 96_000, "of the system prompt", 2_000)
+    made.add("--users", 16, "with one system prompt", 2)
+    made.add("--servers", list(SERVERS), "servers", ["hf", "lopt"], str, nargs="+", choices=SERVERS)
+    made.add("--repeat", 1, "of each workload")
+    made.add("--corpus", documents.CORPUS, "name or path")
+    sys.exit(run(made.read(), "conversations", "Conversations on vLLM's server", ABOUT, measure))

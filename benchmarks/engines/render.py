@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import importlib.util
 import json
 import sys
 import tempfile
@@ -27,10 +26,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import whole_text
 from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, progress, remarks, turned
-from benchmarks.common.script import Bench, numbers, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 from benchmarks.engines import documents
 from lopt_plugin.cli.benchmarking.prompts import spread
-from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 from lopt_plugin.cli.serving.vllm_server import RenderServer
 
 ABOUT = """\
@@ -48,16 +46,12 @@ PATH = "/v1/completions/render"
 
 def measure(bench: Bench) -> list[Result]:
     """Each server with each length and number of requests at once."""
-    from transformers import AutoTokenizer
-
     given = bench.given
-    servers = [name for name in SERVERS if name != "fastokens" or importlib.util.find_spec("fastokens")]
     results: list[Result] = []
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        model = documents.build_model(folder)
-        oracle = AutoTokenizer.from_pretrained(model)
-        running = {name: stack.enter_context(server(name, model, folder)) for name in servers}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        documents.served(RenderServer, Path(folder), SERVERS, "--disable-uvicorn-access-log") as (oracle, running),
+    ):
         for chars in given.chars:
             text, remark = whole_text(given.corpus)
             # Long ones overlap, but no two of them begin alike.
@@ -69,23 +63,15 @@ def measure(bench: Bench) -> list[Result]:
             found = []
             for at_once in given.at_once:
                 progress(f"{chars:,} characters, {at_once} at once")
-                case = {name: Result(name, {"chars": chars, "at_once": at_once}) for name in servers}
+                case = {name: Result(name, {"chars": chars, "at_once": at_once}) for name in running}
                 for repetition in range(given.repeat):
                     part, texts = texts[: given.requests], texts[given.requests :]
-                    for name in turned(servers, repetition):
+                    for name in turned(list(running), repetition):
                         repeat(case[name], running[name], part, expected)
                 found += case.values()
             show(bench, chars, found, remark)
             results += found
     return results
-
-
-def server(name: str, model: Path, folder: Path) -> RenderServer:
-    """A server that is not started yet."""
-    mode, environment = SERVERS[name]
-    log = folder / f"{name}.log"
-    arguments = ("--disable-uvicorn-access-log",)
-    return RenderServer(model, log, mode, context_length=MAX_MODEL_LEN, arguments=arguments, environment=environment)
 
 
 def repeat(result: Result, running: RenderServer, texts: Sequence[str], expected: dict[str, list[int]]) -> None:
@@ -134,7 +120,6 @@ def show(bench: Bench, chars: int, results: list[Result], remark: str) -> None:
     """Two tables of the report: CPU time, and requests a second."""
     columns = with_commas(bench.given.at_once)
     cpu, requests = (medians_by(results, "at_once", figure) for figure in ("cpu_ms", "requests"))
-    known = [remark, *remarks(results)] if remark else remarks(results)
     length = f"prompts of {chars:,} characters"
     for figures, unit, title, name in (
         (cpu, "ms", "CPU time of the server for a request, ms", "cpu"),
@@ -142,22 +127,15 @@ def show(bench: Bench, chars: int, results: list[Result], remark: str) -> None:
     ):
         place = f"CPU time, {length}, {{}} at once" if name == "cpu" else ""
         plot = (f"render_{name}_{chars}", f"{title}, {length}")
-        bench.report.add_lines(
-            figures, columns, f"{title}, {length}", "requests at once", unit, plot, place=place, remarks=known
-        )
-
-
-def main() -> int:
-    """Runs the benchmark; returns the exit status."""
-    made = plain_parser(__doc__)
-    made.add_argument("--chars", type=numbers, default=[2_048, 32_768], help="of a prompt (default %(default)s)")
-    made.add_argument("--at-once", type=numbers, default=[1, 8, 40], help="requests at once (default %(default)s)")
-    made.add_argument("--requests", type=int, default=200, help="of a case (default %(default)s)")
-    made.add_argument("--repeat", type=int, default=3, help="of each case (default %(default)s)")
-    made.add_argument("--corpus", default=documents.CORPUS, help="name or path (default %(default)s)")
-    given = parse(made, {"chars": [500, 2_000], "requests": 8})
-    return run(given, "render", "vLLM's render server", ABOUT, measure)
+        head, told = f"{title}, {length}", remarks(results, remark)
+        bench.report.add_lines(figures, columns, head, "requests at once", unit, plot, place=place, remarks=told)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add("--chars", [2_048, 32_768], "of a prompt", [500, 2_000])
+    made.add("--at-once", [1, 8, 40], "requests at once")
+    made.add("--requests", 200, "of a case", 8)
+    made.add("--repeat", 3, "of each case", 1)
+    made.add("--corpus", documents.CORPUS, "name or path")
+    sys.exit(run(made.read(), "render", "vLLM's render server", ABOUT, measure))

@@ -13,7 +13,6 @@ as in a server that has only that tokenizer.
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import socket
@@ -147,12 +146,8 @@ class Server:
     def send(self, texts: list[str]) -> tuple[float, float, Ids]:
         """Seconds until the scheduler has the last of the texts, which are one request; CPU seconds here; all ids."""
         text = texts[0] if len(texts) == 1 else texts
-        body = json.dumps({"text": text, "sampling_params": {"max_new_tokens": 1}}).encode()
-        lines = (
-            "POST /generate HTTP/1.1", "Host: local", "Connection: close", "Content-Type: application/json",
-            f"Content-Length: {len(body)}", "", "",
-        )  # fmt: skip
-        message = "\r\n".join(lines).encode() + body
+        body = {"text": text, "sampling_params": {"max_new_tokens": 1}}
+        message = documents.post("/generate", body, "Connection: close")
         self._results.send(len(texts))
         with socket.create_connection(("127.0.0.1", self.port), timeout=WAITS_S) as connection:
             start, cpu = time.perf_counter(), time.process_time()

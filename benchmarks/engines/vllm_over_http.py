@@ -27,37 +27,37 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.engines import documents
 from benchmarks.engines.vllm_arrivals import FREE_VARIABLE, SOCKET_VARIABLE, digest
-from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
 WARM_UP = 2
-# Environment of each.
+# Mode and environment of each.
 SERVERS = {
-    "hf": {"LOPT_ACCELERATE": "0"},
-    "free": {"LOPT_RENDERER": "0", FREE_VARIABLE: "1"},
-    "free_lopt": {FREE_VARIABLE: "1"},
-    "lopt": {},
+    "hf": ("hf", {"LOPT_ACCELERATE": "0"}),
+    "free": ("lopt", {"LOPT_RENDERER": "0", FREE_VARIABLE: "1"}),
+    "free_lopt": ("lopt", {FREE_VARIABLE: "1"}),
+    "lopt": ("lopt", {}),
 }
 
 
 def main(folder: Path) -> None:
-    from transformers import AutoTokenizer
-
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chars", type=int, default=450_000, help="of a prompt")
     parser.add_argument("--repetitions", type=int, default=6)
     parser.add_argument("--servers", nargs="+", choices=SERVERS, default=list(SERVERS))
     parser.add_argument("--corpus", default=documents.CORPUS)
     arguments = parser.parse_args()
-    model = documents.build_model(folder)
-    oracle = AutoTokenizer.from_pretrained(model)
     texts = documents.long_prompts(arguments.corpus, arguments.repetitions + WARM_UP, arguments.chars)
     times: dict[str, list[float]] = {name: [] for name in arguments.servers}
+    path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH"))))
+    common = {SOCKET_VARIABLE: str(folder / "arrivals"), "PYTHONPATH": path}
+    chosen = {name: (SERVERS[name][0], common | SERVERS[name][1]) for name in arguments.servers}
+    options = ("--scheduler-cls", "vllm_arrivals.Arrivals", "--no-async-scheduling", "--middleware")
     with contextlib.ExitStack() as stack:
         arrivals = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-        arrivals.bind(str(folder / "arrivals"))
+        arrivals.bind(common[SOCKET_VARIABLE])
         arrivals.settimeout(120)
-        servers = {name: stack.enter_context(server(name, model, folder)) for name in arguments.servers}
+        served = documents.served(VllmServer, folder, chosen, *options, "vllm_arrivals.Nothing")
+        oracle, servers = stack.enter_context(served)
         for turn, document in enumerate(texts):
             expected = digest(oracle(document)["input_ids"])
             for name in sorted(servers, reverse=turn % 2 == 1):
@@ -75,31 +75,12 @@ def main(folder: Path) -> None:
         print(row)
 
 
-def server(name: str, model: Path, folder: Path) -> VllmServer:
-    """A server that is not started yet."""
-    path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH"))))
-    environment = {SOCKET_VARIABLE: str(folder / "arrivals"), "PYTHONPATH": path} | SERVERS[name]
-    return VllmServer(
-        model,
-        folder / f"{name}.log",
-        "hf" if name == "hf" else "lopt",
-        context_length=MAX_MODEL_LEN,
-        arguments=(
-            "--scheduler-cls", "vllm_arrivals.Arrivals", "--no-async-scheduling",
-            "--middleware", "vllm_arrivals.Nothing",
-        ),
-        environment=environment,
-    )  # fmt: skip
-
-
 def send(server: VllmServer, document: str, expected: str, arrivals: socket.socket) -> float:
     """Seconds until the engine has the document. Raises SystemExit where it got other ids."""
-    body = json.dumps({"model": "tiny", "prompt": document, "max_tokens": 1}).encode()
-    head = "POST /v1/completions HTTP/1.1\r\nHost: local\r\nContent-Type: application/json\r\n"
-    head += f"Content-Length: {len(body)}\r\n\r\n"
+    message = documents.post("/v1/completions", {"model": "tiny", "prompt": document, "max_tokens": 1})
     with socket.create_connection(("127.0.0.1", server.port)) as connection:
         start = time.monotonic()
-        connection.sendall(head.encode() + body)
+        connection.sendall(message)
         arrival: dict[str, Any] = json.loads(arrivals.recv(1000))
     if arrival["digest"] != expected:
         raise SystemExit("other ids than Hugging Face's")

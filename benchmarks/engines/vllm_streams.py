@@ -27,9 +27,8 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import whole_text
-from benchmarks.common.report import Table, number
-from benchmarks.common.result import Result, progress, remarks, turned
-from benchmarks.common.script import Bench, parse, plain_parser, run
+from benchmarks.common.result import Result, progress, turned
+from benchmarks.common.script import Bench, Options, run
 from benchmarks.engines import documents
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
@@ -37,7 +36,7 @@ ABOUT = """\
 `vllm serve` with a tiny model and Qwen3's tokenizer: {streams} streams at once of {tokens} tokens each, sampled, from
 prompts of {prompt_ids} ids; {repeat} repetitions, medians. Both servers are in mode lopt; "hf" has LOPT_DECODE=0.
 Detokenization is vLLM's own incremental detokenizer over the same ids, in one thread of another process."""
-SERVERS = {"hf": {"LOPT_DECODE": "0"}, "lopt": {}}
+SERVERS = {"hf": ("lopt", {"LOPT_DECODE": "0"}), "lopt": ("lopt", {})}
 COLUMNS = {
     "median_ms": "between two parts, median, ms",
     "p99_ms": "99th percentile, ms",
@@ -49,23 +48,21 @@ COLUMNS = {
 
 def measure(bench: Bench) -> list[Result]:
     """Both servers, in turned order."""
-    from transformers import AutoTokenizer
-
     import lopt_plugin
 
     given = bench.given
     results = {name: Result(name, {"streams": given.streams}) for name in SERVERS}
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        model = documents.build_model(folder)
-        reference = AutoTokenizer.from_pretrained(model)
+    options = ("--disable-uvicorn-access-log", "--max-num-seqs", str(given.streams))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        documents.served(VllmServer, Path(folder), SERVERS, *options, context_length=4096) as (reference, running),
+    ):
         decoders = {name: lopt_plugin.accelerate(reference, decode=name == "lopt") for name in SERVERS}
         for decoder in decoders.values():
             decoder.lopt.decode_ids([])  # the table is built now
         text, remark = whole_text(given.corpus)
         ids = reference.encode(text[: 10 * given.streams * given.prompt_ids], add_special_tokens=False)
         prompts = [ids[n * given.prompt_ids :][: given.prompt_ids] for n in range(given.streams)]
-        running = {name: stack.enter_context(server(name, model, folder, given.streams)) for name in SERVERS}
         for name, each in running.items():
             progress(f"{name}: warm-up")
             streams(each, prompts, 4)
@@ -74,23 +71,9 @@ def measure(bench: Bench) -> list[Result]:
                 progress(f"{name}, repetition {repetition + 1}")
                 repeat(results[name], running[name], prompts, given.tokens, decoders[name])
     found = list(results.values())
-    rows = []
-    for result in found:
-        medians = result.medians([*COLUMNS, "share"])
-        share = medians.get("share")
-        cells = [number(medians.get(column)) for column in COLUMNS]
-        rows.append([result.engine, *cells, "-" if share is None else f"{100 * share:.1f}%"])
-    known = [remark, *remarks(found)] if remark else remarks(found)
-    columns = ["decoded by", *COLUMNS.values(), "its share of that CPU time"]
-    bench.add(Table(columns, rows, f"{given.streams} streams at once", remarks=known))
+    title, share = f"{given.streams} streams at once", ("its share of that CPU time", 1)
+    bench.add(documents.table(title, "decoded by", COLUMNS, share, found, remark))
     return found
-
-
-def server(name: str, model: Path, folder: Path, streams: int) -> VllmServer:
-    """A server that is not started yet."""
-    arguments = ("--disable-uvicorn-access-log", "--max-num-seqs", str(streams))
-    log = folder / f"{name}.log"
-    return VllmServer(model, log, "lopt", context_length=4096, arguments=arguments, environment=SERVERS[name])
 
 
 def repeat(result: Result, running: VllmServer, prompts: list[list[int]], tokens: int, tokenizer: Any) -> None:
@@ -147,13 +130,9 @@ def streams(running: VllmServer, prompts: list[list[int]], tokens: int) -> tuple
 def request(prompt: list[int], tokens: int) -> bytes:
     """A request for a stream, whose connection ends with the answer."""
     # Without a seed: vLLM 0.32 on the CPU ends with "CPU Generator does not use offset" if many requests have one.
-    body = {"model": "tiny", "prompt": prompt, "max_tokens": tokens, "ignore_eos": True}
-    content = json.dumps(body | {"temperature": 1, "stream": True, "return_token_ids": True}).encode()
-    lines = (
-        "POST /v1/completions HTTP/1.1", "Host: local", "Connection: close", "Content-Type: application/json",
-        f"Content-Length: {len(content)}", "", "",
-    )  # fmt: skip
-    return "\r\n".join(lines).encode() + content
+    body: dict[str, Any] = {"model": "tiny", "prompt": prompt, "max_tokens": tokens, "ignore_eos": True}
+    body |= {"temperature": 1, "stream": True, "return_token_ids": True}
+    return documents.post("/v1/completions", body, "Connection: close")
 
 
 def parts_of(body: bytes) -> list[tuple[list[int], str]]:
@@ -193,17 +172,11 @@ def detokenized(
     return seconds, expected
 
 
-def main() -> int:
-    """Runs the benchmark; returns the exit status."""
-    made = plain_parser(__doc__)
-    made.add_argument("--streams", type=int, default=256, help="at once (default %(default)s)")
-    made.add_argument("--tokens", type=int, default=64, help="of a stream (default %(default)s)")
-    made.add_argument("--prompt-ids", type=int, default=200, help="(default %(default)s)")
-    made.add_argument("--repeat", type=int, default=5, help="(default %(default)s)")
-    made.add_argument("--corpus", default=documents.CORPUS, help="name or path (default %(default)s)")
-    given = parse(made, {"streams": 8, "tokens": 8})
-    return run(given, "vllm_streams", "Streams of vLLM's server", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add("--streams", 256, "at once", 8)
+    made.add("--tokens", 64, "of a stream", 8)
+    made.add("--prompt-ids", 200, "of a prompt")
+    made.add("--repeat", 5, "repetitions", 1)
+    made.add("--corpus", documents.CORPUS, "name or path")
+    sys.exit(run(made.read(), "vllm_streams", "Streams of vLLM's server", ABOUT, measure))

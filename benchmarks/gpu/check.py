@@ -26,12 +26,12 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import SHARED_DATA, corpus_files, tokenizer_files
 from benchmarks.common.report import Report, Table, write_json
-from benchmarks.common.script import names, parse, plain_parser
+from benchmarks.common.script import Options, names
 from benchmarks.gpu import device_items, speed_items
 from lopt_plugin.routes.gpu.device import GpuUnavailableError, find_device
 
-TOKENIZERS = "gpt2,qwen3,llama3,gpt_oss,deepseek_v3,mistral_tekken"
-CORPORA = "books_en,code,zh,multi,math,chat"
+TOKENIZERS = ("gpt2", "qwen3", "llama3", "gpt_oss", "deepseek_v3", "mistral_tekken")
+CORPORA = ("books_en", "code", "zh", "multi", "math", "chat")
 
 
 @dataclass(frozen=True)
@@ -64,24 +64,19 @@ def items(given: argparse.Namespace) -> list[Item]:
 
 
 def main() -> int:
-    made = plain_parser(__doc__)
-    here = [name for name in names(TOKENIZERS) if name in tokenizer_files()]
-    made.add_argument("--tokenizers", type=names, default=here)
-    made.add_argument("--corpora", type=names, default=[name for name in names(CORPORA) if name in corpus_files()])
+    made = Options(__doc__)
+    made.add("--tokenizers", [name for name in TOKENIZERS if name in tokenizer_files()], "names", ["tiny_cl100k"])
+    made.add("--corpora", [name for name in CORPORA if name in corpus_files()], "names", ["books_en", "zh"])
     made.add_argument("--items", type=names, help="only these, by how they begin")
-    made.add_argument("--megabytes", type=float, default=64, help="compared in all, 10^6 bytes (default %(default)s)")
-    made.add_argument("--bytes", type=int, default=16 << 20, help="characters of a batch that is timed")
-    made.add_argument("--repeat", type=int, default=5, help="timed runs (default %(default)s)")
-    made.add_argument("--peers", type=names, default=names("tiktoken"), help="engines beside the routes")
-    made.add_argument("--crossover", type=_numbers, default=[1 << power for power in range(16, 24)], help="characters")
-    made.add_argument("--seconds", type=float, default=470, help="for all items (default %(default)s)")
-    made.add_argument("--began", type=float, default=time.time(), help="when these seconds began, since 1970")
-    made.add_argument("--out", type=Path, default=Path("build", "gpu-check"), metavar="FOLDER")
-    quick = {
-        **{"tokenizers": ["tiny_cl100k"], "corpora": ["books_en", "zh"], "megabytes": 0.004, "bytes": 1200},
-        **{"peers": [], "crossover": [1000]},
-    }
-    given = parse(made, quick)
+    made.add("--megabytes", 64.0, "compared in all, 10^6 bytes", 0.004)
+    made.add("--bytes", 16 << 20, "characters of a batch that is timed", 1200)
+    made.add("--repeat", 5, "timed runs", 1)
+    made.add("--peers", ["tiktoken"], "engines beside the routes", [])
+    made.add("--crossover", [1 << power for power in range(16, 24)], "characters", [1000])
+    made.add("--seconds", 470.0, "for all items")
+    made.add("--began", time.time(), "when these seconds began, since 1970")
+    made.add("--out", Path("build", "gpu-check"), "folder of the results", kind=Path)
+    given = made.read()
     given.deadline = time.monotonic() + given.seconds - (time.time() - given.began)
     # torch computes the same from run to run with this only, and Triton keeps what it compiles there.
     os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":4096:8", "TRITON_CACHE_DIR": str(given.out.resolve() / "triton")}
@@ -134,10 +129,6 @@ def _write(given: argparse.Namespace, outcomes: list[list[str]], found: list[Tab
     (given.out / "found.md").write_text(f"# {report.title}\n\n{pages}\n", encoding="utf-8")
     settings = {name: str(value) for name, value in vars(given).items()}
     write_json(str(given.out / "found.json"), "gpu-check", settings, [], report)
-
-
-def _numbers(value: str) -> list[int]:
-    return [int(one) for one in value.split(",")]
 
 
 if __name__ == "__main__":

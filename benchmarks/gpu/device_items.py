@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common.data import REPOSITORY, whole_text
+from benchmarks.common.data import REPOSITORY, utf8_bytes, whole_text
 from benchmarks.common.report import Table
-from benchmarks.gpu.routes import Routes, WrongIdsError, texts_of, utf8_bytes
+from benchmarks.gpu.routes import Routes, WrongIdsError, texts_of
 from lopt_plugin.routes.gpu.device import find_device, interpreted
 from lopt_plugin.routes.request import PLAIN
 

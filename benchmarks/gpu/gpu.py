@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_corpus, known_tokenizer, tokenizer_files
 from benchmarks.common.result import Result
-from benchmarks.common.script import Bench, names, numbers, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 from benchmarks.gpu.route_tables import (
     table_of_crossover,
     table_of_methods,
@@ -29,8 +29,8 @@ from benchmarks.gpu.routes import MIXED, Routes, WrongIdsError
 from benchmarks.gpu.stages import device_of, table_of_sizes, table_of_stages
 from lopt_plugin.routes.gpu.device import GpuUnavailableError, find_device
 
-FAMILIES = "gpt2,qwen3,llama3,gpt_oss,gpt4o,deepseek_v3,mistral_tekken"
-PEERS = "gigatoken_array,gigatoken,fastokens,tiktoken,toktier"
+FAMILIES = ("gpt2", "qwen3", "llama3", "gpt_oss", "gpt4o", "deepseek_v3", "mistral_tekken")
+PEERS = ("gigatoken_array", "gigatoken", "fastokens", "tiktoken", "toktier")
 
 
 def measure(bench: Bench) -> list[Result]:
@@ -56,32 +56,24 @@ def measure(bench: Bench) -> list[Result]:
 
 
 def main() -> int:
-    made = plain_parser(__doc__)
-    here = [name for name in names(FAMILIES) if name in tokenizer_files()]
-    made.add_argument("--tokenizers", type=names, default=here)
-    corpora = [known_corpus("books_en"), known_corpus("code"), known_corpus("zh"), MIXED]
-    made.add_argument("--corpora", type=names, default=corpora, help='known names; "mixed" is all of them')
-    made.add_argument(
-        "--peers", type=names, default=names(PEERS), help="engines for batches; those that are not here are left out"
-    )
-    made.add_argument("--megabytes", type=float, default=64, help="characters of a batch, 2**20")
-    made.add_argument("--repeat", type=int, default=7, help="timed runs (default %(default)s)")
-    made.add_argument("--crossover", type=numbers, default=[1 << power for power in range(14, 25)], help="characters")
-    made.add_argument("--prompt-bytes", type=numbers, default=[1 << 20, 4 << 20, 10 << 20], help="characters")
-    made.add_argument("--block-tokenizer", default=known_tokenizer("gpt2"), help="of BlockBPE's target")
-    made.add_argument("--block-batches", type=numbers, default=[64, 256, 1024])
-    made.add_argument("--block-chars", type=numbers, default=[128, 512, 1024, 4096])
+    made = Options(__doc__)
+    english = known_corpus("books_en")
+    made.add("--tokenizers", [name for name in FAMILIES if name in tokenizer_files()], "names", ["tiny_cl100k"])
+    corpora = [english, known_corpus("code"), known_corpus("zh"), MIXED]
+    made.add("--corpora", corpora, 'known names; "mixed" is all of them', [english, MIXED])
+    made.add("--peers", list(PEERS), "engines for batches; those that are not here are left out")
+    made.add("--megabytes", 64.0, "characters of a batch, 2**20", 0.002)
+    made.add("--repeat", 7, "timed runs", 1)
+    made.add("--crossover", [1 << power for power in range(14, 25)], "characters", [1000])
+    made.add("--prompt-bytes", [1 << 20, 4 << 20, 10 << 20], "characters", [1500])
+    made.add("--block-tokenizer", known_tokenizer("gpt2"), "of BlockBPE's target", "tiny_cl100k")
+    made.add("--block-batches", [64, 256, 1024], "texts in a call", [2])
+    made.add("--block-chars", [128, 512, 1024, 4096], "characters of a text", [128])
     made.add_argument("--targets", action="store_true", help="only what is asked of an H100 or H200")
-    made.add_argument("--resident", type=int, default=64 << 20, help="characters of a batch on the device")
-    made.add_argument("--target-bytes", type=int, default=256 << 20, help="characters of the targets' batch of strings")
-    made.add_argument("--target-prompt", type=int, default=4 << 20, help="characters of the targets' prompt")
-    quick = {
-        **{"tokenizers": ["tiny_cl100k"], "corpora": [known_corpus("books_en"), MIXED], "megabytes": 0.002},
-        **{"crossover": [1000], "prompt_bytes": [1500]},
-        **{"resident": 1500, "target_bytes": 1500, "target_prompt": 1500},
-        **{"block_tokenizer": "tiny_cl100k", "block_batches": [2], "block_chars": [128]},
-    }
-    given = parse(made, quick)
+    made.add("--resident", 64 << 20, "characters of a batch on the device", 1500)
+    made.add("--target-bytes", 256 << 20, "characters of the targets' batch of strings", 1500)
+    made.add("--target-prompt", 4 << 20, "characters of the targets' prompt", 1500)
+    given = made.read()
     given.bytes = round(given.megabytes * (1 << 20))
     try:
         find_device()

@@ -6,18 +6,9 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from benchmarks.common.data import prompts
+from benchmarks.common.data import mean_bytes, prompts, utf8_bytes
 from benchmarks.common.report import Table
-from benchmarks.gpu.routes import (
-    MIXED,
-    Routes,
-    by_turns,
-    different_prompts,
-    seconds,
-    synchronized,
-    texts_of,
-    utf8_bytes,
-)
+from benchmarks.gpu.routes import MIXED, Routes, by_turns, different_prompts, seconds, synchronized, texts_of
 from lopt_plugin.cli.benchmarking.gpu import Timing, crossover_of
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.request import PLAIN
@@ -28,11 +19,6 @@ TIMES_THE_BEST_CPU_ENGINE = 3.0
 PROMPT_MS = {"gpu: on the device": 0.8, "gpu: list": 1.5}
 TIMES_TIKTOKEN = 10.0
 LEAST_BATCH = 256
-
-
-def mean_bytes(batches: Sequence[Sequence[str]]) -> float:
-    """Mean size of a batch in UTF-8."""
-    return sum(map(utf8_bytes, batches)) / len(batches)
 
 
 def _milliseconds(taken: Iterable[float]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from benchmarks.common.data import tokenizer_json, whole_text
+from benchmarks.common.data import tokenizer_json, utf8_bytes, whole_text
 from benchmarks.common.engines import engine_class
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.device import interpreted
@@ -179,10 +179,6 @@ def different_prompts(corpus: str, size: int, count: int) -> list[str]:
     whole = text * -(-(size * count) // len(text))
     step = max(1, (len(whole) - size) // count)
     return [whole[k * step : k * step + size] for k in range(count)]
-
-
-def utf8_bytes(texts: Sequence[str]) -> int:
-    return sum(len(text.encode()) for text in texts)
 
 
 def seconds(work: Callable[[], Any], repeats: int) -> float:

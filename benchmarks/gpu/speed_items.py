@@ -11,11 +11,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.common.data import known_tokenizer
+from benchmarks.common.data import known_tokenizer, utf8_bytes
 from benchmarks.common.report import Table
 from benchmarks.gpu.device_items import output_of
 from benchmarks.gpu.route_tables import table_of_crossover, table_of_methods
-from benchmarks.gpu.routes import MIXED, Routes, by_turns, texts_of, utf8_bytes
+from benchmarks.gpu.routes import MIXED, Routes, by_turns, texts_of
 from benchmarks.gpu.stages import device_of, table_of_stages
 from lopt_plugin.routes.gpu.device import find_device, interpreted
 from lopt_plugin.routes.request import PLAIN

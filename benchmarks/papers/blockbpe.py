@@ -10,9 +10,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.common.data import batches_of, known_tokenizer, mean_megabytes
+from benchmarks.common.data import known_tokenizer
 from benchmarks.common.result import Result, remarks, with_case
-from benchmarks.common.script import Bench, add_inputs, numbers, parse, parser, run
+from benchmarks.common.script import Bench, Options, run
 
 # To lists; the last three end in arrays, and are compared with each other.
 ARRAYS = ("gigatoken_array", "lopt_array", "lopt_gpu")
@@ -28,17 +28,11 @@ def measure(bench: Bench) -> list[Result]:
     given = bench.given
     results: list[Result] = []
     for wanted in given.chars:
-        groups, chars = batches_of(bench.text, given.batches, wanted)
-        found = bench.race({str(count): group for count, group in groups.items()}).run(given.engines, given.repeat)
-        sizes = {count: mean_megabytes(group) for count, group in groups.items()}
-        speeds = {
-            name: {count: sizes[count] / taken for count, taken in result.medians(sizes).items()}
-            for name, result in found.items()
-        }
+        found, speeds, chars = bench.batch_speeds(bench.text, wanted)
         title = f"Texts of {chars:,} characters"
         bench.report.add_lines(
             speeds,
-            {count: str(count) for count in groups},
+            {count: str(count) for count in given.batches},
             f"{title}, MB/s",
             "texts in a call",
             "MB/s",
@@ -53,15 +47,10 @@ def measure(bench: Bench) -> list[Result]:
     return results
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=2)
-    add_inputs(made, known_tokenizer("gpt2"), "leval_en", ENGINES)
-    made.add_argument("--batches", type=numbers, default=[1, 4, 16, 64, 256, 1024], help="texts in a call")
-    made.add_argument("--chars", type=numbers, default=[512, 4096], help="characters of a text")
-    quick = {"tokenizer": "tiny_cl100k", "corpus": "books_en", "engines": ["hf", "lopt", "lopt_array", "lopt_gpu"]}
-    given = parse(made, {**quick, "batches": [1, 8], "chars": [200]})
-    return run(given, "blockbpe", "BlockBPE: batches", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=2)
+    small = ["hf", "lopt", "lopt_array", "lopt_gpu"]
+    made.add_inputs(known_tokenizer("gpt2"), "leval_en", ENGINES, "tiny_cl100k", "books_en", small)
+    made.add("--batches", [1, 4, 16, 64, 256, 1024], "texts in a call", [1, 8])
+    made.add("--chars", [512, 4096], "characters of a text", [200])
+    sys.exit(run(made.read(), "blockbpe", "BlockBPE: batches", ABOUT, measure))

@@ -15,9 +15,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer
-from benchmarks.common.report import scaled, with_commas
+from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, remarks
-from benchmarks.common.script import Bench, add_inputs, numbers, parse, parser, run
+from benchmarks.common.script import Bench, Options, run
 
 ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "github_bpe", "lopt")
 MOST_SLICES = 1000
@@ -40,7 +40,7 @@ def measure(bench: Bench) -> list[Result]:
         slices[str(length)] = [text[start : start + length] for start in starts]
     found = bench.race(slices).run(given.engines, given.repeat)
     bench.report.add_lines(
-        {name: scaled(result.medians(lengths), 1e6) for name, result in found.items()},
+        {name: {n: 1e6 * taken for n, taken in result.medians(lengths).items()} for name, result in found.items()},
         with_commas(lengths),
         "A slice, microseconds",
         "characters",
@@ -52,15 +52,10 @@ def measure(bench: Bench) -> list[Result]:
     return list(found.values())
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=3, threads=1)
-    add_inputs(made, known_tokenizer("gpt_oss", "gpt4o"), "leval_en", ENGINES)
-    made.add_argument("--lengths", type=numbers, default=[10, 100, 1_000, 10_000, 100_000], help="characters")
-    made.add_argument("--slices", type=int, default=MOST_SLICES, help="at most, of a length (default %(default)s)")
-    quick = {"tokenizer": "tiny_o200k", "corpus": "books_en", "engines": ["hf", "lopt"]}
-    given = parse(made, {**quick, "lengths": [10, 300], "slices": 20})
-    return run(given, "github_bpe", "GitHub's bpe: slices of a text", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=3, threads=1)
+    tokenizer = known_tokenizer("gpt_oss", "gpt4o")
+    made.add_inputs(tokenizer, "leval_en", ENGINES, "tiny_o200k", "books_en", ["hf", "lopt"])
+    made.add("--lengths", [10, 100, 1_000, 10_000, 100_000], "characters", [10, 300])
+    made.add("--slices", MOST_SLICES, "at most, of a length", 20)
+    sys.exit(run(made.read(), "github_bpe", "GitHub's bpe: slices of a text", ABOUT, measure))

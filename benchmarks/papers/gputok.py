@@ -13,9 +13,9 @@ from tokenizers import Tokenizer
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer, tokenizer_json
-from benchmarks.common.report import scaled, with_commas
+from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, remarks
-from benchmarks.common.script import Bench, add_inputs, numbers, parse, parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.prompts import spread
 
 ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "lopt", "lopt_gpu")
@@ -38,7 +38,7 @@ def measure(bench: Bench) -> list[Result]:
         groups[tokens] = spread(text, max(1, min(given.texts, len(text) // chars)), chars)
     results = bench.races(groups, "tokens")
     bench.report.add_lines(
-        {name: scaled(by, 1e3) for name, by in medians_by(results, "tokens").items()},
+        medians_by(results, "tokens", factor=1e3),
         with_commas(groups),
         f"One text, ms, at about {chars_a_token:.2f} characters a token",
         "tokens",
@@ -50,15 +50,10 @@ def measure(bench: Bench) -> list[Result]:
     return results
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=2)
-    add_inputs(made, known_tokenizer("gpt2"), "leval_en", ENGINES)
-    made.add_argument("--tokens", type=numbers, default=[1024, 4096, 16384, 65536, 131072], help="of a text, about")
-    made.add_argument("--texts", type=int, default=10, help="of each length (default %(default)s)")
-    quick = {"tokenizer": "tiny_cl100k", "corpus": "books_en", "engines": ["hf", "lopt", "lopt_gpu"]}
-    given = parse(made, {**quick, "tokens": [256, 4096], "texts": 2})
-    return run(given, "gputok", "GPUTOK: one text by its tokens", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=2)
+    small = ["hf", "lopt", "lopt_gpu"]
+    made.add_inputs(known_tokenizer("gpt2"), "leval_en", ENGINES, "tiny_cl100k", "books_en", small)
+    made.add("--tokens", [1024, 4096, 16384, 65536, 131072], "of a text, about", [256, 4096])
+    made.add("--texts", 10, "of each length", 2)
+    sys.exit(run(made.read(), "gputok", "GPUTOK: one text by its tokens", ABOUT, measure))

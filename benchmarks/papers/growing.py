@@ -23,10 +23,10 @@ from transformers import PreTrainedTokenizerFast
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 import lopt_plugin
-from benchmarks.common.data import tokenizer_json, whole_text
+from benchmarks.common.data import known_corpus, tokenizer_json, whole_text
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result
-from benchmarks.common.script import Bench, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.engine import Engine, engine_class
 
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -192,16 +192,13 @@ def measure(bench: Bench) -> list[Result]:
     return []
 
 
-def main() -> int:
-    made = plain_parser(__doc__)
-    made.add_argument("--tokenizer", default="gpt4o", help="name or path (default %(default)s)")
-    made.add_argument("--corpus", default="leval_en", help="name or path (default %(default)s)")
-    made.add_argument("--megabytes", type=float, default=4.2, help="of the corpus, in 10^6 characters (default 4.2)")
-    made.add_argument("--worst", type=float, default=0.1, help="length of the worst case, likewise; 0: none")
-    made.add_argument("--repeat", type=int, default=200, help="calls for a number, at most (default %(default)s)")
-    given = parse(made, {"tokenizer": "tiny_o200k", "megabytes": 0.02, "worst": 0.004, "repeat": 5})
-    return run(given, "growing", f"Growing texts, counts and intervals: {given.tokenizer}", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add("--tokenizer", "gpt4o", "name or path", "tiny_o200k")
+    made.add("--corpus", known_corpus("leval_en"), "name or path")
+    made.add("--megabytes", 4.2, "of the corpus, in 10^6 characters", 0.02)
+    made.add("--worst", 0.1, "length of the worst case, likewise; 0: none", 0.004)
+    made.add("--repeat", 200, "calls for a number, at most", 5)
+    given = made.read()
+    title = f"Growing texts, counts and intervals: {given.tokenizer}"
+    sys.exit(run(given, "growing", title, ABOUT, measure))

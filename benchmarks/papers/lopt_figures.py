@@ -18,9 +18,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer
-from benchmarks.common.report import scaled, with_commas
+from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, remarks, with_case
-from benchmarks.common.script import Bench, add_inputs, known, numbers, parse, parser, run
+from benchmarks.common.script import Bench, Options, known, run
 from lopt_plugin.cli.benchmarking.prompts import spread
 
 ENGINES = ("hf", "lopt_hf_chunks", "lopt", "fastokens", "gigatoken", "tiktoken")
@@ -44,7 +44,7 @@ def by_length(bench: Bench) -> list[Result]:
     given, lengths = bench.given, _lengths(bench)
     results = bench.races({length: _texts(bench, length) for length in lengths}, "length")
     bench.report.add_lines(
-        {name: scaled(by, 1e3) for name, by in medians_by(results, "length").items()},
+        medians_by(results, "length", factor=1e3),
         with_commas(lengths),
         "By the length of the text, ms",
         "characters",
@@ -66,7 +66,7 @@ def by_chunk(bench: Bench) -> list[Result]:
         environment = {"LOPT_CHUNK_CHARS": str(chunk), "LOPT_PARALLEL_MIN_CHARS": "1"}
         results += with_case(race.run(ours, given.repeat, environment=environment), "chunk", chunk)
     bench.report.add_lines(
-        {name: scaled(by, 1e3) for name, by in medians_by(results, "chunk").items()},
+        medians_by(results, "chunk", factor=1e3),
         {chunk: f"{chunk:,}" if chunk else "own choice" for chunk in given.chunks},
         f"By the length of a chunk, ms, texts of {len(texts[0]):,} characters",
         "characters a chunk",
@@ -91,20 +91,12 @@ def measure(bench: Bench) -> list[Result]:
     return results
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=2)
-    add_inputs(made, known_tokenizer("qwen3"), "leval_en", ENGINES)
-    made.add_argument("--figures", type=known("figure", FIGURES), default=list(FIGURES))
-    made.add_argument("--lengths", type=numbers, default=[10_000, 100_000, 1_000_000, 4_000_000], help="characters")
-    made.add_argument("--texts", type=int, default=5, help="of each length (default %(default)s)")
-    made.add_argument("--chunks", type=numbers, default=[4_000, 16_000, 64_000, 256_000, 0], help="characters")
-    quick = {
-        **{"tokenizer": "tiny_cl100k", "corpus": "books_en", "engines": ["hf", "lopt", "lopt_hf_chunks"]},
-        **{"lengths": [1_000, 20_000], "texts": 2, "chunks": [1_000, 0]},
-    }
-    given = parse(made, quick)
-    return run(given, "lopt_figures", "LoPT: length and chunk length", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=2)
+    small = ["hf", "lopt", "lopt_hf_chunks"]
+    made.add_inputs(known_tokenizer("qwen3"), "leval_en", ENGINES, "tiny_cl100k", "books_en", small)
+    made.add("--figures", list(FIGURES), "length, chunk", None, known("figure", FIGURES))
+    made.add("--lengths", [10_000, 100_000, 1_000_000, 4_000_000], "characters", [1_000, 20_000])
+    made.add("--texts", 5, "of each length", 2)
+    made.add("--chunks", [4_000, 16_000, 64_000, 256_000, 0], "characters", [1_000, 0])
+    sys.exit(run(made.read(), "lopt_figures", "LoPT: length and chunk length", ABOUT, measure))

@@ -21,7 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import prompts, tokenizer_json
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result, turned
-from benchmarks.common.script import Bench, add_several, numbers, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 from benchmarks.papers.lossy_rivals import delimiter_based, longest_common, on_threads, paper_lopt
 from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.routes.hf import HfRoute
@@ -163,16 +163,11 @@ def _overview(corpus: str, rows: dict[str, list[list[str]]]) -> Table:
     return Table(["method", "workers", *rows], table, f"{corpus}, ms (accuracy)")
 
 
-def main() -> int:
-    made = plain_parser(__doc__)
-    add_several(made, "tokenizer", TOKENIZERS)
-    add_several(made, "corpus", CORPORA)
-    made.add_argument("--workers", type=numbers, default=[2], help="default 2")
-    made.add_argument("--prompts", type=int, default=5, help="for each tokenizer and corpus (default 5)")
-    made.add_argument("--prompt-chars", type=int, default=700_000, help="at most as many characters (default 700000)")
-    given = parse(made, {"tokenizers": ["tiny_cl100k"], "corpora": ["zh"], "prompts": 2, "prompt_chars": 8_000})
-    return run(given, "lopt_table", "LoPT: Table 1", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add_several("tokenizers", TOKENIZERS, ["tiny_cl100k"])
+    made.add_several("corpora", CORPORA, ["zh"])
+    made.add("--workers", [2], "threads")
+    made.add("--prompts", 5, "for each tokenizer and corpus", 2)
+    made.add("--prompt-chars", 700_000, "at most as many characters", 8_000)
+    sys.exit(run(made.read(), "lopt_table", "LoPT: Table 1", ABOUT, measure))

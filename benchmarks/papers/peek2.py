@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import prompts, tokenizer_json
 from benchmarks.common.report import Plot, Table, number
 from benchmarks.common.result import Result
-from benchmarks.common.script import Bench, add_several, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
@@ -161,15 +161,10 @@ def _ends(pieces: Iterable[str]) -> Ends:
     return list(itertools.accumulate(len(piece.encode()) for piece in pieces))
 
 
-def main() -> int:
-    made = plain_parser(__doc__)
-    add_several(made, "tokenizer", TOKENIZERS)
-    add_several(made, "corpus", CORPORA)
-    made.add_argument("--prompts", type=int, default=15, help="texts of a corpus (default %(default)s)")
-    made.add_argument("--prompt-chars", type=int, default=100_000, help="characters of a text (default %(default)s)")
-    quick = {"tokenizers": ["tiny_cl100k", "tiny_qwen2"], "corpora": ["books_en", "zh", "code"], "prompts": 6}
-    return run(parse(made, {**quick, "prompt_chars": 2_000}), "peek2", "Peek2: pre-tokenizers alone", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add_several("tokenizers", TOKENIZERS, ["tiny_cl100k", "tiny_qwen2"])
+    made.add_several("corpora", CORPORA, ["books_en", "zh", "code"])
+    made.add("--prompts", 15, "texts of a corpus", 6)
+    made.add("--prompt-chars", 100_000, "characters of a text", 2_000)
+    sys.exit(run(made.read(), "peek2", "Peek2: pre-tokenizers alone", ABOUT, measure))

@@ -23,7 +23,7 @@ from benchmarks.common.data import corpus_files, prompts, tokenizer_json, whole_
 from benchmarks.common.engines import engine_class
 from benchmarks.common.report import Table
 from benchmarks.common.result import REFERENCE, Result, progress, reference, turned
-from benchmarks.common.script import Bench, add_engines, add_several, parse, parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.worker import Measurement
 
 ENGINES = (
@@ -162,20 +162,14 @@ def unseen_table(title: str, results: Sequence[Result]) -> Table:
     return Table(("engine", "without the store, ms", "with it"), rows, title)
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=3, threads=1, timeout=1200)
-    add_several(made, "tokenizer", ("qwen3", "llama3"))
-    made.add_argument("--corpus", default="chat" if "chat" in corpus_files() else next(iter(corpus_files())))
-    add_engines(made, ENGINES)
-    made.add_argument("--turns", type=int, default=200)
-    made.add_argument("--chars", type=int, default=1_000_000, help="characters of the last turn (default 1000000)")
-    made.add_argument("--unseen", type=int, default=20, help="prompts that share nothing (default 20)")
-    made.add_argument("--repeat-unseen", type=int, default=15, help="repetitions of those (default 15)")
-    made.add_argument("--hf-every", type=int, default=20, help="HF gets every such turn (default 20)")
-    quick = {"tokenizers": ["qwen3"], "unseen": 10, "turns": 40, "chars": 200_000, "repeat_unseen": 3}
-    given = parse(made, quick)
-    return run(given, "agent_session", "A session that grows turn by turn", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=3, threads=1, timeout=1200.0)
+    made.add_several("tokenizers", ("qwen3", "llama3"), ["qwen3"])
+    made.add("--corpus", "chat" if "chat" in corpus_files() else next(iter(corpus_files())), "name or path")
+    made.add_engines(ENGINES)
+    made.add("--turns", 200, "turns of a session", 40)
+    made.add("--chars", 1_000_000, "characters of the last turn", 200_000)
+    made.add("--unseen", 20, "prompts that share nothing", 10)
+    made.add("--repeat-unseen", 15, "repetitions of those", 3)
+    made.add("--hf-every", 20, "HF gets every such turn")
+    sys.exit(run(made.read(), "agent_session", "A session that grows turn by turn", ABOUT, measure))

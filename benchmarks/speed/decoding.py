@@ -21,7 +21,7 @@ import lopt_plugin
 from benchmarks.common.data import known_corpus, tokenizer_json, whole_text
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result
-from benchmarks.common.script import Bench, add_several, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 
 STREAMS, ROWS, ROW = 256, 1024, 200
 ABOUT = """\
@@ -97,16 +97,11 @@ def _cells(result: Result) -> Sequence[str]:
     return [*case, f"{hf:.3f}", f"{lopt:.3f}", f"{hf / lopt:.1f}"]
 
 
-def main() -> int:
-    made = plain_parser(__doc__)
-    add_several(made, "tokenizer", ["qwen3", "llama2", "gemma3", "bert_base_uncased"])
-    made.add_argument("--corpus", default=known_corpus("books_en"), help="name or path (default %(default)s)")
-    made.add_argument("--chars", type=int, default=1_000_000, help="at most that many characters (default %(default)s)")
-    made.add_argument("--repeat", type=int, default=7, help="repetitions (default %(default)s)")
-    made.set_defaults(streams=STREAMS)
-    given = parse(made, {"tokenizers": ["tiny_qwen2"], "chars": 20_000})
-    return run(given, "decoding", "From ids to text", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__)
+    made.add_several("tokenizers", ["qwen3", "llama2", "gemma3", "bert_base_uncased"], ["tiny_qwen2"])
+    made.add("--corpus", known_corpus("books_en"), "name or path")
+    made.add("--chars", 1_000_000, "at most that many characters", 20_000)
+    made.add("--repeat", 7, "repetitions", 1)
+    made.set_defaults(streams=STREAMS)
+    sys.exit(run(made.read(), "decoding", "From ids to text", ABOUT, measure))

@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import tokenizer_json
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result
-from benchmarks.common.script import Bench, add_several, parse, plain_parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.fresh_process import choose_cpus, thread_limits
 from lopt_plugin.cli.benchmarking.worker import forget_peak, memory
 
@@ -113,21 +113,16 @@ def _settled_memory() -> int | None:
     return memory("VmRSS")
 
 
-def main() -> int:
-    """Runs the benchmark, or is the process that loads; returns the exit status."""
-    made = plain_parser(__doc__)
-    add_several(made, "tokenizer", ("qwen3", "llama3"))
-    made.add_argument("--repeat", type=int, default=5, help="fresh processes for each number (default %(default)s)")
+if __name__ == "__main__":
+    made = Options(__doc__)
+    made.add_several("tokenizers", ("qwen3", "llama3"), ["tiny_qwen2"])
+    made.add("--repeat", 5, "fresh processes for each number", 1)
     made.add_argument("--cpu", type=int, help="the CPU to use (default: the last one)")
     made.add_argument("--load", metavar="FILE", type=Path, help=argparse.SUPPRESS)
-    given = parse(made, {"tokenizers": ["tiny_qwen2"]})
+    given = made.read()
     if given.load is None:
-        return run(given, "load", "Load", ABOUT, measure)
+        sys.exit(run(given, "load", "Load", ABOUT, measure))
+    # The process that loads.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, [given.cpu])
     print(json.dumps(load(given.load)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,7 +16,7 @@ from benchmarks.common.data import prompts, tokenizer_json
 from benchmarks.common.engines import engine_class
 from benchmarks.common.report import Plot, Table, number
 from benchmarks.common.result import Race, Result, medians_by, progress, remarks, turned
-from benchmarks.common.script import Bench, add_engines, add_several, parse, parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.prompts import random_words
 from lopt_plugin.cli.benchmarking.worker import Measurement
 
@@ -187,20 +187,15 @@ def _table(tokenizer: str, kind: str, engines: Sequence[str], groups: Sequence[G
     return Table(["corpus", *columns, "first x", "cold x"], rows, title, remarks=lines)
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=5, threads=1, timeout=600)
-    add_several(made, "tokenizer", TOKENIZERS)
-    add_several(made, "corpus", CORPORA)
-    add_engines(made, ENGINE_NAMES)
-    made.add_argument("--prompts", type=int, default=10, help="prompts of a corpus (default 10)")
-    made.add_argument("--prompt-chars", type=int, default=200_000, help="characters of a prompt (default 200000)")
-    made.add_argument("--hostile-chars", type=int, default=420_000, help="of a cache-hostile prompt (default 420000)")
-    quick = {"tokenizers": ["tiny_qwen2"], "corpora": ["zh"], "engines": ["hf", "lopt", "lopt_array"], "prompts": 3}
-    given = parse(made, {**quick, "prompt_chars": 3_000, "hostile_chars": 3_000})
+if __name__ == "__main__":
+    made = Options(__doc__, repeat=5, threads=1, timeout=600.0)
+    made.add_several("tokenizers", TOKENIZERS, ["tiny_qwen2"])
+    made.add_several("corpora", CORPORA, ["zh"])
+    made.add_engines(ENGINE_NAMES, ["hf", "lopt", "lopt_array"])
+    made.add("--prompts", 10, "prompts of a corpus", 3)
+    made.add("--prompt-chars", 200_000, "characters of a prompt", 3_000)
+    made.add("--hostile-chars", 420_000, "of a cache-hostile prompt", 3_000)
+    given = made.read()
     if given.prompts < 2 or given.repeat < 1:
         made.error("at least 2 prompts and 1 repetition")
-    return run(given, "speed", f"Speed of one prompt: {', '.join(given.tokenizers)}", ABOUT, measure)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(given, "speed", f"Speed of one prompt: {', '.join(given.tokenizers)}", ABOUT, measure))

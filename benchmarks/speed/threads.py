@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import whole_text
 from benchmarks.common.report import Table
 from benchmarks.common.result import Race, Result, medians_by, progress
-from benchmarks.common.script import Bench, add_inputs, parse, parser, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.fresh_process import choose_cpus
 
 WARM_CALLS = 5
@@ -65,13 +65,8 @@ def _cells(result: Result, megabytes: float, first: Result) -> list[str]:
     return cells
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=5, threads=[1, 2], timeout=600)
-    add_inputs(made, "qwen3", "books_en", ["lopt", "fastokens", "gigatoken"])
-    made.add_argument("--chars", type=int, default=4_000_000, help="at most that many characters (default %(default)s)")
-    given = parse(made, {"tokenizer": "tiny_qwen2", "chars": 20_000, "engines": ["lopt"], "threads": [1]})
-    return run(given, "threads", "A long prompt by threads", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=5, threads=[1, 2], timeout=600.0)
+    made.add_inputs("qwen3", "books_en", ["lopt", "fastokens", "gigatoken"], "tiny_qwen2", None, ["lopt"])
+    made.add("--chars", 4_000_000, "at most that many characters", 20_000)
+    sys.exit(run(made.read(), "threads", "A long prompt by threads", ABOUT, measure))

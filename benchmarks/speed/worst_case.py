@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.report import Table, number
 from benchmarks.common.result import REFERENCE, Result, medians_by
-from benchmarks.common.script import Bench, add_engines, known, parse, parser, run
+from benchmarks.common.script import Bench, Options, known, run
 
 ABOUT = """\
 One text in a fresh process, {threads} thread(s), {tokenizer}, milliseconds to a `list[int]`; then the ratio of each
@@ -71,18 +71,10 @@ def measure(bench: Bench) -> list[Result]:
     return list(results.values())
 
 
-def main() -> int:
-    made = parser(__doc__, repeat=3, threads=1)
-    made.add_argument("--tokenizer", default="qwen3", help="name or path (default %(default)s)")
-    add_engines(made, ["lopt", "fastokens", "gigatoken"])
-    made.add_argument("--cases", type=known("case", CASES), default=list(CASES))
-    made.add_argument(
-        "--sizes", type=lambda value: [float(size) for size in value.split(",")], default=[0.5, 1.0, 2.0], help="in MB"
-    )
-    quick = {"tokenizer": "tiny_o200k", "engines": ["lopt"], "cases": ["one letter", "CJK"], "sizes": [0.001, 0.002]}
-    given = parse(made, quick)
-    return run(given, "worst_case", "Long runs without a boundary", ABOUT, measure)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    made = Options(__doc__, repeat=3, threads=1)
+    made.add("--tokenizer", "qwen3", "name or path", "tiny_o200k")
+    made.add_engines(["lopt", "fastokens", "gigatoken"], ["lopt"])
+    made.add("--cases", list(CASES), "texts", ["one letter", "CJK"], known("case", CASES))
+    made.add("--sizes", [0.5, 1.0, 2.0], "in MB", [0.001, 0.002])
+    sys.exit(run(made.read(), "worst_case", "Long runs without a boundary", ABOUT, measure))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Collection
 from typing import Any
 
 from ...unicode_tables.byte_level import alphabet
@@ -34,7 +33,7 @@ class Tiktoken(Engine):
         self.encoding = tiktoken.Encoding(
             "benchmark",
             pat_str=_only_split_pattern(parsed["pre_tokenizer"]),
-            mergeable_ranks=byte_level_ranks(parsed["model"], special_tokens),
+            mergeable_ranks=byte_level_ranks(parsed),
             special_tokens=special_tokens,
         )
 
@@ -118,8 +117,9 @@ def _only_split_pattern(pre_tokenizer: Any) -> str:
     raise UnavailableError("tiktoken supports one split pattern and nothing else")
 
 
-def byte_level_ranks(model: Any, special_tokens: Collection[str]) -> dict[bytes, int]:
-    """The vocabulary keyed by bytes, without special tokens. Raises UnavailableError if it is not byte-level BPE."""
+def byte_level_ranks(parsed: Any) -> dict[bytes, int]:
+    """A tokenizer.json's vocabulary by bytes, without added tokens. Raises UnavailableError if not byte-level BPE."""
+    model, special_tokens = parsed["model"], {token["content"] for token in parsed["added_tokens"]}
     if model.get("type", "BPE") != "BPE":
         raise UnavailableError(f"tiktoken does not support {model['type']}")
     byte_of = {character: byte for byte, character in enumerate(alphabet())}
