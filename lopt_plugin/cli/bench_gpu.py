@@ -60,7 +60,7 @@ def bench_gpu(tokenizer: Any, files: Sequence[str], field: str, threads: int, mo
 def _built_in(tokenizer: Any, chars: int) -> str:
     """Prose and code, with hard texts of many scripts between."""
     prose = built_in_prose(chars)
-    hard = cycle(built_in_hard_texts([str(token) for token in tokenizer.added_tokens_decoder.values()]))
+    hard = cycle(built_in_hard_texts(tokenizer))
 
     def parts() -> Iterable[str]:
         for begin in range(0, len(prose), _PART_CHARS):

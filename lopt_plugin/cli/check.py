@@ -6,7 +6,7 @@ import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain, islice, zip_longest
+from itertools import islice, zip_longest
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +18,7 @@ from . import model as models, options
 from .benchmarking.machine import machine
 from .corpus.inputs import find_inputs
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, megabytes, print_json, progress_bar, results
-from .texts import Sample, built_in_hard_texts, built_in_prose, of_inputs
+from .texts import Sample, built_in_texts, of_inputs
 
 _BATCH_TEXTS = 16
 _SHORT_CHUNKS = {"chunk_chars": 1000, "parallel_min_chars": 2000, "threads": 4}
@@ -68,10 +68,7 @@ def check(
     # The route `hf` does not use chunks.
     chunked = None if explained["route"] == "hf" else models.accelerate(original, model, **_SHORT_CHUNKS)
     comparison = Comparison(original, accelerated, chunked, offsets)
-    texts: Iterable[Sample] = of_inputs(inputs, field)
-    if not inputs:
-        prose = Sample(built_in_prose(_PROSE_CHARS), "sources of Python's standard library")
-        texts = chain(built_in_hard_texts([str(token) for token in original.added_tokens_decoder.values()]), [prose])
+    texts = of_inputs(inputs, field) if inputs else built_in_texts(original, _PROSE_CHARS)
     sizes = [None if one.compression else one.size for one in inputs]
     total = sum(size or 0 for size in sizes) if inputs and None not in sizes else None
     seconds = _compare(comparison, _pieces(texts, piece_chars), total, limit)

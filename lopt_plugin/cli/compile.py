@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +17,7 @@ from ..routes.native_core import import_core
 from ..unicode_tables.files import atomic_file
 from . import model as models, options
 from .output import CANNOT_LOAD, DIFFERENT, CommandError, ends_well, megabytes, print_json, print_line
-from .texts import Sample, built_in_hard_texts, built_in_prose
+from .texts import built_in_texts
 
 _PROSE_CHARS = 100_000
 # add_special_tokens, split_special_tokens
@@ -76,7 +75,7 @@ def _compare(original: Any, path: Path) -> tuple[int, int]:
     core = import_core()
     tokenizer = core.CompiledTokenizer(str(path))
     tried = unanswered = 0
-    for sample in _samples(original):
+    for sample in built_in_texts(original, _PROSE_CHARS):
         tried += 1
         try:
             for adds, splits in _FLAGS:
@@ -87,8 +86,3 @@ def _compare(original: Any, path: Path) -> tuple[int, int]:
         except core.NeedsReference:
             unanswered += 1
     return tried, unanswered
-
-
-def _samples(original: Any) -> Iterator[Sample]:
-    yield from built_in_hard_texts([str(token) for token in original.added_tokens_decoder.values()])
-    yield Sample(built_in_prose(_PROSE_CHARS), "sources of Python's standard library")

@@ -7,7 +7,7 @@ import random
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..routes.hard_texts import hard_texts
 from .corpus.inputs import CorpusError, Input, find_inputs
@@ -50,9 +50,15 @@ def _start(texts: Iterable[str], chars: int) -> str:
     return "\n".join(found)
 
 
-def built_in_hard_texts(added_tokens: Sequence[str]) -> Iterator[Sample]:
+def built_in_texts(tokenizer: Any, prose_chars: int) -> Iterator[Sample]:
+    """The hard texts, and at most so many characters of prose."""
+    yield from built_in_hard_texts(tokenizer)
+    yield Sample(built_in_prose(prose_chars), "sources of Python's standard library")
+
+
+def built_in_hard_texts(tokenizer: Any) -> Iterator[Sample]:
     """Parts of the self-check's hard texts in a different order: most are short, some are long enough for chunks."""
-    texts = hard_texts(added_tokens)
+    texts = hard_texts([str(token) for token in tokenizer.added_tokens_decoder.values()])
     rng = random.Random(7)
 
     def part() -> str:

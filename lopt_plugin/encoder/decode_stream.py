@@ -53,8 +53,6 @@ def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: b
     if found.decoder is None or not found.streams or not all(_is_id(number) for number in plain):
         reason = "the streams of this version of tokenizers are unknown" if found.decoder else found.reason
         decoding.count_reference(f"decode_stream: {reason}")
-        if not _takes_several_ids():
-            return _StreamOfOlderReference(decoding.backend, plain, skip_special_tokens)
         return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
     otherwise = functools.partial(_step_otherwise, decoding)
     stream: DecodeStream = import_core().DecodeStream(found.decoder, plain, skip_special_tokens, otherwise)
@@ -118,29 +116,6 @@ def _step_otherwise(decoding: Decoding, stream: Any, ids: Any, invalid: bool) ->
         return window.step(backend, added, skip)
     finally:
         stream.go_on(None, window.ids, window.prefix, window.prefix_ids)
-
-
-class _StreamOfOlderReference:
-    """For tokenizers before 0.22, whose stream begins with no ids and takes one at a step: what 0.22 gives."""
-
-    def __init__(self, backend: Tokenizer, ids: Sequence[int], skip_special_tokens: bool) -> None:
-        self._backend, self._skip = backend, skip_special_tokens
-        self._window = _Window(list(map(operator.index, ids)), "", 0)
-
-    def step(self, id: int | list[int]) -> str | None:
-        added = id if isinstance(id, list) else [id]
-        for number in added:  # raises as the reference does where it is not an id
-            ReferenceStream(skip_special_tokens=self._skip).step(self._backend, number)
-        return self._window.step(self._backend, list(map(operator.index, added)), self._skip)
-
-
-@functools.cache
-def _takes_several_ids() -> bool:
-    try:
-        ReferenceStream(ids=[0], skip_special_tokens=False)
-    except TypeError:
-        return False
-    return True
 
 
 @dataclass

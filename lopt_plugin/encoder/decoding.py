@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,12 @@ from ..pipeline import Unsupported
 from ..pipeline.decoders import read_decoder
 from ..routes.native_core import import_core
 from ..routes.token_table import build_token_table, tokens_of
+from ..settings import logger
 from .backend_watch import BackendWatch, Fingerprint, changes
-from .route_choice import no_answer, watch_of
+from .route_choice import fingerprint_of, no_answer, watch_of
 from .runner import Runner
 
 _T = TypeVar("_T")
-logger = logging.getLogger("lopt_plugin")
 
 # After this many calls without a change, the backend is compared anyway. A call may be for one id.
 _CALLS_UNTIL_COMPARED = 4096
@@ -197,13 +196,7 @@ class Decoding:
                 self.decode, self.decode_rows, self.tokens = decoder.decode, decoder.decode_rows, decoder.tokens
 
     def _fingerprint(self) -> Fingerprint | None:
-        """That of the backend now; None where it cannot be made."""
-        try:
-            return None if isinstance(self._watch, str) else self._watch.decoding_fingerprint()
-        except MemoryError:
-            raise
-        except Exception:
-            return None
+        return fingerprint_of(self._watch, BackendWatch.decoding_fingerprint)
 
     def _read(self, fingerprint: Fingerprint | None) -> Decoded:
         settings = self._runner.settings

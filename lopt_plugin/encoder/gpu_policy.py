@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import threading
 from collections.abc import Sequence
@@ -18,11 +17,9 @@ from ..routes.gpu.route import GpuRoute
 from ..routes.hf import new_lock_now_and_after_forks
 from ..routes.native import NativeRoute
 from ..routes.request import EncodeRequest
-from ..settings import Settings
+from ..settings import Settings, logger
 from .route_choice import Snapshot
 from .token_batch import TokenBatch
-
-logger = logging.getLogger("lopt_plugin")
 
 # With route="gpu", single texts of at least this size go to the GPU if no crossover is stored.
 UNMEASURED_MIN_BYTES = 1 << 20

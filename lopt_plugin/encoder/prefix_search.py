@@ -18,7 +18,6 @@ remains linear in the text. Then the longest one found is used, and a warning sa
 
 from __future__ import annotations
 
-import logging
 import re
 import weakref
 from collections.abc import Callable
@@ -29,11 +28,10 @@ from tokenizers import Tokenizer, models
 from ..pipeline import Unsupported
 from ..pipeline.chunking import read_chunking
 from ..pipeline.component_state import states_of, steps_of
-from ..routes.hf_chunks.boundaries import AddedTokens, Boundaries, VocabularyCuts
+from ..routes.hf_chunks.boundaries import Boundaries
 from ..routes.request import EncodeRequest
+from ..settings import logger
 from .backend_watch import BackendWatch, Fingerprint
-
-logger = logging.getLogger("lopt_plugin")
 
 # How many characters of longer prefixes to encode, and how many for each character of the text. The reference reads
 # about two million per second.
@@ -126,11 +124,7 @@ def _by_boundaries(backend: Tokenizer) -> Proof | None:
         chunkable = read_chunking(backend)
     except Unsupported:
         return None
-    cuts = None
-    if chunkable.how == "vocabulary":
-        cuts = VocabularyCuts(backend.get_vocab(with_added_tokens=False), chunkable.replaced)
-    added = AddedTokens(backend.get_added_tokens_decoder().values(), backend.normalizer, chunkable.literals)
-    boundaries = Boundaries(chunkable, added, cuts)
+    boundaries = Boundaries.of(backend, chunkable)
     return lambda text, place, over: boundaries.certain(text, place, place + 1) == place
 
 

@@ -22,7 +22,7 @@ from ..routes.hf import HfRoute
 from ..routes.hf_chunks.route import HfChunksRoute
 from ..routes.native import NativeRoute
 from ..routes.request import EncodeRequest, Row
-from ..settings import Settings
+from ..settings import Settings, logger
 from .backend_watch import (
     ADDED_TOKENS_VERSION,
     NORMALIZER,
@@ -38,8 +38,6 @@ from .self_check import SelfCheck, chunks_check, self_check
 
 if TYPE_CHECKING:
     from ..native._core import ShortEncoder
-
-logger = logging.getLogger("lopt_plugin")
 
 # After this many calls without a change, the backend is compared anyway.
 CALLS_UNTIL_COMPARED = 256
@@ -214,6 +212,16 @@ def watch_of(backend: Any) -> BackendWatch | str:
         return str(error)
 
 
+def fingerprint_of(watch: BackendWatch | str, make: Callable[[BackendWatch], Fingerprint]) -> Fingerprint | None:
+    """A current fingerprint; None if it cannot be made."""
+    try:
+        return None if isinstance(watch, str) else make(watch)
+    except MemoryError:
+        raise
+    except Exception:
+        return None
+
+
 def no_answer(*arguments: Any) -> None:
     """Stands for a native call that may not answer."""
 
@@ -319,12 +327,7 @@ class BackendState:
 
     def fingerprint(self) -> Fingerprint | None:
         """The backend's current fingerprint; None if it cannot be made."""
-        try:
-            return None if isinstance(self._watch, str) else self._watch.fingerprint()
-        except MemoryError:
-            raise
-        except Exception:
-            return None
+        return fingerprint_of(self._watch, BackendWatch.fingerprint)
 
     def _renew(self) -> Snapshot:
         with self._hf.lock:

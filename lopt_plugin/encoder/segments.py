@@ -99,13 +99,11 @@ def _by_native(route: NativeRoute, given: _Marked, request: EncodeRequest) -> An
     return route.post_processing.finish(ids, request), made
 
 
-def _by_reference(given: _Marked, request: EncodeRequest) -> Answer:
+def _encode(route: Any, given: _Marked, request: EncodeRequest) -> Answer:
+    if isinstance(route, NativeRoute):
+        return _by_native(route, given, request)
     ids, of_text = given.tokens.stand_ins.encode(given.text, given.matches, request)
     return ids, of_text & given.tokens.ids
-
-
-def _encode(route: Any, given: _Marked, request: EncodeRequest) -> Answer:
-    return _by_native(route, given, request) if isinstance(route, NativeRoute) else _by_reference(given, request)
 
 
 _MARKED: Operation[_Marked, Answer] = Operation(lambda snapshot, *_: snapshot.native, _encode, tuple.__eq__)

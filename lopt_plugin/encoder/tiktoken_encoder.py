@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..routes.native import NativeRoute
 from ..routes.request import PLAIN, NeedsReference
-from ..settings import Settings
+from ..settings import Settings, logger
 from .tiktoken_runner import TiktokenRunner, repaired
 from .tiktoken_special import Allowed, Disallowed, SpecialTokens
 
-logger = logging.getLogger("lopt_plugin")
 _NONE: frozenset[str] = frozenset()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import platform
 from collections import Counter
 from collections.abc import Callable
@@ -17,10 +16,9 @@ from ..routes.hard_texts import hard_texts
 from ..routes.native import NativeRoute
 from ..routes.request import NeedsReference
 from ..routes.tiktoken import TiktokenRoute
-from ..settings import Settings
+from ..settings import Settings, logger
 from .self_check import SelfCheck, self_check
 
-logger = logging.getLogger("lopt_plugin")
 Answer = TypeVar("Answer")
 # From a text or texts, and the special tokens to find in them.
 Native: TypeAlias = "Callable[[NativeRoute, Any, frozenset[str]], Answer]"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from typing import TypeVar
 
 from ..routes.hf import HfRoute
 from ..routes.request import EncodeRequest, NeedsReference
+from ..settings import logger
 from .operations import Operation
 from .route_choice import BackendState
 
 _T = TypeVar("_T")
 _Given = TypeVar("_Given")
-logger = logging.getLogger("lopt_plugin")
 
 
 class Verification:

@@ -13,12 +13,10 @@ starts several.
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Mapping
 
 from ..encoder.metrics import Observer
-
-logger = logging.getLogger("lopt_plugin")
+from ..settings import logger
 
 # A prompt of a few words takes microseconds; one of a million tokens takes Hugging Face seconds.
 BUCKETS_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)

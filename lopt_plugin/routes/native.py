@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..pipeline import BytePairModel, Pipeline
-from ..settings import Settings
+from ..settings import Settings, logger
 from . import Ids, RowOffsets
 from .native_core import build_core, import_core
 from .post_processing import PostProcessing
@@ -18,8 +17,6 @@ from .request import PLAIN, EncodeRequest, NeedsReference
 
 if TYPE_CHECKING:
     from ..native._core import ShortEncoder
-
-logger = logging.getLogger("lopt_plugin")
 
 NO_TEMPLATE = "a post-processor whose template is not known"
 NO_OFFSETS = "offsets are not native for this tokenizer"

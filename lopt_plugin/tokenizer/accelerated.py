@@ -12,18 +12,15 @@ watched (`backend_watch` says what is noticed).
 from __future__ import annotations
 
 import copy
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from ..encoder.encoder import Encoder
-from ..settings import SETTING_NAMES, Settings
+from ..settings import SETTING_NAMES, Settings, logger
 from .decode_calls import DecodeCalls
 from .overrides import DECODE, first_override
-
-logger = logging.getLogger("lopt_plugin")
 
 _OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
 

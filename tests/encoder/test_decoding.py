@@ -131,25 +131,6 @@ def test_bytes_at_the_edges_of_characters(name: str, spelling: str | None) -> No
     assert (decoding_of(encoder)["route"], decoding_of(encoder)["streams"]) == ("native", "native")
 
 
-@pytest.mark.every_parameter
-@pytest.mark.parametrize("kind", ["ByteLevel", "WordPiece", "Llama", "ByteFallback"])
-def test_streams_with_older_releases_of_the_reference(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their stream takes one id at a time; ours gives what the newer one does."""
-    monkeypatch.setattr("lopt_plugin.encoder.decode_stream._takes_several_ids", lambda: False)
-    backend = hard_vocabulary.with_decoder(hard_vocabulary.SUPPORTED[kind])
-    encoder = Encoder(backend, Settings(1, decode=False))
-    rows = hard_vocabulary.rows_of(list(ids_of(backend)), 200, seed=5)
-    check_streams(encoder, rows)
-    for row in rows:
-        stream, expected = encoder.decode_stream(row[:2]), DecodeStream(ids=row[:2])
-        for ids in (row[2:5], [], row[5:]):
-            found, wanted = (parts(step, [ids]) for step in (stream.step, lambda i, e=expected: e.step(backend, i)))
-            assert found == wanted
-    for bad in (None, "a", [None], -1, [5, 1 << 32], 1.5):
-        found, wanted = (parts(step, [bad]) for step in (stream.step, lambda i: expected.step(backend, i)))
-        assert [type(found[0]), str(found[0]).split(":")[0]] == [type(wanted[0]), str(wanted[0]).split(":")[0]]
-
-
 def test_a_stream_is_linear_in_ids_without_text() -> None:
     """The reference decodes them all again at every step."""
     backend = hard_vocabulary.with_decoder(decoders.ByteLevel())

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import math
 import os
 from pathlib import Path
 from typing import Any
 
 from ..._version import version
+from ...settings import logger
 from ...unicode_tables.files import atomic_file, cache_folder
 from .device import device_name
-
-logger = logging.getLogger("lopt_plugin")
 
 
 def crossover_key(device: Any, pattern: str, threads: int) -> str:

@@ -11,13 +11,12 @@ process's random number generator, and the sampling of a model in another thread
 from __future__ import annotations
 
 import contextlib
-import logging
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import torch
 
-logger = logging.getLogger("lopt_plugin")
+from ...settings import logger
 
 
 class Graphs:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...pipeline import Pipeline
+from ...settings import logger
 from ...triton_kernels.common.limits import MOST_CHUNK_BYTES
 from .. import Ids, RowOffsets
 from ..hard_texts import hard_texts
@@ -24,8 +24,6 @@ from .crossover import crossover_key, store_crossover
 from .device import GpuUnavailableError, find_device, interpreted
 from .rows import Chunker, Numbers, Part, in_order
 from .tables import check_supported, host_tables
-
-logger = logging.getLogger("lopt_plugin")
 
 # Bytes of text computed at a time; meanwhile the next chunk is packed and copied. Buffers take about 40 times as much.
 # A text is never divided; a longer one is a chunk of its own, up to LONGEST_BYTES.

@@ -27,6 +27,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from ...pipeline.chunking import Chunkable
 
 _SEPARATOR = "\x00"
@@ -123,15 +125,24 @@ class Boundaries:
 
     def __init__(self, chunkable: Chunkable, added_tokens: AddedTokens, cuts: VocabularyCuts | None) -> None:
         self._added_tokens = added_tokens
-        self._cuts = cuts
+        self.cuts = cuts
         self._boundary = _BOUNDARY_BEFORE_SPACE if chunkable.only_before_spaces else _BOUNDARY
         self._edge = _STARTER if chunkable.composes else _ANY
 
+    @classmethod
+    def of(cls, backend: Tokenizer, chunkable: Chunkable) -> Boundaries:
+        """Those of a tokenizer with these components."""
+        cuts = None
+        if chunkable.how == "vocabulary":
+            cuts = VocabularyCuts(backend.get_vocab(with_added_tokens=False), chunkable.replaced)
+        tokens = backend.get_added_tokens_decoder().values()
+        return cls(chunkable, AddedTokens(tokens, backend.normalizer, chunkable.literals), cuts)
+
     def certain(self, text: str, first: int, stop: int) -> int | None:
         """The first certain boundary in first .. stop - 1, first > 0; None if none of 32 candidates is suitable."""
-        if self._cuts is None:
+        if self.cuts is None:
             return self._first_clear((found.start() for found in self._boundary.finditer(text, first, stop)), text)
-        between = self._cuts.between
+        between = self.cuts.between
         return self._first_clear((p for p in range(first, min(stop, len(text))) if between(text[p - 1], text[p])), text)
 
     def overlap_edge(self, text: str, first: int, stop: int) -> int | None:

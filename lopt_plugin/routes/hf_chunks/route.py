@@ -24,7 +24,7 @@ from .. import Ids, RowOffsets
 from ..hf import HfRoute, int32_ids
 from ..post_processing import PostProcessing
 from ..request import Columns, EncodeRequest, NeedsReference, Row
-from .boundaries import AddedTokens, Boundaries, VocabularyCuts
+from .boundaries import Boundaries
 from .division import ChunkText, Lengths, Tokenize, divide, encode
 from .seams import ChunkTokens, pre_token_starts
 
@@ -48,17 +48,13 @@ class HfChunksRoute:
         self.settings = settings
         self.chunkable = chunkable
         self._tokenizers = {split: _without_state(hf.backend, split) for split in (False, True)}
-        added_tokens = list(hf.backend.get_added_tokens_decoder().values())
-        cuts = None
+        self.boundaries = Boundaries.of(self._tokenizers[False], chunkable)
         # Put before every chunk but the first, so that what the normalizer prepends is not prepended to the chunk; and
         # how many tokens it has, none of which contains a part of the chunk. These are removed from the result.
         self._lead = "", 0
-        if chunkable.how == "vocabulary":
-            cuts = VocabularyCuts(hf.backend.get_vocab(with_added_tokens=False), chunkable.replaced)
-            if chunkable.prepends:
-                self._lead = self._lead_word(cuts.foreign_character(token.content for token in added_tokens))
-        normalizer = self._tokenizers[False].normalizer
-        self.boundaries = Boundaries(chunkable, AddedTokens(added_tokens, normalizer, chunkable.literals), cuts)
+        if chunkable.prepends and self.boundaries.cuts is not None:
+            contents = (token.content for token in hf.backend.get_added_tokens_decoder().values())
+            self._lead = self._lead_word(self.boundaries.cuts.foreign_character(contents))
         self._overlaps = chunkable.how == "pattern"
         self.post_processing = PostProcessing(chunkable.post_processor)
         self.counts: Counter[str] = Counter()
