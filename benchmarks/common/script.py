@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.data import (
-    batches_of,
-    corpus_files,
-    known_corpus,
-    mean_bytes,
-    tokenizer_files,
-    tokenizer_json,
-    whole_text,
-)
+from benchmarks.common import data
 from benchmarks.common.engines import ENGINES
 from benchmarks.common.report import Report, Table, write_json
 from benchmarks.common.result import Race, Result, with_case
@@ -74,12 +66,12 @@ class Options(argparse.ArgumentParser):
     def add_inputs(self, tokenizer: str, corpus: str, engines: Sequence[str], *quick: Any) -> None:
         """--tokenizer, --corpus and --engines; another corpus where the default is not available."""
         self.add("--tokenizer", tokenizer, "name or path", quick[0])
-        self.add("--corpus", known_corpus(corpus), "name or path", quick[1])
+        self.add("--corpus", data.known_corpus(corpus), "name or path", quick[1])
         self.add_engines(engines, quick[2])
 
     def add_several(self, what: str, wanted: Sequence[str], quick: Any = None) -> None:
         """--tokenizers or --corpora; by default those of the wanted ones that are available, or else all."""
-        files = {"tokenizers": tokenizer_files, "corpora": corpus_files}[what]()
+        files = {"tokenizers": data.tokenizer_files, "corpora": data.corpus_files}[what]()
         default = [name for name in wanted if name in files] or list(files)
         kind = known(f"{what} with the name", files, lambda name: Path(name).is_file())
         self.add(f"--{what}", default, f"of {', '.join(files)}, or paths", quick, kind)
@@ -122,12 +114,12 @@ class Bench:
     @functools.cached_property
     def tokenizer(self) -> Path:
         """The tokenizer of --tokenizer, for fresh processes."""
-        return self.processes.store_tokenizer(tokenizer_json(self.given.tokenizer))
+        return self.processes.store_tokenizer(data.tokenizer_json(self.given.tokenizer))
 
     @functools.cached_property
     def text(self) -> str:
         """The whole corpus of --corpus."""
-        return whole_text(self.given.corpus)[0]
+        return data.whole_text(self.given.corpus)[0]
 
     @functools.cached_property
     def cpus(self) -> list[int]:
@@ -153,9 +145,9 @@ class Bench:
     def batch_speeds(self, text: str, chars: int) -> tuple[dict[str, Result], dict[str, dict[int, float]], int]:
         """All engines on batches of text: results, MB/s by the number of texts in a call, characters of a text."""
         given = self.given
-        groups, chars = batches_of(text, given.batches, chars)
+        groups, chars = data.batches_of(text, given.batches, chars)
         found = self.race({str(count): group for count, group in groups.items()}).run(given.engines, given.repeat)
-        sizes = {count: mean_bytes(group) / 1e6 for count, group in groups.items()}
+        sizes = {count: data.mean_bytes(group) / 1e6 for count, group in groups.items()}
         speeds = {
             name: {count: sizes[count] / taken for count, taken in result.medians(sizes).items()}
             for name, result in found.items()

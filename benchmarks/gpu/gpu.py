@@ -19,12 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import known_corpus, known_tokenizer, tokenizer_files
 from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, Options, run
-from benchmarks.gpu.route_tables import (
-    table_of_crossover,
-    table_of_methods,
-    table_of_prompts,
-    table_of_targets,
-)
+from benchmarks.gpu import route_tables
 from benchmarks.gpu.routes import MIXED, Routes, WrongIdsError
 from benchmarks.gpu.stages import device_of, table_of_sizes, table_of_stages
 from lopt_plugin.routes.gpu.device import GpuUnavailableError, find_device
@@ -42,15 +37,15 @@ def measure(bench: Bench) -> list[Result]:
     block = Routes(given.block_tokenizer, ["tiktoken"])
     for name in given.tokenizers:
         routes = Routes(name, given.peers)
-        bench.add(table_of_targets(routes, block, given))
+        bench.add(route_tables.table_of_targets(routes, block, given))
         if given.targets:
             continue
         for corpus in given.corpora:
-            bench.add(table_of_methods(routes, corpus, given))
+            bench.add(route_tables.table_of_methods(routes, corpus, given))
             bench.add(table_of_stages(routes, corpus, device, given))
         corpus = given.corpora[0]
-        bench.add(table_of_crossover(routes, MIXED, given))
-        bench.add(table_of_prompts(routes, corpus, given))
+        bench.add(route_tables.table_of_crossover(routes, MIXED, given))
+        bench.add(route_tables.table_of_prompts(routes, corpus, given))
         bench.add(table_of_sizes(routes, device))
     return []
 

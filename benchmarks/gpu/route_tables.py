@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.common.data import mean_bytes, prompts, utf8_bytes
 from benchmarks.common.report import Table
 from benchmarks.gpu.routes import MIXED, Routes, by_turns, different_prompts, seconds, synchronized, texts_of
-from lopt_plugin.cli.benchmarking.gpu import Timing, crossover_of
+from lopt_plugin.cli.bench_gpu import Timing, crossover_of
 from lopt_plugin.routes.gpu.device import interpreted
 from lopt_plugin.routes.request import PLAIN
 

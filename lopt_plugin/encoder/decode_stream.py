@@ -78,13 +78,13 @@ class _StreamOfReference:
         return part
 
 
+@dataclass(eq=False)
 class _VerifiedStream:
     """Both streams. The reference answers, and after a difference it runs alone."""
 
-    def __init__(self, decoding: Decoding, native: DecodeStream, reference: DecodeStream) -> None:
-        self._decoding = decoding
-        self._native: DecodeStream | None = native
-        self._reference = reference
+    _decoding: Decoding
+    _native: DecodeStream | None
+    _reference: DecodeStream
 
     def step(self, id: int | list[int]) -> str | None:
         found: str | None = None

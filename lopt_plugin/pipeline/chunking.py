@@ -29,18 +29,9 @@ from typing import Any, Literal
 import tokenizers
 
 from ..unicode_tables.bert import BertOptions
+from . import normalizers as kinds
 from .added_tokens import check_length
 from .component_state import State, Unsupported, check_options, states_of, steps_of
-from .normalizers import (
-    MapCharacters,
-    NormalizationForm,
-    NormalizerStep,
-    Prepend,
-    ReplaceRuns,
-    ReplaceText,
-    describe_step,
-    read_steps,
-)
 from .pipeline import PostProcessor, Refinement
 from .post_processors import read_post_processor
 from .pre_tokenizers import FUSED, read_splits
@@ -48,7 +39,7 @@ from .pre_tokenizers import FUSED, read_splits
 _CLIP_LITERALS = ("<|startoftext|>", "<|endoftext|>")
 # Drops the text between matches, which is white space.
 _CLIP_SPLIT = Refinement("clip", "removed", invert=True)
-_ONE_SPACE = ReplaceRuns("white space", 1, False, " ")
+_ONE_SPACE = kinds.ReplaceRuns("white space", 1, False, " ")
 _WORD_PRE_TOKENIZERS = ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
 _LOCAL = {
     Refinement("numeric", "isolated"),
@@ -63,7 +54,7 @@ _FALCON = (
     Refinement("three_digits", "isolated", after_byte_level=True),
 )
 _SCANS = {steps: name for name, steps in FUSED if name not in ("falcon", "whole")} | {(_CLIP_SPLIT,): "clip"}
-_Step = NormalizerStep | BertOptions
+_Step = kinds.NormalizerStep | BertOptions
 
 
 @dataclass(frozen=True)
@@ -99,7 +90,7 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
     if getattr(model, "dropout", None):
         raise Unsupported(f"model {kind} with dropout is never divided into chunks: it is random")
     normalizer_state, pre_tokenizer_state, post_processor_state = states_of(tokenizer)
-    normalizer = read_steps(normalizer_state)
+    normalizer = kinds.read_steps(normalizer_state)
     added = tokenizer.get_added_tokens_decoder().values()
     for token in added:
         check_length(token)
@@ -107,7 +98,7 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
     spaced = any(character.isspace() for content in normalized for character in content)
     for step in normalizer if normalized else ():
         # A match in the normalized text may then have any length in the text.
-        drops = isinstance(step, BertOptions) or step == MapCharacters("StripAccents")
+        drops = isinstance(step, BertOptions) or step == kinds.MapCharacters("StripAccents")
         if drops or (spaced and step == _ONE_SPACE):
             raise Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
     post_processor = read_post_processor(tokenizer, post_processor_state)[0]
@@ -118,7 +109,7 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
 
 def _never_splits(steps: list[State], normalizer: tuple[_Step, ...]) -> bool:
     """Whether stretches stay whole: each step, if any, splits only at a character that the normalizer removes."""
-    gone = [s.text for s in normalizer if isinstance(s, ReplaceText) and len(s.text) == 1 and s.text != s.content]
+    gone = [s.text for s in normalizer if isinstance(s, kinds.ReplaceText) and len(s.text) == 1 and s.text != s.content]
     options = {"type", "pattern", "behavior", "invert"}
     return all(
         step.get("type") == "Split" and step["pattern"].get("String") in gone and step.keys() <= options
@@ -134,14 +125,14 @@ def _by_vocabulary(model: Any, normalizer: tuple[_Step, ...], post_processor: Po
             raise Unsupported(f"model BPE with {option} and without a split pattern is never divided into chunks")
     replaced: list[tuple[str, str]] = []
     for step in normalizer:
-        if isinstance(step, ReplaceText):
+        if isinstance(step, kinds.ReplaceText):
             replaced.append((step.text, step.content))
-        elif not isinstance(step, Prepend):
+        elif not isinstance(step, kinds.Prepend):
             raise Unsupported(f"normalizer {_name(step)} without a split pattern is not proven safe to divide")
     single = all(len(old) == len(new) == 1 for old, new in replaced)
     if not single or len({character for pair in replaced for character in pair}) != 2 * len(replaced):
         raise Unsupported("normalizer Replace replaces more than single characters, so texts are not divided")
-    prepends = any(isinstance(step, Prepend) for step in normalizer)
+    prepends = any(isinstance(step, kinds.Prepend) for step in normalizer)
     return Chunkable("vocabulary", "no split pattern", post_processor, prepends=prepends, replaced=tuple(replaced))
 
 
@@ -151,9 +142,9 @@ def _by_pattern(
     scan, add_prefix_space = _scan(pre_tokenizer_state)
     composes = False
     for step in normalizer:
-        if isinstance(step, (NormalizationForm, BertOptions)) or step == MapCharacters("StripAccents"):
+        if isinstance(step, (kinds.NormalizationForm, BertOptions)) or step == kinds.MapCharacters("StripAccents"):
             composes = True
-        elif step != MapCharacters("Lowercase") and not (step == _ONE_SPACE and scan == "clip"):
+        elif step != kinds.MapCharacters("Lowercase") and not (step == _ONE_SPACE and scan == "clip"):
             raise Unsupported(f"normalizer {_name(step)} before a split pattern is not proven safe to divide")
     return Chunkable(
         "pattern",
@@ -183,4 +174,4 @@ def _scan(state: State | None) -> tuple[str, bool]:
 
 
 def _name(step: _Step) -> str:
-    return "BertNormalizer" if isinstance(step, BertOptions) else describe_step(step)
+    return "BertNormalizer" if isinstance(step, BertOptions) else kinds.describe_step(step)

@@ -18,53 +18,44 @@ from ..pipeline import (
     SpaceNormalizer,
     UnigramModel,
     WordPieceModel,
+    normalizers as kinds,
 )
 from ..pipeline.component_state import Unsupported, tokenizer_with
 from ..pipeline.model_json import Entries
-from ..pipeline.normalizers import (
-    MapCharacters,
-    NormalizationForm,
-    NormalizerStep,
-    Precompiled,
-    Prepend,
-    ReplaceRuns,
-    ReplaceText,
-    Strip,
-)
 from ..unicode_tables import normalizers as sets
 from ..unicode_tables.byte_level import byte_classes
 from ..unicode_tables.load import character_classes, normalizer_classes, word_characters
 from .core_values import CoreValues, describe
 
 
-def native_steps(steps: tuple[NormalizerStep, ...]) -> list[tuple[Any, ...]]:
+def native_steps(steps: tuple[kinds.NormalizerStep, ...]) -> list[tuple[Any, ...]]:
     """The steps of a normalizer, see core_values.py."""
     return [_native_step(step) for step in steps]
 
 
-def form_table(steps: tuple[NormalizerStep, ...]) -> tuple[bytes, bytes]:
+def form_table(steps: tuple[kinds.NormalizerStep, ...]) -> tuple[bytes, bytes]:
     """The arguments `form_pages` and `form_cells`; empty where no step needs them."""
-    if all(not isinstance(step, NormalizationForm) or step.form == "NFC" for step in steps):
+    if all(not isinstance(step, kinds.NormalizationForm) or step.form == "NFC" for step in steps):
         return b"", b""
     table = normalizer_classes()
     return table.pages.tobytes(), table.cells.tobytes()
 
 
-def _native_step(step: NormalizerStep) -> tuple[Any, ...]:
-    if isinstance(step, NormalizationForm):
+def _native_step(step: kinds.NormalizerStep) -> tuple[Any, ...]:
+    if isinstance(step, kinds.NormalizationForm):
         return "form", step.form, getattr(normalizers, step.form)().normalize_str, _alignment(step)
-    if isinstance(step, MapCharacters):
+    if isinstance(step, kinds.MapCharacters):
         return "characters", list(sets.single_characters(step.kind))
-    if isinstance(step, Strip):
+    if isinstance(step, kinds.Strip):
         return "strip", sets.white_space(), step.left, step.right
-    if isinstance(step, Prepend):
+    if isinstance(step, kinds.Prepend):
         return "prepend", step.text
-    if isinstance(step, ReplaceText):
+    if isinstance(step, kinds.ReplaceText):
         return "replace", step.text, step.content
-    if isinstance(step, ReplaceRuns):
+    if isinstance(step, kinds.ReplaceRuns):
         of = sets.regex_white_space() if step.of == "white space" else step.of
         return "replace_runs", of, step.least, step.each, step.content
-    if isinstance(step, Precompiled):
+    if isinstance(step, kinds.Precompiled):
         state = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(step.charsmap).decode()}
         return "precompiled", step.charsmap, *sets.joining(), _reference(json.dumps(state))
     return "reference", _reference(step.state)
@@ -76,7 +67,7 @@ def _reference(state: str) -> Callable[[str], str]:
     return normalize
 
 
-def _alignment(step: NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
+def _alignment(step: kinds.NormalizationForm) -> Callable[[str], list[tuple[int, int]]]:
     """For each character of a text's normalized form, the characters it came from, according to the reference."""
     # A model with an empty vocabulary: every character is a token, and tokens have offsets.
     by_character = Tokenizer(models.BPE({"unknown": 0}, [], unk_token="unknown", fuse_unk=False, cache_capacity=0))
@@ -134,16 +125,10 @@ def core_arguments(pipeline: Pipeline) -> tuple[str, dict[str, Any]]:
 
 
 def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePieceModel) -> dict[str, Any]:
-    classes = character_classes()
-    steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
-    form_pages, form_cells = form_table(steps)
     return {
         "vocabulary": model.vocabulary,
         "merges": model.merges.text,
         "ignore_merges": isinstance(model, BytePairModel) and model.ignore_merges,
-        "class_pages": classes.pages.tobytes(),
-        "class_cells": classes.cells.tobytes(),
-        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
         "byte_classes": byte_classes(),
         "scanner": pipeline.scanner,
         "refinements": [(r.matcher, r.behavior, r.invert, r.after_byte_level) for r in pipeline.refinements],
@@ -154,10 +139,23 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
             None if isinstance(model, BytePairModel) else (model.unk_token, model.fuse_unk, model.byte_fallback)
         ),
         "blank_signs": _blank_signs(pipeline),
+        **_normalizer_arguments(pipeline),
+        "added_tokens": _added_tokens(pipeline),
+    }
+
+
+def _normalizer_arguments(pipeline: Pipeline) -> dict[str, Any]:
+    """The steps, and the tables that they and the scanners use."""
+    classes = character_classes()
+    steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
+    form_pages, form_cells = form_table(steps)
+    return {
+        "class_pages": classes.pages.tobytes(),
+        "class_cells": classes.cells.tobytes(),
+        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
         "normalizer": native_steps(steps),
         "form_pages": form_pages,
         "form_cells": form_cells,
-        "added_tokens": _added_tokens(pipeline),
     }
 
 
@@ -190,10 +188,7 @@ def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str
 
 
 def _unigram_arguments(pipeline: Pipeline, model: UnigramModel) -> dict[str, Any]:
-    assert isinstance(pipeline.normalizer, tuple)
     assert pipeline.metaspace is not None
-    classes = character_classes()
-    form_pages, form_cells = form_table(pipeline.normalizer)
     return {
         "names": [name for name, _ in model.pieces],
         "scores": [score for _, score in model.pieces],
@@ -202,12 +197,7 @@ def _unigram_arguments(pipeline: Pipeline, model: UnigramModel) -> dict[str, Any
         "scanner": pipeline.scanner,
         "white_space": sets.white_space(),
         "prepend_scheme": pipeline.metaspace.prepend,
-        "class_pages": classes.pages.tobytes(),
-        "class_cells": classes.cells.tobytes(),
-        "compose_pairs": classes.compose_pairs.astype("<u4").tobytes(),
-        "normalizer": native_steps(pipeline.normalizer),
-        "form_pages": form_pages,
-        "form_cells": form_cells,
+        **_normalizer_arguments(pipeline),
         "added_tokens": _added_tokens(pipeline),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -160,11 +161,6 @@ def only_writer(folder: Path) -> Iterator[None]:
     """Creates the folder and locks it until this process ends. Raises CorpusError if another process has the lock."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as lock:
-        try:
-            import fcntl
-        except ImportError:
-            yield
-            return
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

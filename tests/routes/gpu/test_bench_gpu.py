@@ -11,7 +11,7 @@ from kernel_device import INTERPRETED, make_interpreter_faster
 from tokenizers import Tokenizer
 
 from lopt_plugin.cli import bench_gpu
-from lopt_plugin.cli.benchmarking.gpu import Timing, crossover_of
+from lopt_plugin.cli.bench_gpu import Timing, crossover_of
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.gpu.crossover import crossover_key, stored_crossover
 from lopt_plugin.routes.gpu.device import find_device
@@ -23,7 +23,7 @@ def _cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     make_interpreter_faster(monkeypatch)
     monkeypatch.setattr(GpuRoute, "_check", lambda *_: None)  # other tests have it
-    monkeypatch.setattr("lopt_plugin.cli.benchmarking.gpu._RUNS", 1)
+    monkeypatch.setattr("lopt_plugin.cli.bench_gpu._RUNS", 1)
 
 
 @pytest.fixture
