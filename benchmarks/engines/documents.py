@@ -91,9 +91,9 @@ def parser(about: str | None, many: int, repetitions: int) -> argparse.ArgumentP
     return made
 
 
-def long_prompts(corpus: str, count: int, chars: int) -> list[str]:
+def long_prompts(count: int, chars: int) -> list[str]:
     """That many prompts, none of which overlap; prints the machine, and what is not as asked for."""
-    texts, remark = prompts(corpus, count, chars)
+    texts, remark = prompts(CORPUS, count, chars)
     print(machine_line())
     print(remark)
     return texts

@@ -163,7 +163,7 @@ class Server:
 def measure_all(server: Server, arguments: argparse.Namespace) -> None:
     """Prints the times of one long prompt, and of a list of short ones."""
     count = arguments.repetitions + WARM_UP
-    long = documents.long_prompts(documents.CORPUS, count, arguments.long)
+    long = documents.long_prompts(count, arguments.long)
     memory: dict[str, list[int]] = {}
     tokenizers = variants(server.model, memory)
     print(f"\none long prompt: {len(long[0]):,} characters")

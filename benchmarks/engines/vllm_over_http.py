@@ -43,14 +43,12 @@ def main(folder: Path) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chars", type=int, default=450_000, help="of a prompt")
     parser.add_argument("--repetitions", type=int, default=6)
-    parser.add_argument("--servers", nargs="+", choices=SERVERS, default=list(SERVERS))
-    parser.add_argument("--corpus", default=documents.CORPUS)
     arguments = parser.parse_args()
-    texts = documents.long_prompts(arguments.corpus, arguments.repetitions + WARM_UP, arguments.chars)
-    times: dict[str, list[float]] = {name: [] for name in arguments.servers}
+    texts = documents.long_prompts(arguments.repetitions + WARM_UP, arguments.chars)
+    times: dict[str, list[float]] = {name: [] for name in SERVERS}
     path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH"))))
     common = {SOCKET_VARIABLE: str(folder / "arrivals"), "PYTHONPATH": path}
-    chosen = {name: (SERVERS[name][0], common | SERVERS[name][1]) for name in arguments.servers}
+    chosen = {name: (mode, common | environment) for name, (mode, environment) in SERVERS.items()}
     options = ("--scheduler-cls", "vllm_arrivals.Arrivals", "--no-async-scheduling", "--middleware")
     with contextlib.ExitStack() as stack:
         arrivals = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
@@ -69,7 +67,7 @@ def main(folder: Path) -> None:
                     times[name].append(seconds[-1])
     for name, seconds in times.items():
         row = f"  {name:9} median {1000 * statistics.median(seconds):7.1f} ms, least {1000 * min(seconds):7.1f} ms"
-        for other in (free for free in ("free", "free_lopt") if free in times):
+        for other in ("free", "free_lopt"):
             ratio = statistics.median(seconds) / statistics.median(times[other])
             row += f"   {ratio:5.2f} (least {min(seconds) / min(times[other]):5.2f}) times {other}"
         print(row)

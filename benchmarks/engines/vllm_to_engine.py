@@ -48,7 +48,7 @@ def main(folder: Path) -> None:
     params = SamplingParams(max_tokens=1, temperature=0)
     count = arguments.repetitions + 2
     cases = {
-        "one long prompt": [[text] for text in documents.long_prompts(documents.CORPUS, count, arguments.long)],
+        "one long prompt": [[text] for text in documents.long_prompts(count, arguments.long)],
         f"{arguments.many} short prompts": documents.short_lists(count, arguments.many, arguments.short),
     }
     for name, lists in cases.items():

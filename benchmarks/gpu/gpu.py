@@ -2,7 +2,6 @@
 
     python benchmarks/gpu/gpu.py                                  all tables, every tokenizer of the route
     python benchmarks/gpu/gpu.py --tokenizers qwen3 --megabytes 256
-    python benchmarks/gpu/gpu.py --targets                        only the targets, beside what is measured
     TRITON_INTERPRET=1 python benchmarks/gpu/gpu.py --quick        without a GPU: does it run to its end?
 
 All ids are compared with the HF tokenizer's before a figure is shown; a mismatch of ours ends the program. Times are
@@ -38,8 +37,6 @@ def measure(bench: Bench) -> list[Result]:
     for name in given.tokenizers:
         routes = Routes(name, given.peers)
         bench.add(route_tables.table_of_targets(routes, block, given))
-        if given.targets:
-            continue
         for corpus in given.corpora:
             bench.add(route_tables.table_of_methods(routes, corpus, given))
             bench.add(table_of_stages(routes, corpus, device, given))
@@ -64,7 +61,6 @@ def main() -> int:
     made.add("--block-tokenizer", known_tokenizer("gpt2"), "of BlockBPE's target", "tiny_cl100k")
     made.add("--block-batches", [64, 256, 1024], "texts in a call", [2])
     made.add("--block-chars", [128, 512, 1024, 4096], "characters of a text", [128])
-    made.add_argument("--targets", action="store_true", help="only what is asked of an H100 or H200")
     made.add("--resident", 64 << 20, "characters of a batch on the device", 1500)
     made.add("--target-bytes", 256 << 20, "characters of the targets' batch of strings", 1500)
     made.add("--target-prompt", 4 << 20, "characters of the targets' prompt", 1500)

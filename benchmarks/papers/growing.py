@@ -14,6 +14,7 @@ import string
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +61,18 @@ def each(call: Callable[[Any], Any], values: Iterable[Any]) -> float:
     return microseconds([lambda value=value: call(value) for value in values])
 
 
+@dataclass
 class Benchmark:
     """One tokenizer on one text; the methods give rows of a table."""
 
-    def __init__(self, encoder: Any, tiktoken: Engine | None, text: str, repeat: int) -> None:
-        self.encoder = encoder
-        self.tiktoken = tiktoken
-        self.text = text
-        self.repeat = repeat
+    encoder: Any
+    tiktoken: Engine | None
+    text: str
+    repeat: int
+
+    def __post_init__(self) -> None:
         self.random = random.Random(1)
-        self.lengths = [length for length in LENGTHS if 2 * length <= len(text)]
+        self.lengths = [length for length in LENGTHS if 2 * length <= len(self.text)]
 
     def places(self, length: int, count: int) -> list[int]:
         return [self.random.randrange(len(self.text) - length + 1) for _ in range(count)]

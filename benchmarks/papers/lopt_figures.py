@@ -1,6 +1,6 @@
 """LoPT's figures: one long text by length and by chunk length, beside the peers.
 
-    python benchmarks/papers/lopt_figures.py --tokenizer qwen3 --corpus leval_en --figures length,chunk
+    python benchmarks/papers/lopt_figures.py --tokenizer qwen3 --corpus leval_en
 
 length  milliseconds until the ids of an unseen text are there
 chunk   the same for the second longest text, by the length of a chunk
@@ -12,7 +12,6 @@ whose ids are not those of the HF tokenizer has no number.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
@@ -20,7 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import known_tokenizer
 from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, remarks, with_case
-from benchmarks.common.script import Bench, Options, known, run
+from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.prompts import spread
 
 ENGINES = ("hf", "lopt_hf_chunks", "lopt", "fastokens", "gigatoken", "tiktoken")
@@ -77,17 +76,11 @@ def by_chunk(bench: Bench) -> list[Result]:
     return results
 
 
-FIGURES: dict[str, Callable[[Bench], list[Result]]] = {
-    "length": by_length,
-    "chunk": by_chunk,
-}
-
-
 def measure(bench: Bench) -> list[Result]:
-    """All figures that are asked for."""
-    results = []
-    for name in bench.given.figures:
-        results += with_case(dict(enumerate(FIGURES[name](bench))), "figure", name)
+    """Both figures."""
+    results: list[Result] = []
+    for name, figure in (("length", by_length), ("chunk", by_chunk)):
+        results += with_case(dict(enumerate(figure(bench))), "figure", name)
     return results
 
 
@@ -95,7 +88,6 @@ if __name__ == "__main__":
     made = Options(__doc__, repeat=2)
     small = ["hf", "lopt", "lopt_hf_chunks"]
     made.add_inputs(known_tokenizer("qwen3"), "leval_en", ENGINES, "tiny_cl100k", "books_en", small)
-    made.add("--figures", list(FIGURES), "length, chunk", None, known("figure", FIGURES))
     made.add("--lengths", [10_000, 100_000, 1_000_000, 4_000_000], "characters", [1_000, 20_000])
     made.add("--texts", 5, "of each length", 2)
     made.add("--chunks", [4_000, 16_000, 64_000, 256_000, 0], "characters", [1_000, 0])
