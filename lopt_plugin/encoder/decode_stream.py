@@ -66,8 +66,6 @@ def _is_id(number: Any) -> bool:
 
 
 class _StreamOfReference:
-    """The reference's stream, for one tokenizer."""
-
     def __init__(self, backend: Tokenizer, ids: Sequence[int], skip_special_tokens: bool) -> None:
         begun = {"ids": ids} if ids else {}
         self._stream = ReferenceStream(skip_special_tokens=skip_special_tokens, **begun)

@@ -78,7 +78,6 @@ class Encoder:
             self._pending_call_state = PendingCallState(self._runner.hf, wanted)
 
     def _write_call_state(self) -> None:
-        """Leaves the backend as transformers would have, before it is saved or copied."""
         if self._pending_call_state is not None:
             self._pending_call_state.write()
             self._pending_call_state = None

@@ -83,7 +83,6 @@ class GpuUse:
         return self._route_from(snapshot, len(text))
 
     def _route_from(self, snapshot: Snapshot, size: int) -> GpuRoute | None:
-        """The route if `size` is large enough."""
         if size < self._least or not self._size_decides() or size < self._min_bytes(snapshot)[0]:
             return None
         return self.route_on(snapshot, "cuda") if self._settings.route == "gpu" else self._route_made(snapshot)

@@ -76,7 +76,6 @@ def _segment(number: int, segment: Any) -> tuple[str, bool]:
 
 
 def _find(tokens: SpecialTokens, segments: list[tuple[str, bool]]) -> list[Match]:
-    """The special tokens of the joined text."""
     found, at = [], 0
     for trusted, group in itertools.groupby(segments, key=lambda segment: segment[1]):
         run = "".join(text for text, _ in group)

@@ -13,10 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from typing import IO, Any, ClassVar, NamedTuple
 
 STARTED_WITHIN_S = 600.0
 STOPPED_WITHIN_S = 20.0
@@ -86,7 +83,7 @@ class EngineServer:
         """Generates one token. Raises ServerError."""
         raise NotImplementedError
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> EngineServer:
         self._log_file = self.log.open("wb")
         # In its own session, so that all of the engine's processes can be stopped and Ctrl-C reaches only this process.
         self._process = subprocess.Popen(
