@@ -127,7 +127,7 @@ class Report:
     def add_lines(
         self,
         figures: Figures,
-        columns: Mapping[int, str],
+        columns: Sequence[int] | Mapping[int, str],
         title: str,
         label: str,
         unit: str,
@@ -139,7 +139,7 @@ class Report:
     ) -> None:
         """A table, a plot and the losses, of figures by engine and by a number such as a length.
 
-        columns  the numbers in order, with the heads of their columns; a number of 0 is not plotted
+        columns  the numbers in order, perhaps with the heads of their columns; a number of 0 is not plotted
         label    what the numbers are
         unit     of the figures; MB/s are better when greater, all others when smaller
         plot     the name of the image, and its title
@@ -147,7 +147,8 @@ class Report:
         place    a format string for a number, for losses; "" for none
         """
         rows = [[name, *(number(own.get(n)) for n in columns)] for name, own in figures.items()]
-        self.tables.append(Table([label, *columns.values()], rows, title, remarks=list(remarks)))
+        heads = columns.values() if isinstance(columns, Mapping) else (f"{n:,}" for n in columns)
+        self.tables.append(Table([label, *heads], rows, title, remarks=list(remarks)))
         series = {name: [(n, own[n]) for n in columns if n and n in own] for name, own in figures.items()}
         self.plots.append(Plot(*plot, label, unit, series, log_x="x" in log, log_y="y" in log))
         if place:
@@ -172,11 +173,6 @@ def number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def with_commas(numbers: Iterable[int]) -> dict[int, str]:
-    """Numbers as heads of columns."""
-    return {number: f"{number:,}" for number in numbers}
 
 
 def _command() -> str:

@@ -24,7 +24,6 @@ from typing import Any
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import whole_text
-from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, progress, remarks, turned
 from benchmarks.common.script import Bench, Options, run
 from benchmarks.engines import documents
@@ -118,17 +117,15 @@ def answers(running: RenderServer, texts: Sequence[str], at_once: int) -> list[b
 
 def show(bench: Bench, chars: int, results: list[Result], remark: str) -> None:
     """Two tables of the report: CPU time, and requests a second."""
-    columns = with_commas(bench.given.at_once)
-    cpu, requests = (medians_by(results, "at_once", figure) for figure in ("cpu_ms", "requests"))
     length = f"prompts of {chars:,} characters"
-    for figures, unit, title, name in (
-        (cpu, "ms", "CPU time of the server for a request, ms", "cpu"),
-        (requests, "requests a second", "requests a second", "requests"),
+    for figure, unit, what, place in (
+        ("cpu_ms", "ms", "CPU time of the server for a request, ms", f"CPU time, {length}, {{}} at once"),
+        ("requests", "requests a second", "requests a second", ""),
     ):
-        place = f"CPU time, {length}, {{}} at once" if name == "cpu" else ""
-        plot = (f"render_{name}_{chars}", f"{title}, {length}")
-        head, told = f"{title}, {length}", remarks(results, remark)
-        bench.report.add_lines(figures, columns, head, "requests at once", unit, plot, place=place, remarks=told)
+        title, figures = f"{what}, {length}", medians_by(results, "at_once", figure)
+        plot, said = (f"render_{figure.removesuffix('_ms')}_{chars}", title), remarks(results, remark)
+        at_once = bench.given.at_once
+        bench.report.add_lines(figures, at_once, title, "requests at once", unit, plot, place=place, remarks=said)
 
 
 if __name__ == "__main__":

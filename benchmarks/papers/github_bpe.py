@@ -15,7 +15,6 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer
-from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, remarks
 from benchmarks.common.script import Bench, Options, run
 
@@ -41,7 +40,7 @@ def measure(bench: Bench) -> list[Result]:
     found = bench.race(slices).run(given.engines, given.repeat)
     bench.report.add_lines(
         {name: {n: 1e6 * taken for n, taken in result.medians(lengths).items()} for name, result in found.items()},
-        with_commas(lengths),
+        lengths,
         "A slice, microseconds",
         "characters",
         "microseconds",

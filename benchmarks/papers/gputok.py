@@ -13,7 +13,6 @@ from tokenizers import Tokenizer
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer, tokenizer_json
-from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, remarks
 from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.prompts import spread
@@ -39,7 +38,7 @@ def measure(bench: Bench) -> list[Result]:
     results = bench.races(groups, "tokens")
     bench.report.add_lines(
         medians_by(results, "tokens", factor=1e3),
-        with_commas(groups),
+        given.tokens,
         f"One text, ms, at about {chars_a_token:.2f} characters a token",
         "tokens",
         "ms",

@@ -17,7 +17,6 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer
-from benchmarks.common.report import with_commas
 from benchmarks.common.result import Result, medians_by, remarks, with_case
 from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.cli.benchmarking.prompts import spread
@@ -44,7 +43,7 @@ def by_length(bench: Bench) -> list[Result]:
     results = bench.races({length: _texts(bench, length) for length in lengths}, "length")
     bench.report.add_lines(
         medians_by(results, "length", factor=1e3),
-        with_commas(lengths),
+        lengths,
         "By the length of the text, ms",
         "characters",
         "ms",
