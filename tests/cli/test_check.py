@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from command import lopt, model_folder
 from lopt_plugin.cli import texts
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.token_batch import TokenBatch
-from lopt_plugin.unicode_tables.byte_level import alphabet
+from lopt_plugin.pipeline.decoders import Decoder
+from lopt_plugin.routes.token_table import build_token_table
 
 
 @pytest.fixture
@@ -131,8 +133,11 @@ def test_wrong_offsets_are_found(model: Path, jsonl: Path, monkeypatch: pytest.M
 
 
 def test_wrong_texts_are_found(model: Path, jsonl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The bytes of the table are in another order, and it is used all the same.
-    monkeypatch.setattr("lopt_plugin.routes.token_table.alphabet", lambda: alphabet()[::-1])
+    # The table has the characters that stand for bytes, and it is used all the same.
+    def build(backend: Any, decoder: Decoder, tokens: list[str | None]) -> Any:
+        return build_token_table(backend, replace(decoder, byte_level=False), tokens)
+
+    monkeypatch.setattr("lopt_plugin.encoder.decoding.build_token_table", build)
     monkeypatch.setattr("lopt_plugin.encoder.decoding._mismatch", lambda *_: None)
     report = json.loads(lopt("check", model, jsonl, "--json").stdout)
     assert report["compared"]["first"]["call"] == "decode(ids, skip_special_tokens=False)"
