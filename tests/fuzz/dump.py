@@ -21,7 +21,7 @@ import corpus  # noqa: E402
 import hard_texts  # noqa: E402
 import numpy as np  # noqa: E402
 import representatives  # noqa: E402
-from tokenizers import normalizers  # noqa: E402
+from tokenizers import AddedToken, Regex, Tokenizer, normalizers  # noqa: E402
 
 from lopt_plugin.pipeline import BytePairModel, Pipeline, WordPieceModel, read_pipeline  # noqa: E402
 from lopt_plugin.routes import native_core  # noqa: E402
@@ -31,6 +31,14 @@ from lopt_plugin.unicode_tables import load  # noqa: E402
 NFC_FOLLOWS = 1 << 14  # a bit of the character classes
 SHORT = 1_000  # characters of a seed
 REPEATED = bytes(range(0xF8, 0xFF))  # tests/fuzz/input.hpp: the character before these is repeated
+
+# Normalizers that remove or join characters, so that a step meets what an earlier one has made of them.
+REMOVING: dict[str, list[list[normalizers.Normalizer]]] = {
+    "tiny_qwen2": [[normalizers.Nmt(), normalizers.NFC()], [normalizers.NFC(), normalizers.Replace("x\u00e9", "")]],
+    "tiny_roberta": [[normalizers.Nmt(), normalizers.Replace(Regex(" {2,}"), " ")]],
+    "tiny_clip": [[normalizers.Lowercase()]],
+    "tiny_starcoder": [[normalizers.Replace("ab", ""), normalizers.StripAccents()]],
+}
 
 
 class Writer:
@@ -141,11 +149,17 @@ def seeds() -> list[bytes]:
 
 
 def _names() -> list[str]:
-    return [name for name in corpus.tokenizer_names() if name.startswith(("tiny_", "wordpiece_"))]
+    small = [name for name in corpus.tokenizer_names() if name.startswith(("tiny_", "wordpiece_"))]
+    return [*small, *(f"{name}+{number}" for name in REMOVING for number in range(len(REMOVING[name])))]
 
 
 def _pipeline(name: str) -> Pipeline:
-    pipeline = read_pipeline(corpus.load_tokenizer(name))
+    base, _, number = name.partition("+")
+    tokenizer = Tokenizer.from_str(corpus.load_tokenizer(base).to_str())
+    if number:
+        tokenizer.normalizer = normalizers.Sequence(REMOVING[base][int(number)])
+        tokenizer.add_tokens([AddedToken("a b c d e f g", normalized=True)])
+    pipeline = read_pipeline(tokenizer)
     assert isinstance(pipeline, Pipeline)
     return pipeline
 
