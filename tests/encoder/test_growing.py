@@ -181,7 +181,9 @@ LONG_PRE_TOKENS = ["!a", "e\u0301", "\u1100\u1161", "ab", "-", "\u2581", "\u4e2d
         *itertools.product(["tiny_falcon", "tiny_clip", "tiny_llama2", "tiny_roberta", "tiny_o200k"], LONG_PRE_TOKENS),
         *[("qwen3", unit) for unit in ("e\u0301", "\u1100\u1161", "!a")],
         *[("wordpiece_cased", unit) for unit in ("a", "ab", "\u00e9", "a\x00")],
-        *itertools.product(unigrams.SMALL, ["a", "\u4e2d\u6587", "e\u0301", "\u0e01\u0e49", "\uff21", "\u0378"]),
+        *itertools.product(
+            unigrams.SMALL, ["a", "\u4e2d\u6587", "e\u0301", "\u0e01\u0e49", "\uff21", "\u0378", "\u0301\u0323"]
+        ),
         ("tiny_llama2", "<s>"),
         ("tiny_roberta", "!\n"),
         ("unigram_t5", "<pad>a"),
@@ -709,6 +711,50 @@ def test_long_words_of_unigram_at_every_moment(name: str) -> None:
             assert word.append(more)
             ids = expected(encoder, text, False)
             assert (word.count(), word.ids()) == (len(ids), ids), (kind, len(text))
+
+
+# Characters that begin clusters by different rules, or are looked up together with marks; and marks.
+BASES = "a\u00a9\u1100\u1161\uac00\u0915\u0928\u304b\U0001f468\u0600\U0001f1e9\u0e01\r\n \u00e9\uff76\u4e2d"
+MARKS = "\u0301\u0323\u0345\u20e3\u3099\u094d\u093c\u200d\ufe0f\u0e49\u0308\U0001d165"
+
+
+@pytest.mark.parametrize("name", [*unigrams.SMALL, *tier.pick([], unigrams.LARGE)])
+def test_marks_in_long_words_of_unigram(name: str) -> None:
+    """A cluster of 6 bytes or more is looked up by character, and what follows it may be a short one."""
+    encoder = encoder_of(name)
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    rng = random.Random(name)
+    appended = 0
+    for _ in range(tier.pick(1_500, 100_000)):
+        marks, bases = rng.sample(MARKS, rng.randint(1, 3)), rng.sample(BASES, rng.randint(1, 3))
+        text = rng.choice(["x" * 520, "\u4e2d" * 520, ""]) + "".join(rng.choices(marks, k=rng.choice([0, 1, 520])))
+        word = native.core.growing_word(text, False, False)
+        for _ in range(rng.randint(1, 6)):
+            more = "".join(rng.choices([*marks * 3, *bases], k=rng.choice([1, 2, 3, 5, 70, 200])))
+            if word is None or not word.append(more):
+                break
+            text += more
+            appended += 1
+            ids = native.core.encode_part(text)
+            assert word.ids() == ids, ascii(text[500:])
+            assert rng.random() < 0.95 or ids == expected(encoder, text, False)
+    assert appended > 1_000
+
+
+@pytest.mark.parametrize("goes_on", ["\u200d\u2122\u0301", "\u094d\u0958\u0301"])
+@pytest.mark.parametrize("base", ["\U0001f468", "\u00a9", "\u0915"])
+def test_clusters_that_go_on_after_their_marks(base: str, goes_on: str) -> None:
+    """After a joiner or a virama, what looks like a cluster of its own may be part of a long one."""
+    encoder = encoder_of("unigram_t5")
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    text = "x" * 520 + base
+    word = native.core.growing_word(text)
+    for more in ["\u0301" * 20, "\u0301", *goes_on, "a"]:
+        assert word.append(more)
+        text += more
+        assert word.ids() == expected(encoder, text, False)
 
 
 def test_long_words_of_random_unigrams() -> None:

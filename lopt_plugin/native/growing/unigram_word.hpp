@@ -60,6 +60,8 @@ class UnigramPart {
         word_.lattice().truncate(certain_);
         size_t at = rest_.size();
         while (at > 0 && !(at < rest_.size() && core_.method().normalizer().first_divides(rest_[at - 1], rest_[at]))) at--;
+        const bool is_among = at == 0;
+        if (is_among) at = core_.method().normalizer().first_divides_among(rest_, goes_on_);
         if (rest_.size() - at > MOST) return false;
         std::string part = utf8_of_rest(at);
         const auto [begins, ends] = core_.method().normalizer().apply_to_part(part);
@@ -67,6 +69,7 @@ class UnigramPart {
             if (!(begins || is_first_) || tokens_.finds(part) || !word_.append(part)) return false;
             certain_ = word_.lattice().size();
             is_first_ &= at == 0;
+            goes_on_ = at == 0 ? goes_on_ : is_among;
             rest_.erase(rest_.begin(), rest_.begin() + static_cast<ptrdiff_t>(at));
         }
         if (rest_.size() > MOST) return false;
@@ -92,6 +95,7 @@ class UnigramPart {
     std::vector<uint32_t> rest_;  // the raw characters that are not certain
     uint32_t certain_ = 0;        // bytes of the word
     bool is_first_ = true;        // nothing is certain
+    bool goes_on_ = false;        // what is certain ends at a place found among the characters around it
 };
 
 }  // namespace lopt

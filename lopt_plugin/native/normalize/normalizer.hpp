@@ -53,6 +53,9 @@ class NormalizerStep {
     virtual std::vector<uint32_t> composed() const { return {}; }
     // The same of the position between two characters; of each of them, it requires something on its own.
     virtual bool divides(uint32_t, uint32_t right) const { return begins_apart(right); }
+    // The last such position inside these characters that is certain because of all of them; 0 if there is none. `goes_on`: it
+    // was the last time, of the characters before them.
+    virtual size_t last_place_among(const std::vector<uint32_t>&, bool) const { return 0; }
     // Is [begin, end), and therefore every part of it, unchanged? Its first character and the one after it must begin
     // apart.
     virtual bool keeps(const uint8_t* begin, const uint8_t* end) const {
@@ -107,6 +110,9 @@ class Normalizer {
     bool begins_apart(uint32_t c) const { return composed_apart_ && begins_apart(c, 0); }
     // Does the first step normalize what is before and after a position between two characters independently?
     bool first_divides(uint32_t left, uint32_t right) const { return steps_.empty() || steps_.front()->divides(left, right); }
+    size_t first_divides_among(const std::vector<uint32_t>& characters, bool goes_on) const {
+        return steps_.empty() ? 0 : steps_.front()->last_place_among(characters, goes_on);
+    }
     // Normalizes a text, or its part between two such positions. Returns whether the later steps divide the text there, too: at
     // the beginning, and at the end.
     std::pair<bool, bool> apply_to_part(std::string& text) const {

@@ -63,6 +63,19 @@ class Precompiled final : public NormalizerStep {
         if (is_first_jamo(left) || (left == JOINER && (beginning_.holds(0xA9) || beginning_.holds(0xAE)))) return false;
         return begins_apart(right) || has_no_conjuncts(right) || !(joining_.holds(left) || is_later_jamo(right));
     }
+    // In a cluster of joining characters, after one at most that joins no others by a rule of its own. From 6 bytes on, each of
+    // them is looked up by itself; and alone, if no key begins with the first of them.
+    size_t last_place_among(const std::vector<uint32_t>& characters, bool goes_on) const override {
+        size_t bytes = goes_on ? LOOKED_UP_WHOLE : 0, found = 0;
+        for (size_t i = 0; i < characters.size(); i++) {
+            const uint32_t c = characters[i];
+            const bool may_begin = has_no_conjuncts(c) && c != 0xA9 && c != 0xAE && !preceding_.holds(c);
+            if (!joining_.holds(c) && (i > 0 || goes_on || !may_begin)) break;
+            if (bytes >= LOOKED_UP_WHOLE && !beginning_.holds(c)) found = i;
+            bytes += bytes_of_character(c);
+        }
+        return found;
+    }
     // Such a run is one long cluster, or as many clusters.
     uint32_t image_in_run(uint32_t c) const override {
         if (preceding_.holds(c) || (line_end_ && (c == '\r' || c == '\n'))) return NONE;
