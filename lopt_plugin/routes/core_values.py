@@ -43,7 +43,7 @@ class CoreValues:
 
 
 def describe(out: CoreValues, kind: str, given: dict[str, Any]) -> None:
-    """The values of a core of that kind, "byte pair", "unigram" or "word piece". Their meaning is said below.
+    """Writes the values of a core of that kind: "byte pair", "unigram" or "word piece". See the functions below.
 
     Of all kinds, given["added_tokens"]: (content, id, single_word, lstrip, rstrip, normalized, special); a normalized
     token's content arrives normalized.

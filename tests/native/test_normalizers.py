@@ -357,7 +357,7 @@ def test_normalizers_that_are_not_known() -> None:
     [
         ("not enough values", ()),
         ("unknown normalizer step", ("other",)),
-        ("described in another way", ("strip", " ")),
+        ("do not describe a core", ("strip", " ")),
         ("unknown normalization form", ("form", "NFX", str)),
         ("no table", ("form", "NFD", str)),
         ("an empty text", ("replace", "", "x")),

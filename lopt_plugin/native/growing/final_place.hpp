@@ -24,7 +24,7 @@ template <class Core>
 std::optional<Place> last_final_place(const Core& core, const Characters& text, bool inside, bool split_special, typename Core::Workspace& space,
                                       size_t long_word = LONG_WORD / 2) {
     if (text.length == 0) return std::nullopt;
-    constexpr bool is_unigram = HasLattice<Core>;  // its words and the sums of their scores begin anew after an added token only
+    constexpr bool is_unigram = HasLattice<Core>;  // scores are summed from the beginning of a word; an added token ends one
     constexpr size_t COMPLETE = 4;  // pre-tokens that must follow; two are enough
     const std::vector<Place> places = places_of(core, text, {0, text.length, inside}, SIZE_MAX - 1, split_special, space, true);
     const size_t known = begin_of_reach(core, text, text.length);

@@ -72,8 +72,9 @@ class NormalizerStep {
     // The character that such characters become, one or more of them, where at least eight follow each other, whatever is
     // beside these; NONE if that is uncertain.
     virtual uint32_t image_in_run(uint32_t c) const {
+        if (!begins_apart(c)) return NONE;
         const std::vector<uint32_t> image = image_of(c);
-        return begins_apart(c) && image.size() == 1 ? image[0] : NONE;
+        return image.size() == 1 ? image[0] : NONE;
     }
     // What a character becomes alone.
     std::vector<uint32_t> image_of(uint32_t c) const {

@@ -28,36 +28,37 @@ class PythonValues {
   public:
     explicit PythonValues(nb::list values) : values_(std::move(values)) {}
 
-    [[noreturn]] static void fail(const std::string& reason) { throw std::invalid_argument("a core is described in another way: " + reason); }
+    [[noreturn]] static void fail(const std::string& reason) { throw std::invalid_argument("these values do not describe a core: " + reason); }
 
     uint32_t number() {
         const nb::object given = object();
         int overflow = 0;
         const int64_t value = PyLong_Check(given.ptr()) ? PyLong_AsLongLongAndOverflow(given.ptr(), &overflow) : -1;
-        if (overflow || value < 0 || value > int64_t{UINT32_MAX}) fail("a number of 32 bits is missing");
+        if (overflow || value < 0 || value > int64_t{UINT32_MAX}) fail("a number of 32 bits was expected");
         return static_cast<uint32_t>(value);
     }
     bool flag() { return number() != 0; }
     std::string_view bytes() {
         const nb::object given = object();
-        if (!PyBytes_Check(given.ptr())) fail("bytes are missing");
+        if (!PyBytes_Check(given.ptr())) fail("bytes were expected");
         return {PyBytes_AS_STRING(given.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(given.ptr()))};
     }
     std::string_view take(size_t size) {
         const std::string_view taken = bytes();
-        if (taken.size() != size) fail(std::to_string(size) + " bytes expected");
+        if (taken.size() != size) fail(std::to_string(size) + " bytes were expected");
         return taken;
     }
     // A str, or bytes of UTF-8.
     std::string_view text() {
         if (next_ < values_.size() && PyBytes_Check(values_[next_].ptr())) return bytes();
         const nb::object given = object();
-        if (!PyUnicode_Check(given.ptr())) fail("a text is missing");
+        if (!PyUnicode_Check(given.ptr())) fail("a text was expected");
         return utf8_of(given);
     }
     template <class Element>
     std::vector<Element> array() {
         const std::string_view taken = bytes();
+        if (taken.size() % sizeof(Element)) fail("an array has half an element");
         std::vector<Element> elements(taken.size() / sizeof(Element));
         if (!elements.empty()) std::memcpy(elements.data(), taken.data(), elements.size() * sizeof(Element));
         return elements;
