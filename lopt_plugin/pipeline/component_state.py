@@ -73,14 +73,18 @@ def added_tokens_of(tokenizer: tokenizers.Tokenizer) -> dict[int, tokenizers.Add
     `special=False` (`added_vocabulary.rs`, `add_tokens`). The caller holds the backend's lock.
     """
     by_id: dict[int, tokenizers.AddedToken] = tokenizer.get_added_tokens_decoder()
-    others = [number for number, token in by_id.items() if not token.special]
     # Decoding compares the token's string, which is not the content in the set if the normalizer changed it.
-    renamed = [number for number in others if tokenizer.id_to_token(number) != by_id[number].content]
-    for number in renamed:
-        by_id[number].special = _is_text(tokenizer, number, by_id[number].content)
-    if _some_are_skipped(tokenizer, others):
-        for number in others:
-            by_id[number].special |= _some_are_skipped(tokenizer, [number])
+    compared = []
+    for number, token in by_id.items():
+        if token.special:
+            continue
+        if tokenizer.id_to_token(number) == token.content:
+            compared.append(number)
+        else:
+            token.special = _is_text(tokenizer, number, token.content)
+    if _some_are_skipped(tokenizer, compared):
+        for number in compared:
+            by_id[number].special = _some_are_skipped(tokenizer, [number])
     return by_id
 
 
@@ -95,13 +99,14 @@ def _is_text(tokenizer: tokenizers.Tokenizer, number: int, content: str) -> bool
     """Whether an added token's content is this token, but text when special tokens are split."""
     before = tokenizer.encode_special_tokens
 
-    def is_found(split: bool) -> bool:
+    def ids(split: bool) -> list[int]:
         tokenizer.encode_special_tokens = split
         encoding = tokenizer.encode(content, add_special_tokens=False)
-        return any(kept and found == number for found, kept in zip(encoding.ids, encoding.attention_mask, strict=True))
+        return [found for found, kept in zip(encoding.ids, encoding.attention_mask, strict=True) if kept]
 
     try:
-        return is_found(False) and not is_found(True)
+        found = ids(split=False)
+        return number in found and found != ids(split=True)
     finally:
         tokenizer.encode_special_tokens = before
 

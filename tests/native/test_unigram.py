@@ -17,7 +17,7 @@ import tier
 import tokenizers
 import unigrams
 from short_texts import SHORT_TEXTS
-from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from lopt_plugin.encoder import Encoder
 from lopt_plugin.native._core import OffsetsUnknownError
@@ -146,6 +146,10 @@ def test_a_space_before_the_first_character_only(normalizer: Any, is_native: boo
         return
     texts = [first + "ab" for first in ("", " ", "  ", "x", "xx", "\u0301", "\x01", "\u200b", "\ufb01", "\u3000", "X")]
     assert wrong(build_core(read_pipeline(tokenizer)), tokenizer, texts) == ([], 0)
+    # After the token "A", the ring that NFKD makes of U+00C5 has the offset 0 as well.
+    tokenizer.add_tokens([AddedToken("A", normalized=True)])
+    with pytest.raises(Unsupported, match="added tokens of normalized text"):
+        read_pipeline(tokenizer)
 
 
 def test_white_space_is_what_whitespace_split_removes() -> None:

@@ -347,6 +347,32 @@ def test_a_special_token_of_white_space_stays_special_when_it_is_added_again() -
             assert core.encode(text, split_special_tokens=split) == expected
 
 
+def _with_a_space_in_normalized_text(tokenizer: Tokenizer) -> None:
+    """Its string is that of a special token, U+2581, but its content is not."""
+    tokenizer.add_special_tokens([AddedToken("\u2581", normalized=False)])
+    tokenizer.add_tokens([AddedToken(" ", normalized=True)])
+
+
+def _with_a_character_added_again(tokenizer: Tokenizer) -> None:
+    """As text, its ids hold the id that it has as a token, but not alone: U+2581 is prepended to it."""
+    tokenizer.add_special_tokens([AddedToken("\u653e", normalized=True)])
+    tokenizer.add_tokens([AddedToken("\u653e", normalized=False)])
+
+
+@pytest.mark.parametrize(
+    ("name", "add"), [("tiny_gemma", _with_a_space_in_normalized_text), ("tiny_llama2", _with_a_character_added_again)]
+)
+def test_which_tokens_are_special_where_their_strings_do_not_tell(name: str, add: Any) -> None:
+    tokenizer = corpus.load_tokenizer(name)
+    add(tokenizer)
+    core = build_core(pipeline_of(tokenizer))
+    for split in (False, True):
+        tokenizer.encode_special_tokens = split
+        for text in (" ", "a b", "\u2581", "a\u2581\u653e", "\u653e", " \u653e", "a\u653e ", "\u653e\u653e"):
+            expected = tokenizer.encode(text, add_special_tokens=False).ids
+            assert core.encode(text, split_special_tokens=split) == expected
+
+
 def test_bytes_that_the_vocabulary_lacks_are_dropped_before_merging() -> None:
     vocabulary = {stand_in: number for number, stand_in in enumerate(alphabet()) if number not in (3, 0xF2)}
     vocabulary["!!"] = 300

@@ -60,6 +60,7 @@ class BytePairEncoder {
         separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name});
         separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
+        restarts_ = refinements_restart(refinements_, scanner != WholeScanner::name, scanner == Scanners::Gpt2::name || scanner == Scanners::Falcon::name);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
         runs_ = {scanner};
         digits_in_group_ = lopt::digits_in_group(scanner);
@@ -94,6 +95,12 @@ class BytePairEncoder {
     // The number of digits per pre-token, counted from the start of a run of digits; 0 if unknown or unlimited.
     size_t digits_in_group() const { return digits_in_group_; }
 
+    // From the end of a pre-token on, is the text divided as on its own?
+    bool restarts() const { return restarts_; }
+    // Does a refinement remove some characters?
+    bool removes() const {
+        return std::any_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
+    }
     // Does every character of a stretch belong to a pre-token?
     bool keeps_all() const { return !parts_ && !removes(); }
     // Does every character except white space belong to a pre-token, and no white space?
@@ -271,9 +278,6 @@ class BytePairEncoder {
         return p;
     }
 
-    bool removes() const {
-        return std::any_of(refinements_.begin(), refinements_.end(), [](const Refinement& step) { return step.behavior == SplitBehavior::removed; });
-    }
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
         if (refinements_.empty()) out.push_back({p, end});
         else refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);
@@ -295,6 +299,7 @@ class BytePairEncoder {
     std::optional<CutScanner> cut_scanner_;
     void (*parts_)(const ClassTable&, const uint8_t*, const uint8_t*, std::vector<Span>&) = nullptr;
     bool divides_words_ = false;  // whether `always_divides` holds
+    bool restarts_ = true;
     bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
     UniformRuns runs_;
     size_t digits_in_group_ = 0;

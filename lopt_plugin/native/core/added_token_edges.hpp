@@ -54,6 +54,11 @@ class AddedTokenEdges {
     bool take_white_space_before() const { return any_lstrip_; }
     // May a token begin with this character?
     bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
+    // May a token begin in this text?
+    bool begin_in(std::string_view text) const {
+        const auto characters = code_points_of(text);
+        return std::any_of(characters.begin(), characters.end(), [this](uint32_t c) { return begin_with(c); });
+    }
     // May a token begin with these two characters, or consist of the first one?
     bool begin_with(uint32_t first, uint32_t second) const {
         return begin_with(first) && (lasts_.holds(first) || contain(first, second));

@@ -79,8 +79,10 @@ class BytePairMethod {
     uint32_t fused_id() const { return model_.unknown_characters().fuses() ? model_.unknown_characters().unknown_id() : NONE; }
     // Is the character encoded unchanged, whatever its neighbours are?
     bool leaves(uint32_t c) const { return metaspace_ ? c != METASPACE : c < 0x80 ? !normalizer_.changes_ascii() : normalizer_.leaves(c); }
+    // May a text be divided after each pre-token?
+    bool restarts() const { return encoder_.restarts(); }
     // The model, if GrowingWord supports it; else null.
-    const Model* growing_model() const { return model_.matcher().usable() ? &model_ : nullptr; }
+    const Model* growing_model() const { return model_.matcher().usable() && restarts() ? &model_ : nullptr; }
     // The model, if GrowingWord accepts any sequence of characters that continue a word; else null.
     const Model* word_model() const {
         const bool plain = metaspace_ ? encoder_.cuts_only() : !normalizer_.changes_ascii() && !model_.ends_words();
@@ -112,6 +114,8 @@ class BytePairMethod {
         walk.stretch(shapes_, &spans, segment, origin);
     }
     const Normalizer& normalizer() const { return normalizer_; }
+    // Does every text have ids of which a beginning has some?
+    bool ids_stay() const { return !encoder_.removes() && !normalizer_.may_remove_several(!model_.matcher().knows_all_bytes()); }
     const Model& model() const { return model_; }
     size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }
 

@@ -86,6 +86,7 @@ class Segmenter {
         return raw_edges_.divide(method_.classes(), junction.left, junction.right) && method_.divides(junction, normalized_edges_);
     }
     bool may_begin_single_word(uint32_t c) const { return raw_edges_.begin_word_with(c) || normalized_edges_.begin_word_with(c); }
+    bool may_reject_normalized_tokens() const { return normalized_edges_.any_words(); }
     // May there be a token whose content is not always one, and then hides the tokens inside it?
     bool may_hide_tokens(bool split_special) const { return split_special || raw_edges_.any_words() || normalized_edges_.any_words(); }
     // Let text[begin, end) be part of one pre-token of a longer text. May text[0, end) have an added token that ends there?
@@ -99,13 +100,20 @@ class Segmenter {
         while (!method_.begins_apart(text[from]))
             if (--from < end - 2 * reach) return true;
         std::string raw, normalized;
-        for (size_t i = from; i < end; i++) {
-            if (split_special && may_begin_token(text[i])) return true;
-            append_character(text[i], raw);
-        }
+        for (size_t i = from; i < end; i++) append_character(text[i], raw);
         const auto* const bytes = reinterpret_cast<const uint8_t*>(raw.data());
         if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
+        if (split_special && (raw_edges_.begin_in(raw) || normalized_edges_.begin_in(normalized))) return true;
         return normalized.size() < longest_token_ || raw_edges_.end_in_word(raw) || normalized_edges_.end_in_word(normalized);
+    }
+    // May a token end with the last character of what the normalizer makes of this text?
+    bool may_end_normalized_token(const std::string& raw) const {
+        const auto* const bytes = reinterpret_cast<const uint8_t*>(raw.data());
+        std::string normalized;
+        if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
+        if (normalized.empty()) return false;
+        int length;
+        return normalized_edges_.end_with(decode_character(character_before(reinterpret_cast<const uint8_t*>(normalized.data() + normalized.size())), length));
     }
     // May the position between two characters of the raw text be inside the content of such a token? `token`: the one that
     // ends there, if any. Found in the normalized text, it may be inside one that was rejected in the raw text.

@@ -55,9 +55,7 @@ class Pretoken {
         if (characters.empty()) return false;
         int length;
         const uint32_t c = decode_character(reinterpret_cast<const uint8_t*>(characters.data()), length);
-        const auto& segmenter = core_.segmenter();
-        if (segmenter.may_be_in_hidden_normalized_token(last_, c, split_special)) return false;
-        if ((core_.method().classes().of(last_) & class_bit::word) && segmenter.may_begin_single_word(c)) return false;
+        if (!divides_normalized_tokens(core_, last_, c, split_special)) return false;
         // A scan from there on must take the capitals that this one takes.
         return is_stretch_ || may_take_capitals_ || !(core_.method().closes_run(c) && (core_.method().classes().of(c) & class_bit::upper_side));
     }

@@ -67,6 +67,15 @@ size_t too_many_ids_at(const Core& core, const Characters& text, const typename 
     return text.length;
 }
 
+// May text[begin, end) end in a token of normalized text that the next character changes, as a mark does?
+template <class Core>
+bool may_lose_token(const Core& core, const Characters& text, size_t begin, size_t end) {
+    if (!core.segmenter().any_normalized_tokens() || end == text.length || core.method().begins_apart(text[end])) return false;
+    size_t from = end - 1;
+    while (from > begin && !core.method().begins_apart(text[from])) from--;
+    return core.segmenter().may_end_normalized_token(utf8_of(text, from, end));
+}
+
 // The longest prefix of text[part] with at most `room` ids; the whole part has more, and so have prefixes that end at
 // `too_many` or later.
 template <class Core>
@@ -80,7 +89,7 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
     size_t end = std::min({sure(next), part.end, too_many}) - 1;
     const size_t from = last.at == part.begin ? part.begin : sure(last) - 1;  // shorter prefixes may not be divisible at `last`
     bool ids_stay = true;
-    if constexpr (requires { core.method().normalizer(); }) ids_stay = !core.method().normalizer().removes_several();
+    if constexpr (requires { core.method().ids_stay(); }) ids_stay = core.method().ids_stay();
     if (last.count == room && end > from && ids_stay) {
         // The room is used up, so the text after `last` may yield no ids. If it yields none up to some end, then neither
         // up to an earlier one.
@@ -99,7 +108,7 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
         // Encoding some of so many prefixes would probably not find it.
         if (end > from && !(word && word->knows(from + 1))) counts.check_budget((end - from) * (from - last.at + (end - from) / 2));
         for (; end > from; end--) {
-            const bool known = word && word->knows(end) && !core.segmenter().may_end_in_hidden_token(text, last.at, end, split_special);
+            const bool known = word && word->knows(end) && !may_lose_token(core, text, last.at, end) && !core.segmenter().may_end_in_hidden_token(text, last.at, end, split_special);
             const size_t found = known ? last.count + word->count(end, space) : count(last, end);
             if (found <= room) return end;
         }

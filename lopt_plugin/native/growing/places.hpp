@@ -21,8 +21,10 @@ class NormalizedApart {
     NormalizedApart(const Core& core, const Characters& text, size_t begin, size_t end, bool grows)
         : core_(core), text_(text), begin_(begin), end_(end), grows_(grows) {}
 
-    bool at(size_t place) {
+    // `is_origin`: is the place known to be that of the normalized character, not only that of the last of some which became it?
+    bool at(size_t place, bool is_origin) {
         if (begins_apart(place)) return true;
+        if (!is_origin) return false;
         if (place >= until_) {
             size_t first = place;
             while (first > begin_ && !begins_apart(first)) first--;
@@ -52,10 +54,11 @@ struct Place {
     bool after_token;   // the last of them is an added token
 };
 // How many characters after a position decide what is before it, at most. In the normalized text, if added tokens are found
-// there.
+// there. Whether one of these is a single word depends on whether a token of the raw text follows it.
 template <class Core>
 size_t reach(const Core& core) {
-    return std::max<size_t>(4, core.segmenter().longest_token() + 1);
+    const size_t tokens = core.segmenter().may_reject_normalized_tokens() ? 2 : 1;
+    return std::max<size_t>(4, tokens * core.segmenter().longest_token() + 1);
 }
 // Is it certain that such a character is one of them, or several?
 template <class Core>
@@ -91,6 +94,13 @@ bool divides_tokens(const Core& core, const Characters& text, size_t at, uint32_
            !core.segmenter().may_be_in_hidden_token(left, right, token, split_special);
 }
 
+// The same for two characters of the normalized text.
+template <class Core>
+bool divides_normalized_tokens(const Core& core, uint32_t left, uint32_t right, bool split_special) {
+    return !((core.method().classes().of(left) & class_bit::word) && core.segmenter().may_begin_single_word(right)) &&
+           !core.segmenter().may_be_in_hidden_normalized_token(left, right, split_special);
+}
+
 // The positions of text[part], including its ends, as long as they have at most `most` ids, and one more with more ids.
 // `grows`: only those that text after the part cannot change, as far as they are not near its end (final_place.hpp). The ids
 // before the last of them are left in `space.ids`.
@@ -124,9 +134,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         const bool beside_space = (classes.of(text[at - 1]) | classes.of(text[at])) & class_bit::strip_space;
         return !(white_space_is_taken && token == NONE && beside_space) && divides_tokens(core, text, at, token, split_special);
     };
+    bool restarts = true;
+    if constexpr (requires { core.method().restarts(); }) restarts = core.method().restarts();
     // `token`: the added token that ends there, or NONE.
     const auto add = [&](size_t at, bool inside, uint32_t token) {
-        if (at > places.back().at && at < part.end && divides(at, token)) places.push_back({at, inside, space.ids.size(), pre_tokens, token != NONE});
+        if ((restarts || token != NONE) && at > places.back().at && at < part.end && divides(at, token)) places.push_back({at, inside, space.ids.size(), pre_tokens, token != NONE});
         return places.back().count <= most;
     };
     // Of the latest alignment: its characters before `in_normalized`, and the characters of the text before its start.
@@ -167,10 +179,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             if (end > segment.begin) {
                 int length;
                 left = decode_character(character_before(end), length);
-                if (next && core.segmenter().may_be_in_hidden_normalized_token(left, decode_character(next, length), split_special)) return true;
+                if (next && !divides_normalized_tokens(core, left, decode_character(next, length), split_special)) return true;
             }
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
+            bool is_origin = true;
             if (origin.alignment) {
                 if (origin.alignment->sources.misplaced()) return true;
                 normalized += count_characters(in_normalized, p);
@@ -178,12 +191,14 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
                 if (normalized == alignment->sources.size()) return true;  // at the end, or before an added token of the raw text
                 const auto last = static_cast<int32_t>(normalized);
                 const int32_t source = sources[last];
-                if (normalized && sources[last - 1] >= source) return true;  // both came from the same character
+                const int32_t before = normalized ? sources[last - 1] : -1;
+                if (before >= source) return true;  // both came from the same character
+                is_origin = source == before + 1;
                 at = base + static_cast<size_t>(source);
             } else {
                 at = character(p);
             }
-            if (at >= part.end || !normalized_apart.at(at)) return true;
+            if (at >= part.end || !normalized_apart.at(at, is_origin)) return true;
             // The normalizer may have removed what stands between the two in the text.
             if ((classes.of(left) & class_bit::word) && core.segmenter().may_begin_single_word(text[at])) return true;
             return add(at, true, NONE);

@@ -24,6 +24,7 @@ using ReferenceNormalize = std::function<std::string(std::string_view)>;
 
 // One mark per 16 code points: zero if no step affects any of them.
 using PageMarks = Table<uint8_t>;
+inline void mark_all(PageMarks& marks) { marks.assign(marks.size(), 1); }
 
 class NormalizerStep {
   public:
@@ -65,8 +66,10 @@ class NormalizerStep {
     // True only if a text is unchanged, and then for every text of which each character is in one that is kept, together with
     // the characters beside it. Never calls the reference library, so it may be called without the interpreter.
     virtual bool surely_keeps(const uint8_t*, const uint8_t*) const { return false; }
-    // May it remove characters of which it does not remove the beginning?
-    virtual bool removes_several() const { return false; }
+    // May it replace several characters, but not the first of them alone, by what a pre-tokenizer or another step removes?
+    virtual bool may_remove_several() const { return false; }
+    // May it replace a single character by nothing, or by white space?
+    virtual bool may_remove() const { return false; }
     // The maximum number of characters that one character may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }
     // The character that such characters become, one or more of them, where at least eight follow each other, whatever is
@@ -135,8 +138,14 @@ class Normalizer {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->keeps(begin, begin + text.size()); });
     }
-    bool removes_several() const {
-        return std::any_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->removes_several(); });
+    // May a text yield no ids although its beginning does, by the normalizer's doing? `ids_drop`: the model drops characters.
+    bool may_remove_several(bool ids_drop) const {
+        bool joined = false;
+        for (const auto& step : steps_) {
+            if (step->may_remove_several() || (joined && step->may_remove())) return true;
+            joined |= !step->maps_each();
+        }
+        return joined && ids_drop;
     }
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const {
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->surely_keeps(begin, end); });
@@ -206,8 +215,8 @@ class ReferenceStep final : public NormalizerStep {
         return true;
     }
     bool changes_ascii() const override { return true; }
-    bool removes_several() const override { return true; }
-    void mark_pages(PageMarks&) const override {}
+    bool may_remove_several() const override { return true; }
+    void mark_pages(PageMarks& marks) const override { mark_all(marks); }
 
   private:
     ReferenceNormalize normalize_;

@@ -43,7 +43,8 @@ class ReplaceText final : public NormalizerStep {
         Junction junction{c, c, 0, false};
         return passes(junction);
     }
-    bool removes_several() const override { return content_.empty() && characters_in(pattern_) > 1; }
+    bool may_remove_several() const override { return characters_in(pattern_) > 1; }
+    bool may_remove() const override { return content_.empty() || content_[0] <= ' ' || static_cast<uint8_t>(content_[0]) >= 0x80; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
         size_t at = text.find(pattern_), copied = 0;
@@ -104,7 +105,7 @@ class ReplaceRuns final : public NormalizerStep {
     }
     bool begins_apart(uint32_t c) const override { return each_ || !set_.holds(c); }
     bool maps_each() const override { return each_; }
-    bool removes_several() const override { return content_.empty() && least_ > 1; }
+    bool may_remove_several() const override { return least_ > 1 && content_ != " " && content_ != "\u2581"; }
     uint32_t image_in_run(uint32_t c) const override {
         if (!set_.holds(c)) return c;
         int length;

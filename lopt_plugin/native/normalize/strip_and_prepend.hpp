@@ -15,7 +15,7 @@ class Strip final : public NormalizerStep {
     Strip(CharacterSet white_space, bool left, bool right) : white_space_(std::move(white_space)), left_(left), right_(right) {}
 
     bool changes_ascii() const override { return true; }
-    void mark_pages(PageMarks&) const override {}
+    void mark_pages(PageMarks& marks) const override { white_space_.mark_pages(marks); }
     // The text before the position must not be stripped on its right, nor the text after it on its left.
     bool passes(Junction& junction) const override { return !white_space_.holds(junction.left) && !(left_ && white_space_.holds(junction.right)); }
     bool divides(uint32_t left, uint32_t right) const override { return !white_space_.holds(left) && !white_space_.holds(right); }
@@ -53,7 +53,7 @@ class Prepend final : public NormalizerStep {
     explicit Prepend(std::string text) : text_(std::move(text)) {}
 
     bool changes_ascii() const override { return true; }
-    void mark_pages(PageMarks&) const override {}
+    void mark_pages(PageMarks& marks) const override { mark_all(marks); }
     // An empty stretch stays empty. The prepended text takes the position of the first character.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         if (begin == end) return false;

@@ -65,6 +65,24 @@ inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
     return false;
 }
 
+// Do the steps divide the rest of a text, from any boundary on that they make, as they divide it in the whole text? One step,
+// or the scanner if `scanner_is_pattern`, may have a pattern that reads on, the others match single characters of one class, or
+// groups of digits. `is_gpt2`: the scanner's pattern is GPT-2's. In the others, symbols take the newlines after them, which
+// a step that divides them would leave to be joined with later ones.
+inline bool refinements_restart(const std::vector<Refinement>& steps, bool scanner_is_pattern, bool is_gpt2) {
+    bool any_pattern = scanner_is_pattern;
+    for (const Refinement& step : steps) {
+        const bool joins = step.behavior == SplitBehavior::contiguous;
+        if (step.behavior != SplitBehavior::isolated && !joins) return false;
+        if (is_one_of(step, {"numeric"}) || (is_one_of(step, {"punctuation"}) && (!any_pattern || is_gpt2))) continue;
+        if (!joins && is_one_of(step, {"three_digits", "deepseek_numbers"})) continue;
+        if (joins || any_pattern) return false;
+        any_pattern = true;
+        is_gpt2 = is_one_of(step, {"gpt2"});
+    }
+    return true;
+}
+
 // Calls emit(begin, end, is_match) for the matches in a text and for the stretches between them, in order.
 template <class Emit>
 void for_each_match(MatchEnd match_end, const SplitText& text, Emit&& emit) {

@@ -1,60 +1,25 @@
-"""Every call gives what the reference gives: random added tokens and normalizers, and texts of long runs."""
+"""Every call gives what the reference gives: random tokenizers, and texts of long runs."""
 
 from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import corpus
-import native_cores
 import pytest
 import tier
-import unigrams
-from small_pipelines import small_pipelines
-from tokenizers import AddedToken, Regex, Tokenizer, normalizers
+from random_pipelines import CONTENTS, NAMES, RANDOM_NAMES, UNITS, load, text, tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers
+from tokenizers.pre_tokenizers import ByteLevel, Digits, Punctuation, Sequence, Split
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.native._core import NeedsReference
+from lopt_plugin.pipeline.split_patterns import CLIP, O200K, THREE_DIGITS
 from lopt_plugin.settings import Settings
 
-NAMES = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
-# Those whose normalizer can be any.
-NORMALIZED = {*native_cores.BYTE_LEVEL, *unigrams.SMALL}
 SEEDS = tier.pick(12, 300)
 TEXTS = 4  # of each tokenizer
-
-# fmt: off
-CONTENTS = [
-    "a", "ab", "A", "aa", "<x>", "<", "|>", "--", "=", "'s", "1", "12", "_", "\u2603", "\u00e9", "e\u0301", "\u0301",
-    "\u00c5", "\ufb01", "\u03a9", "\u4e2d", "\u2581", " ", "  ", " a", "a ", "\n", "\t", "a b 1 ! c - d = e",
-    "\u00e9\u00e9",
-]
-UNITS = [
-    "a", "A", "b", "ab", " a", "a ", " ", "  ", "\n", "\n ", "\t", "\r\n", "1", "12", "'", "'s", "!", "-", "=", "<",
-    "<|", "|>", "e\u0301", "\u0301", "\u4e2d", "\u4e2d\u6587", "\u3002", "\u3042", "\uac00", "\u1100\u1161",
-    "\u0928\u094d", "\u0e01\u0e49", "\U0001f600", "\u200d", "\u2581", "\u00a0", "\u00e9", "\u0130", "\u0416", "\ufb01",
-    "\x00", "aA", "a1", "\u2603", "\u00c5", "_", "\u03a9", "the ", "ing", "\x01", "\u200b", "\u0345",
-]
-# Removed by some normalizer, each alone or together.
-REMOVED = ["\x01", "\u0301", "\u200b", "ab", "  "]
-# fmt: on
-
-# They change, remove or join characters, so that a step meets what an earlier one has made of them.
-NORMALIZERS: list[Callable[[], normalizers.Normalizer]] = [
-    normalizers.Nmt,
-    normalizers.StripAccents,
-    normalizers.NFD,
-    normalizers.NFC,
-    normalizers.NFKC,
-    normalizers.Lowercase,
-    lambda: normalizers.Replace(Regex(" {2,}"), " "),
-    lambda: normalizers.Replace(Regex(r"\s+"), " "),
-    lambda: normalizers.Replace("\u200b", ""),
-    lambda: normalizers.Replace("ab", ""),
-    lambda: normalizers.Replace("x\u00e9", "e"),
-]
 
 
 class ReferenceRaisedError(Exception):
@@ -77,47 +42,12 @@ class Reference:
             self.backend.encode_special_tokens = False
         return ids
 
-    def count(self, text: str) -> int:
-        return len(self.ids(text))
+    def count(self, text: str, split_special_tokens: bool = False) -> int:
+        return len(self.ids(text, split_special_tokens))
 
     def counts(self, text: str, split_special_tokens: bool = False) -> list[int]:
         """Of each prefix."""
-        return [len(self.ids(text[:end], split_special_tokens)) for end in range(len(text) + 1)]
-
-
-def load(name: str) -> Tokenizer:
-    made = corpus.load_tokenizer(name) if name in corpus.tokenizer_names() else small_pipelines()[name]
-    return Tokenizer.from_str(made.to_str())
-
-
-def tokenizer(rng: random.Random, name: str) -> Tokenizer:
-    """The tokenizer with some more added tokens, which may begin, end or contain each other."""
-    made = load(name)
-    if name in NORMALIZED and rng.random() < 0.5:
-        made.normalizer = normalizers.Sequence([rng.choice(NORMALIZERS)() for _ in range(rng.randint(1, 3))])
-    for _ in range(rng.randint(0, 4)):
-        flags = {flag: rng.random() < 0.25 for flag in ("lstrip", "rstrip", "single_word", "special")}
-        content = rng.choice(CONTENTS) * rng.choice([1, 1, 1, 2, 3])
-        made.add_tokens([AddedToken(content, normalized=rng.random() < 0.6, **flags)])
-    return made
-
-
-def text(rng: random.Random, contents: list[str]) -> str:
-    parts = []
-    few = rng.sample([*UNITS, *REMOVED], rng.randint(1, 4))
-    for _ in range(rng.randint(1, 6)):
-        kind = rng.random()
-        if kind < 0.45:
-            parts.append(rng.choice(few) * rng.choice([1, 2, 5, 70, 520, 700, 1_300]))
-        elif kind < 0.6:
-            parts.append("".join(rng.choices(UNITS, k=rng.choice([3, 20, 300]))))
-        elif kind < 0.75:
-            parts.append("".join(rng.choices(rng.sample(UNITS, 3), k=rng.choice([10, 600]))))
-        else:
-            content = rng.choice(contents)
-            begin, rest = content[: rng.randint(1, len(content))], rng.choice(REMOVED) * rng.choice([1, 10, 600])
-            parts.append(rng.choice([begin, content, content * 30, begin + rest + content[len(begin) :]]))
-    return "".join(parts)[:4_000]
+        return [self.count(text[:end], split_special_tokens) for end in range(len(text) + 1)]
 
 
 def check_whole(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:
@@ -135,15 +65,17 @@ def check_whole(rng: random.Random, encoder: Encoder, reference: Reference, text
 
 
 def check_counts(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:
-    number = reference.count(text)
-    assert encoder.count(text, False) == number
+    split = rng.random() < 0.3
+    number = reference.count(text, split)
+    assert encoder.count(text, False, split_special_tokens=split) == number
     limit = max(0, rng.choice([0, 1, 5, number // 2, number - 1, number, number + 3]))
-    assert encoder.count_until(text, limit, False) == (number if number <= limit else None)
-    cut = encoder.cut(text, limit, False)
+    until = encoder.count_until(text, limit, False, split_special_tokens=split)
+    assert until == (number if number <= limit else None)
+    cut = encoder.cut(text, limit, False, split_special_tokens=split)
     assert text.startswith(cut)
-    assert reference.count(cut) <= limit
+    assert reference.count(cut, split) <= limit
     for longer in range(len(cut) + 1, min(len(cut) + 4, len(text)) + 1):
-        assert reference.count(text[:longer]) > limit
+        assert reference.count(text[:longer], split) > limit
     intervals = encoder.intervals(text)
     for _ in range(3):
         begin, end = sorted(rng.choices(range(len(text) + 1), k=2))
@@ -151,18 +83,19 @@ def check_counts(rng: random.Random, encoder: Encoder, reference: Reference, tex
 
 
 def check_growing(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:
-    growing = encoder.incremental(add_special_tokens=False)
+    split = rng.random() < 0.3
+    growing = encoder.incremental(add_special_tokens=False, split_special_tokens=split)
     ends = sorted(rng.choices(range(len(text) + 1), k=rng.randint(1, 5)))
     for begin, end in zip([0, *ends], [*ends, len(text)], strict=True):
         growing.append(text[begin:end])
         if rng.random() < 0.7:
-            ids = reference.ids(text[:end])
+            ids = reference.ids(text[:end], split)
             assert rng.random() < 0.5 or growing.count == len(ids)
             assert growing.ids == ids
         if rng.random() < 0.2:
             before = growing.snapshot()
             growing.prepend(text[:50])
-            assert growing.ids == reference.ids(text[:50] + text[:end])
+            assert growing.ids == reference.ids(text[:50] + text[:end], split)
             growing.restore(before)
 
 
@@ -170,16 +103,16 @@ CHECKS: list[Callable[[random.Random, Encoder, Reference, str], None]] = [check_
 
 
 def cases(rng: random.Random, name: str) -> Iterator[tuple[Encoder, Reference, str]]:
-    backend = tokenizer(rng, name)
+    backend, units = tokenizer(rng, name)
     encoder = Encoder(backend, Settings.read({}, threads=rng.choice([1, 2]), parallel_min_chars=500))
+    assert "self-check" not in encoder.explain()["reason"]
     if encoder._runner.state.snapshot().native is None:
         return  # such as two tokens of one content; the reference answers
-    contents = [token.content for token in backend.get_added_tokens_decoder().values()]
     for _ in range(TEXTS):
-        yield encoder, Reference(backend), text(rng, contents)
+        yield encoder, Reference(backend), text(rng, units)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *RANDOM_NAMES])
 def test_every_call(name: str) -> None:
     compared = 0
     for seed in range(SEEDS):
@@ -215,6 +148,8 @@ def test_every_call(name: str) -> None:
             ["a" * 300 + "e", "\x01" * 600, "\u0301", "b" * 300],
         ),
         ("tiny_qwen2", [normalizers.NFC(), normalizers.Replace("x\u00e9", "")], "", ["x" * 600, "e", "\u0301x" * 600]),
+        # White space of which there are no ids comes from characters that have some.
+        ("unigram_t5", [normalizers.Replace("ab", " ")], "", ["ab" * 600, "aba"]),
     ],
 )
 def test_what_a_normalizer_removes_or_joins(
@@ -224,18 +159,91 @@ def test_what_a_normalizer_removes_or_joins(
     backend.normalizer = normalizers.Sequence(steps)
     if content:
         backend.add_tokens([AddedToken(content, normalized=True)])
+    check_parts(backend, parts)
+
+
+def check_parts(backend: Tokenizer, parts: list[str], split_special_tokens: bool = False) -> None:
+    """The parts appended one by one, and cut where `cut` searches longest."""
     encoder, reference = Encoder(backend, Settings.read({}, threads=1)), Reference(backend)
     native = encoder._runner.state.snapshot().native
     assert native is not None
-    growing = encoder.incremental(add_special_tokens=False)
+    growing = encoder.incremental(add_special_tokens=False, split_special_tokens=split_special_tokens)
     for end in range(1, len(parts) + 1):
         growing.append(parts[end - 1])
-        assert growing.ids == reference.ids("".join(parts[:end]))
+        assert growing.ids == reference.ids("".join(parts[:end]), split_special_tokens)
     chosen = "".join(parts)
-    counts = reference.counts(chosen)
-    for most in {*counts[::100], *range(5)}:
-        longest = max(end for end, count in enumerate(counts) if count <= most)
-        assert len(encoder.cut(chosen, most, False)) == longest
+    counts = reference.counts(chosen, split_special_tokens)
+    limits = {*counts[:: 1 if len(counts) < 700 else len(counts) // 100], *range(12)}
+    check_cuts(native.core, counts, chosen, split_special_tokens, limits, (8, 512))
+
+
+def added(content: str, **flags: bool) -> AddedToken:
+    return AddedToken(content, normalized=True, **flags)
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize(
+    ("normalizer", "tokens", "parts"),
+    [
+        # Jamo become what begins a token that the number before them forbids.
+        (normalizers.NFC(), [added("\uac00" * 4, single_word=True)], ["\u2167" + "\u1100\u1161" * 4 + "'s" * 300]),
+        # A mark takes a token's last character.
+        (normalizers.NFC(), [added("a")], ["t" * 600 + "a", "\u0301" + "the" * 10]),
+        # Of two spaces, each comes from the second. A token may take the spaces before it: no seam is after them.
+        (
+            normalizers.Replace("  ", "  "),
+            [AddedToken("[CLS]" * 4, normalized=False, lstrip=True)],
+            ["[C" + (" " * 20 + "LS][CLS][CLS][C") * 60],
+        ),
+        # Capitals become a special token, here text, which hides another one but at the end of a prefix.
+        (normalizers.Lowercase(), [added("rri", special=True), added("rr")], ["THEN" * 25, "RRI" + "ONE" * 3]),
+    ],
+)
+def test_tokens_of_normalized_text(
+    normalizer: normalizers.Normalizer, tokens: list[AddedToken], parts: list[str]
+) -> None:
+    backend = load("tiny_qwen2")
+    backend.normalizer = normalizer
+    backend.pre_tokenizer = Sequence([Digits(individual_digits=True), ByteLevel(add_prefix_space=False)])
+    for token in tokens:
+        backend.add_tokens([token])
+    for split in (False, True):
+        check_parts(backend, parts, split)
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize(
+    ("steps", "parts"),
+    [
+        # All but the space that ByteLevel adds is removed.
+        ([ByteLevel(add_prefix_space=True, use_regex=True), Punctuation("removed")], ["'" * 600, "'" * 600, " '"]),
+        # Alone, the text from the middle of a group of digits on has other groups.
+        ([Split(Regex(THREE_DIGITS), "removed", invert=True), Split(Regex(CLIP), "isolated")], ["12" * 300, "1"]),
+        # Alone, an apostrophe and what follows it are no end of the word before.
+        ([Split(Regex(O200K), "isolated"), Punctuation("isolated")], ["'saB's'saBaBaB's" * 60, "aB's"]),
+    ],
+)
+def test_steps_that_see_more_than_a_pre_token(steps: list[Any], parts: list[str]) -> None:
+    backend = load("tiny_tekken")
+    if not isinstance(steps[0], ByteLevel):
+        steps = [*steps, ByteLevel(add_prefix_space=False, use_regex=False)]
+    backend.pre_tokenizer = Sequence(steps)
+    check_parts(backend, parts)
+
+
+def test_a_single_word_before_a_token() -> None:
+    """It is a token only if all of the token after it is there."""
+    backend = load("wordpiece_uncased")
+    backend.normalizer = normalizers.BertNormalizer(clean_text=False, strip_accents=False)
+    backend.add_tokens([added("\u200bx\u200b", single_word=True), AddedToken("word" * 4, normalized=False)])
+    check_parts(backend, ["\u200b" * 2 + "x\u200b", "word" * 4])
+
+
+def test_all_characters_stay_but_something_is_prepended() -> None:
+    backend = Tokenizer(models.BPE({byte: number for number, byte in enumerate(sorted(ByteLevel.alphabet()))}, []))
+    backend.normalizer = normalizers.Prepend("x y")
+    backend.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=False)
+    check_parts(backend, ["\u0663" * 20])
 
 
 @pytest.mark.parametrize(
@@ -261,10 +269,15 @@ def test_cut_before_the_rest_of_a_rejected_token(name: str, begins: str, goes_on
 
 
 def check_cuts(
-    core: Any, counts: list[int], text: str, split_special_tokens: bool, long_words: Sequence[int] = (1, 2, 3, 512)
+    core: Any,
+    counts: list[int],
+    text: str,
+    split_special_tokens: bool,
+    limits: set[int] | None = None,
+    long_words: tuple[int, ...] = (1, 2, 3, 512),
 ) -> None:
     """`counts`: the ids of each prefix; `long_words`: words of that many characters are searched as the longest are."""
-    for most in {*counts}:
+    for most in limits or {*counts}:
         longest = max(end for end, count in enumerate(counts) if count <= most)
         for long_word in long_words:
             with contextlib.suppress(NeedsReference):
@@ -272,13 +285,13 @@ def check_cuts(
                 assert cut in (longest, None), (text, most, long_word)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES, *RANDOM_NAMES])
 def test_cut_of_words_of_any_length(name: str) -> None:
     """Where a token of single words, or a special one, is cut off, the tokens inside it may come to light."""
     compared = 0
     for seed in range(tier.pick(30, 1_000)):
         rng = random.Random(f"{name} {seed}")
-        backend = tokenizer(rng, name)
+        backend, _ = tokenizer(rng, name)
         native = Encoder(backend, Settings.read({}, threads=1))._runner.state.snapshot().native
         if native is None:
             continue
@@ -312,7 +325,7 @@ def test_cut_of_a_text_that_cannot_be_divided_in_a_rejected_token(
     backend.add_tokens([AddedToken(outer, normalized=normalized, single_word=True)])
     native = Encoder(backend, Settings.read({}, threads=1))._runner.state.snapshot().native
     assert native is not None
-    check_cuts(native.core, Reference(backend).counts(chosen), chosen, False, long_words=[1])
+    check_cuts(native.core, Reference(backend).counts(chosen), chosen, False, long_words=(1,))
 
 
 @pytest.mark.parametrize("name", NAMES)
