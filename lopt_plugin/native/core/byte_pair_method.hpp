@@ -114,7 +114,7 @@ class BytePairMethod {
         walk.stretch(shapes_, &spans, segment, origin);
     }
     const Normalizer& normalizer() const { return normalizer_; }
-    // Does every text have ids of which a beginning has some?
+    // Does a text always have ids if a prefix of it has some?
     bool ids_stay() const { return !encoder_.removes() && !normalizer_.may_remove_several(!model_.matcher().knows_all_bytes()); }
     const Model& model() const { return model_; }
     size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }

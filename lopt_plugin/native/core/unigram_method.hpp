@@ -62,7 +62,7 @@ class UnigramMethod {
         return image != NONE && encoder_.drops(image) ? image : NONE;
     }
     const Normalizer& normalizer() const { return normalizer_; }
-    // Does every text have ids of which a beginning has some?
+    // Does a text always have ids if a prefix of it has some?
     bool ids_stay() const { return !normalizer_.may_remove_several(false); }
     static size_t most_characters_of_id() { return 0; }  // one id stands for any number of consecutive unknown characters
     static uint32_t fused_id() { return NONE; }

@@ -175,11 +175,10 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             pre_tokens++;
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
             const uint8_t* const next = end < segment.end ? end : next_stretch;
-            uint32_t left = 0;
-            if (end > segment.begin) {
+            if (next && end > segment.begin) {
                 int length;
-                left = decode_character(character_before(end), length);
-                if (next && !divides_normalized_tokens(core, left, decode_character(next, length), split_special)) return true;
+                const uint32_t left = decode_character(character_before(end), length), right = decode_character(next, length);
+                if (!divides_normalized_tokens(core, left, right, split_special)) return true;
             }
             const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
             size_t at;
@@ -199,8 +198,6 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
                 at = character(p);
             }
             if (at >= part.end || !normalized_apart.at(at, is_origin)) return true;
-            // The normalizer may have removed what stands between the two in the text.
-            if ((classes.of(left) & class_bit::word) && core.segmenter().may_begin_single_word(text[at])) return true;
             return add(at, true, NONE);
         });
     }

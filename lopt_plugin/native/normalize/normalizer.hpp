@@ -138,7 +138,7 @@ class Normalizer {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->keeps(begin, begin + text.size()); });
     }
-    // May a text yield no ids although its beginning does, by the normalizer's doing? `ids_drop`: the model drops characters.
+    // May a text have no ids although a prefix of it has some? `ids_drop`: the model drops characters.
     bool may_remove_several(bool ids_drop) const {
         bool joined = false;
         for (const auto& step : steps_) {

@@ -67,8 +67,8 @@ inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
 
 // Do the steps divide the rest of a text, from any boundary on that they make, as they divide it in the whole text? One step,
 // or the scanner if `scanner_is_pattern`, may have a pattern that reads on, the others match single characters of one class, or
-// groups of digits. `is_gpt2`: the scanner's pattern is GPT-2's. In the others, symbols take the newlines after them, which
-// a step that divides them would leave to be joined with later ones.
+// groups of digits. `is_gpt2`: the scanner's pattern is GPT-2's. In the others, symbols take the newlines after them; divided
+// from the symbols, these would join later ones.
 inline bool refinements_restart(const std::vector<Refinement>& steps, bool scanner_is_pattern, bool is_gpt2) {
     bool any_pattern = scanner_is_pattern;
     for (const Refinement& step : steps) {
