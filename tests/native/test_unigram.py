@@ -250,7 +250,7 @@ def test_cut_behind_a_character_that_is_removed_first() -> None:
     """Its offsets are those of the reference library, which does not count it, and no places to divide the text at."""
     backend = corpus.load_tokenizer("unigram_t5")
     core, _ = native_cores.core_and_reference("unigram_t5")
-    text = "\x0eñ´ssss|\x81ssssss|\x81"
+    text = "\x0eñ´ssss|\x81ssssss|\x81" + "|s\x81" * 20
     counts = [len(backend.encode(text[:end], add_special_tokens=False).ids) for end in range(len(text) + 1)]
     for most in range(max(counts)):
         longest = max(end for end, count in enumerate(counts) if count <= most)
