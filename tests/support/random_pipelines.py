@@ -16,7 +16,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
 from lopt_plugin.pipeline.split_patterns import MATCHERS
 
-NAMES = [*native_cores.SMALL, "wordpiece_uncased", "wordpiece_added", *unigrams.SMALL]
+WORD_PIECE = ["wordpiece_uncased", "wordpiece_added"]
+NAMES = [*native_cores.SMALL, *WORD_PIECE, *unigrams.SMALL]
 # Of each, a new one with other merges, or pieces, for every tokenizer.
 RANDOM_NAMES = ["random_bytes", "random_characters", "random_unigram"]
 # Those whose pre-tokenizer can be any that divides bytes, and those whose normalizer can be any.
@@ -77,6 +78,9 @@ def tokenizer(rng: random.Random, name: str) -> RandomTokenizer:
     made, units = _model(rng, name)
     if name in NORMALIZED and rng.random() < 0.5:
         made.normalizer = normalizers.Sequence([rng.choice(NORMALIZERS)() for _ in range(rng.randint(1, 3))])
+    if name in WORD_PIECE and rng.random() < 0.5:
+        flags = {flag: rng.random() < 0.5 for flag in ("clean_text", "handle_chinese_chars", "lowercase")}
+        made.normalizer = normalizers.BertNormalizer(strip_accents=rng.choice([None, True, False]), **flags)
     if name in BYTES and rng.random() < 0.5:
         made.pre_tokenizer = _byte_pre_tokenizer(rng)
     for _ in range(rng.randint(0, 4)):

@@ -3,8 +3,9 @@
 //
 // A scan only looks ahead, and if a split pattern matches part of a text within the whole text, it also matches that part
 // alone: missing text can only make other matches fail. So every prefix that reaches a little past a pre-token has the
-// same pre-tokens up to there, and the same added tokens. (At the end of a prefix, no word follows white space, the start
-// of an added token is plain text, and a token that must be a single word may become one.)
+// same pre-tokens up to there, and the same added tokens, if the split steps allow it (`refinements_restart`). (At the end
+// of a prefix, no word follows white space, the start of an added token is plain text, and a token that must be a single
+// word may become one.)
 #pragma once
 
 #include <vector>
