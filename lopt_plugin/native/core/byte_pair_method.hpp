@@ -115,7 +115,7 @@ class BytePairMethod {
     }
     const Normalizer& normalizer() const { return normalizer_; }
     // Does a text always have ids if a prefix of it has some?
-    bool ids_stay() const { return !encoder_.removes() && !normalizer_.may_remove_several(!model_.matcher().knows_all_bytes()); }
+    bool ids_stay() const { return !encoder_.removes() && !normalizer_.may_remove_several() && (normalizer_.empty() || model_.matcher().knows_all_bytes()); }
     const Model& model() const { return model_; }
     size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }
 

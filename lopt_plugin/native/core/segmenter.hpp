@@ -99,21 +99,22 @@ class Segmenter {
         size_t from = end - reach;
         while (!method_.begins_apart(text[from]))
             if (--from < end - 2 * reach) return true;
-        std::string raw, normalized;
+        std::string raw;
         for (size_t i = from; i < end; i++) append_character(text[i], raw);
-        const auto* const bytes = reinterpret_cast<const uint8_t*>(raw.data());
-        if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
-        if (split_special && (raw_edges_.begin_in(raw) || normalized_edges_.begin_in(normalized))) return true;
-        return normalized.size() < longest_token_ || raw_edges_.end_in_word(raw) || normalized_edges_.end_in_word(normalized);
+        const std::string made = normalized(raw);
+        if (split_special && (raw_edges_.begin_in(raw) || normalized_edges_.begin_in(made))) return true;
+        return made.size() < longest_token_ || raw_edges_.end_in_word(raw) || normalized_edges_.end_in_word(made);
     }
     // May a token end with the last character of what the normalizer makes of this text?
     bool may_end_normalized_token(const std::string& raw) const {
-        const auto* const bytes = reinterpret_cast<const uint8_t*>(raw.data());
-        std::string normalized;
-        if (!method_.normalize(bytes, bytes + raw.size(), true, normalized, nullptr)) normalized = raw;
-        if (normalized.empty()) return false;
-        int length;
-        return normalized_edges_.end_with(decode_character(character_before(reinterpret_cast<const uint8_t*>(normalized.data() + normalized.size())), length));
+        const std::vector<uint32_t> characters = code_points_of(normalized(raw));
+        return !characters.empty() && normalized_edges_.end_with(characters.back());
+    }
+    // What the normalizer makes of a text.
+    std::string normalized(const std::string& raw) const {
+        const auto* const begin = reinterpret_cast<const uint8_t*>(raw.data());
+        std::string out;
+        return method_.normalize(begin, begin + raw.size(), true, out, nullptr) ? out : raw;
     }
     // May the position between two characters of the raw text be inside the content of such a token? `token`: the one that
     // ends there, if any. Found in the normalized text, it may be inside one that was rejected in the raw text.

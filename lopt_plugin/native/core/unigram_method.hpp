@@ -63,7 +63,7 @@ class UnigramMethod {
     }
     const Normalizer& normalizer() const { return normalizer_; }
     // Does a text always have ids if a prefix of it has some?
-    bool ids_stay() const { return !normalizer_.may_remove_several(false); }
+    bool ids_stay() const { return !normalizer_.may_remove_several(); }
     static size_t most_characters_of_id() { return 0; }  // one id stands for any number of consecutive unknown characters
     static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }

@@ -29,9 +29,7 @@ std::string normalized_part(const Core& core, const Characters& text, size_t beg
     const std::string part = utf8_of(text, begin, end);
     if (end - begin == 1 && core.method().leaves(text[begin])) return part;
     if (core.method().metaspace()) return " ";
-    const auto* const p = reinterpret_cast<const uint8_t*>(part.data());
-    std::string out;
-    return core.method().normalize(p, p + part.size(), true, out, nullptr) ? out : part;
+    return core.segmenter().normalized(part);
 }
 
 // The same, with the space that a stretch gets if it begins there.

@@ -66,10 +66,9 @@ template <class Core>
 bool is_in_reach(const Core& core, uint32_t c) {
     if (!core.segmenter().any_normalized_tokens()) return true;
     if (is_surrogate(c) || !core.method().begins_apart(c)) return false;
-    std::string character, image;
+    std::string character;
     append_character(c, character);
-    const auto* const begin = reinterpret_cast<const uint8_t*>(character.data());
-    return !core.method().normalize(begin, begin + character.size(), true, image, nullptr) || !image.empty();
+    return !core.segmenter().normalized(character).empty();
 }
 // See Place::count. After `end` if that is not far enough.
 template <class Core>

@@ -66,10 +66,9 @@ class NormalizerStep {
     // True only if a text is unchanged, and then for every text of which each character is in one that is kept, together with
     // the characters beside it. Never calls the reference library, so it may be called without the interpreter.
     virtual bool surely_keeps(const uint8_t*, const uint8_t*) const { return false; }
-    // May it replace several characters, but not the first of them alone, by what a pre-tokenizer or another step removes?
+    // May it make of several characters, but not of the first of them alone, what a pre-tokenizer or another step removes? Or of
+    // one that an earlier step has put together?
     virtual bool may_remove_several() const { return false; }
-    // May it replace a single character by nothing, or by white space?
-    virtual bool may_remove() const { return false; }
     // The maximum number of characters that one character may come from; 0 if unknown.
     virtual size_t most_in_one() const { return 0; }
     // The character that such characters become, one or more of them, where at least eight follow each other, whatever is
@@ -138,14 +137,8 @@ class Normalizer {
         const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->keeps(begin, begin + text.size()); });
     }
-    // May a text have no ids although a prefix of it has some? `ids_drop`: the model drops characters.
-    bool may_remove_several(bool ids_drop) const {
-        bool joined = false;
-        for (const auto& step : steps_) {
-            if (step->may_remove_several() || (joined && step->may_remove())) return true;
-            joined |= !step->maps_each();
-        }
-        return joined && ids_drop;
+    bool may_remove_several() const {
+        return std::any_of(steps_.begin(), steps_.end(), [](const auto& step) { return step->may_remove_several(); });
     }
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const {
         return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->surely_keeps(begin, end); });

@@ -43,8 +43,7 @@ class ReplaceText final : public NormalizerStep {
         Junction junction{c, c, 0, false};
         return passes(junction);
     }
-    bool may_remove_several() const override { return characters_in(pattern_) > 1; }
-    bool may_remove() const override { return content_.empty() || content_[0] <= ' ' || static_cast<uint8_t>(content_[0]) >= 0x80; }
+    bool may_remove_several() const override { return true; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
         size_t at = text.find(pattern_), copied = 0;
