@@ -69,7 +69,8 @@ class UnigramWords {
     }
     // The end of the unit that begins at p < end: a word, or one character of white space.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
-        return skip_white_space(p, end) == p ? word_end(p, end) : p + character_bytes(*p);
+        const uint8_t* const after = p + character_bytes(*p);
+        return skip_white_space(p, after) == p ? word_end(p, end) : after;
     }
     // Does every scan have a boundary between these characters?
     bool divides(uint32_t left, uint32_t right) const {
