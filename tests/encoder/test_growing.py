@@ -638,6 +638,7 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
     text = f"start {word} the end"
     native = encoder._runner.state.snapshot().native
     assert native is not None
+    check_final_place(encoder, word, False, AFTER)
     # Falcon lacks bytes, which are dropped
     if name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs"):
         assert native.core.growing_word(" " + word) is not None
@@ -669,7 +670,7 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
         end = start + rng.choice([513, 520, 600])
         assert intervals.count(start, end) == len(expected(encoder, text[start:end], False))
     whole = len(expected(encoder, text, False))
-    for most in (whole // 2, whole // 3, whole - 5):
+    for most in {whole // 2, whole // 3, max(whole - 5, 1)}:
         cut = encoder.cut(text, most, False)
         assert len(expected(encoder, cut, False)) <= most
         for more in (*range(1, tier.pick(9, 25)), 100, 400):
@@ -704,6 +705,9 @@ def test_long_words_of_unigram_at_every_moment(name: str) -> None:
         rng = random.Random(f"{name} {kind}")
         text = "".join(rng.choices([*kind, kind], k=600))
         word = native.core.growing_word(text)
+        if name == "t5_small" and "\u200d" in kind:
+            assert word is None  # a joiner becomes a space there
+            continue
         assert word is not None
         for _ in range(tier.pick(30, 300)):
             more = "".join(rng.choices(kind, k=rng.choice([1, 1, 2, 20])))
@@ -778,6 +782,18 @@ def test_long_words_of_random_unigrams() -> None:
     assert known > 10
 
 
+@pytest.mark.parametrize("name", unigrams.SMALL)
+def test_a_token_that_an_append_completes(name: str) -> None:
+    # A token that must be a single word would make any beginning of a token count.
+    backend = Tokenizer.from_str(json.dumps(json.loads(corpus.tokenizer_json(name)) | {"added_tokens": []}))
+    backend.add_tokens([AddedToken("\u4e2dab", normalized=False)])
+    growing = Encoder(backend, Settings.read({}, threads=1)).incremental(add_special_tokens=False)
+    for part in ["\u4e2d" * 700, "a", "b", "\u4e2d" * 700, "ab"]:
+        growing.append(part)
+        ids = backend.encode(growing.text, add_special_tokens=False).ids
+        assert (growing.count, growing.ids) == (len(ids), ids)
+
+
 @pytest.mark.parametrize("token", [AddedToken("\u4e2dab", normalized=True), AddedToken("ab\uff21", normalized=False)])
 @pytest.mark.parametrize("split", [False, True])
 def test_a_token_in_a_long_word_of_unigram(token: AddedToken, split: bool) -> None:
@@ -806,6 +822,8 @@ def _runs(rng: random.Random, order: str) -> Tokenizer:
     merges = [("a" * i, "a" * j) for i, j in pairs]
     for k in rng.sample(range(1, longest + 1), rng.randint(0, longest)):
         merges.insert(rng.randint(0, len(merges)), rng.choice([("a" * k, "b"), ("b", "a" * k)]))
+    if rng.random() < 0.3:  # a `b` takes the end of the run, one by one
+        merges[:0] = [("a", "a" * k + "b") for k in range(rng.choice([5, 30]))]
     entries = [*("a" * k for k in range(1, longest + 1)), *("".join(pair) for pair in merges)]
     return _byte_level(entries, merges)
 
@@ -819,6 +837,7 @@ def test_runs_of_one_byte(order: str) -> None:
         encoder = Encoder(_runs(rng, order), Settings.read({}, threads=1))
         native = encoder._runner.state.snapshot().native
         assert native is not None
+        check_final_place(encoder, "a" * 600, False, ["a", "b", "aab", "a" * 9 + "b"])
         known += native.core.growing_word("a" * 600) is not None
         growing = encoder.incremental()
         growing.append("a" * 513)

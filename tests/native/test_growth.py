@@ -213,6 +213,8 @@ def test_cut_of_long_texts_without_a_seam(name: str) -> None:
         "<s>",
     ]
     units += ["\u2581", "!\u0301"]
+    if name == "tiny_clip":
+        units.remove("\n")  # cut gives up: its tokens of newlines may be others at each end
     module = "word_pieces" if name in word_pieces.SMALL else "native_cores"
     core = f'__import__("{module}").core_and_reference("{name}")'
     assert own_process.run(_CUT.format(core=core, units=units, chars=_CUT_CHARS[name]), seconds=300).strip() == "done"
