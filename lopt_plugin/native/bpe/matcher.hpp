@@ -39,7 +39,7 @@ class Matcher {
     uint32_t* with_unknown(uint32_t* begin, uint32_t* end) const { return unknown_.replace(begin, end); }
 
   private:
-    static constexpr uint32_t LONG = 256;  // bytes
+    static constexpr uint32_t LONG = 256;  // bytes of a word, and of what a word repeats
 
     uint32_t* encode_all(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!usable_) return out + merge_by_rank(merges_, p, length, out);
