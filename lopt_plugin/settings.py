@@ -26,8 +26,8 @@ class Settings:
             process already uses it. "gpu": the same, but all batches go to the GPU, which is initialized if necessary.
         chunk_chars: Characters per chunk of a long text (LOPT_CHUNK_CHARS; 0: the route chooses).
         overlap_chars: Characters by which chunks of "hf_chunks" overlap if they must (LOPT_OVERLAP_CHARS).
-        parallel_min_chars: Shorter texts use one thread, and batches with less than an eighth of it
-            (LOPT_PARALLEL_MIN_CHARS).
+        parallel_min_chars: Shorter texts, and batches with less text, use one thread; longer ones several if that is
+            faster (LOPT_PARALLEL_MIN_CHARS).
         prefix_cache_mb: Size of the prefix cache in MiB (LOPT_PREFIX_CACHE_MB; 0 disables it).
         gpu_min_bytes: With "auto", smaller batches and shorter texts are not sent to the GPU (LOPT_GPU_MIN_BYTES; bytes
             of UTF-8, counted as characters). None: the size that `lopt bench MODEL --gpu` measured and stored on this
@@ -43,7 +43,7 @@ class Settings:
     route: str = "auto"
     chunk_chars: int = 0
     overlap_chars: int = 256
-    parallel_min_chars: int = 262_144
+    parallel_min_chars: int = 32_768
     prefix_cache_mb: int = 256
     gpu_min_bytes: int | None = None
     verify: float = 0.0

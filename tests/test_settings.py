@@ -19,7 +19,7 @@ def test_defaults() -> None:
     defaults = Settings.read({})
     assert defaults == Settings(threads=available_cpus())
     assert (defaults.route, defaults.chunk_chars, defaults.decode) == ("auto", 0, True)
-    assert (defaults.parallel_min_chars, defaults.verify) == (262144, 0.0)
+    assert (defaults.parallel_min_chars, defaults.verify) == (32768, 0.0)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # A batch is tokenized at a time, and its ids are kept until they are taken.
 BATCH_TEXTS = 512
 BATCH_CHARS = 1 << 21
+# Several texts share the threads better than the chunks of each do, unless they are this many times as long as
+# `parallel_min_chars`.
+LONG = 8
 
 
 class Batch(NamedTuple):
@@ -81,7 +84,7 @@ class TextPrefetcher:
     def _select(self, first: int, tokenizer: Any) -> tuple[list[int], int]:
         """Indices of the texts of a batch that are tokenized together, and the end of the batch."""
         # A longer text takes all threads by itself, and one that is too long for the model must not be tokenized.
-        longest = settings_of(tokenizer).parallel_min_chars
+        longest = LONG * settings_of(tokenizer).parallel_min_chars
         indices: list[int] = []
         chars = 0
         end = first

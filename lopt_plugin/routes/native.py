@@ -26,8 +26,6 @@ _FIRST_OF_CHARS = 4
 
 # Below this length, encoding a text takes hardly longer than looking up its prefix in the cache.
 _HELD_FROM_CHARS = 8192
-# A batch takes several threads from this fraction of `parallel_min_chars` on.
-_BATCH_SHARE = 8
 # The longest texts that take the shortcut of `ShortEncoder`, and from where on batches do not. The prefix cache is not
 # asked for such short texts.
 SHORT_CHARS = 4096
@@ -98,7 +96,7 @@ class NativeRoute:
         known = all(number < self.core.id_count() for ids in around for number in ids)
         settings = self.settings
         most = max(0, min(SHORT_CHARS, settings.parallel_min_chars - 1))
-        together = min(settings.parallel_min_chars // _BATCH_SHARE, _SHORT_BATCH_CHARS)
+        together = min(settings.parallel_min_chars, _SHORT_BATCH_CHARS)
         if settings.gpu_min_bytes is not None:
             together = min(together, settings.gpu_min_bytes)
         if settings.route == "gpu":
@@ -189,7 +187,7 @@ class NativeRoute:
     def encode_batch(self, texts: Sequence[str], request: EncodeRequest) -> tuple[Ids, RowOffsets]:
         split, alone_from = request.split_special_tokens, self._alone_from(texts)
         together = [text for text in texts if len(text) < alone_from]
-        ids, row_offsets = self.core.encode_batch(together, self._threads_for_batch(sum(map(len, together))), split)
+        ids, row_offsets = self.core.encode_batch(together, self.threads_for(sum(map(len, together))), split)
         if len(together) < len(texts):
             bare = PLAIN[False][split]
             rows = iter([ids[row_offsets[row] : row_offsets[row + 1]] for row in range(len(together))])
@@ -210,12 +208,12 @@ class NativeRoute:
         chars = sum(map(len, texts))
         if chars < self._parallel_min_chars:
             lists: list[list[int]] = self.core.encode_batch_lists(
-                texts, self._threads_for_batch(chars), split_special_tokens
+                texts, self.threads_for(chars), split_special_tokens
             )
             return lists
         alone_from, bare = self._alone_from(texts), PLAIN[False]
         together = [text for text in texts if len(text) < alone_from]
-        threads = self._threads_for_batch(sum(map(len, together)))
+        threads = self.threads_for(sum(map(len, together)))
         rows = iter(self.core.encode_batch_lists(together, threads, split_special_tokens))
         return [
             next(rows) if len(text) < alone_from else self.encode_list(text, bare[split_special_tokens])
@@ -283,12 +281,8 @@ class NativeRoute:
         return max(1, -(-chars // (chunk_chars or self.core.default_chunk_bytes(chars, threads))))
 
     def threads_for(self, chars: int) -> int:
-        """The number of threads for a text of that length."""
+        """The number of threads for a text or a batch of that length."""
         return self._threads_and_chunk(chars)[0]
-
-    def _threads_for_batch(self, chars: int) -> int:
-        # Texts need not be divided, nor their ids joined, so several threads pay off earlier.
-        return self.threads_for(_BATCH_SHARE * chars)
 
     def _threads_and_chunk(self, chars: int) -> tuple[int, int]:
         return (1, 0) if chars < self._parallel_min_chars else (self.settings.threads, self.settings.chunk_chars)

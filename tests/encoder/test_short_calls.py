@@ -105,7 +105,7 @@ def test_batches_that_do_not_take_the_shortcut() -> None:
 
 @pytest.mark.parametrize(
     ("settings", "most"),
-    [({"gpu_min_bytes": 100}, 99), ({"gpu_min_bytes": 0}, 0), ({"route": "gpu"}, 0), ({"parallel_min_chars": 800}, 99)],
+    [({"gpu_min_bytes": 100}, 99), ({"gpu_min_bytes": 0}, 0), ({"route": "gpu"}, 0), ({"parallel_min_chars": 100}, 99)],
 )
 def test_batches_for_threads_or_the_gpu_do_not_take_the_shortcut(settings: dict[str, Any], most: int) -> None:
     encoder = encoder_of("tiny_qwen2", **settings)

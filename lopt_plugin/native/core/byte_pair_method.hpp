@@ -30,6 +30,7 @@ struct BytePairConfiguration {
 class BytePairMethod {
   public:
     using Encoder = BytePairEncoder;
+    static constexpr size_t WORK = 1;  // for a byte, compared with byte-pair encoding
 
     BytePairMethod(BytePairConfiguration configuration, const Vocabulary& vocabulary, const std::vector<Merge>& merges, bool ignore_merges,
              UnknownCharacters unknown = {})

@@ -132,10 +132,10 @@ class Core {
   private:
     void encode_all(const Characters& text, const EncodeOptions& asked, Workspace& space, const Sink& sink) const {
         EncodeOptions options = asked;
-        // If a chunk length is given, the number of threads is used as requested.
-        if (!asked.chunk_bytes && text.length > LEAST_CHUNK) options.threads = threads_worth(asked.threads, text.length);
         bool marked = false;
         const Text utf8 = to_utf8(text, method_->page_marks(), options.threads, pool_, space.utf8, marked);
+        // If a chunk length is given, the number of threads is used as requested.
+        if (!asked.chunk_bytes) options.threads = has_work_for_several(text, utf8) ? threads_worth(asked.threads, text.length) : 1;
         locate_divisions(text, utf8, chunk_of(utf8, options), space);
         encode_utf8(utf8, text.ascii, marked, options, sink, space);
     }
@@ -190,7 +190,15 @@ class Core {
         if (std::max(longest, static_cast<size_t>(utf8.end - at)) > most_bytes) space.divisions.clear();
     }
 
-    static constexpr size_t LEAST_CHUNK = 64 << 10;
+    // Is there so much to do that other threads, which may have to be woken, save time? Characters beyond ASCII take several
+    // times as long.
+    static bool has_work_for_several(const Characters& text, const Text& utf8) {
+        constexpr size_t LEAST = 384 << 10, OF_FURTHER_BYTE = 6;  // as bytes of ASCII, byte-pair encoded: about half a millisecond
+        const size_t further = static_cast<size_t>(utf8.end - utf8.begin) - text.length;
+        return (text.length + OF_FURTHER_BYTE * further) * Method::WORK >= LEAST;
+    }
+
+    static constexpr size_t LEAST_CHUNK = 16 << 10;
 
     // The divisions before segments [first, last).
     static std::span<Division> divisions_of(Workspace& space, size_t first, size_t last) {
@@ -296,10 +304,12 @@ class Core {
         pool_.run(parts.size(), threads, work, join);
     }
     template <class Add>
-    static void add_chunks(const Text& text, size_t chunk_bytes, Add&& add) {
+    void add_chunks(const Text& text, size_t chunk_bytes, Add&& add) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
             const uint8_t* stop = static_cast<size_t>(text.end - p) > chunk_bytes ? p + chunk_bytes : text.end;
             while (stop < text.end && is_continuation(*stop)) stop++;
+            // A scan that begins inside a long word gives nothing to join.
+            if constexpr (requires { encoder_.word_end_after(stop, text.end); }) stop = encoder_.word_end_after(stop, text.end);
             add(std::make_unique<Chunk<Encoder>>(text, p, stop));
             p = stop;
         }

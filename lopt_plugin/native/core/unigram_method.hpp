@@ -31,6 +31,7 @@ struct UnigramConfiguration {
 class UnigramMethod {
   public:
     using Encoder = UnigramEncoder;
+    static constexpr size_t WORK = 4;  // for a byte, compared with byte-pair encoding
 
     // names: the pieces, by id. Throws std::invalid_argument.
     UnigramMethod(UnigramConfiguration configuration, const std::vector<std::string_view>& names)

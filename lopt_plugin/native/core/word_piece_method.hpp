@@ -31,6 +31,7 @@ struct WordPieceConfiguration {
 class WordPieceMethod {
   public:
     using Encoder = WordPieceEncoder;
+    static constexpr size_t WORK = 2;  // for a byte, compared with byte-pair encoding
 
     WordPieceMethod(WordPieceConfiguration configuration, const std::vector<VocabularyItem>& items)
         : words_(std::move(configuration.words)), text_(std::move(configuration.text)),

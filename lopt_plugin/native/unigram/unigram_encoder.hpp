@@ -67,6 +67,8 @@ class UnigramEncoder {
     }
     // The end of the unit that begins at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return words_.next(p, end); }
+    // A position of [p, end) at which every scan has a boundary; `end` if there is none.
+    const uint8_t* word_end_after(const uint8_t* p, const uint8_t* end) const { return words_.next_end(p, end); }
     // The end of the text that must be encoded together with a space prepended at p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return words_.word_end(p, end); }
     bool divides(uint32_t left, uint32_t right) const { return words_.divides(left, right); }
