@@ -640,7 +640,8 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
     assert native is not None
     check_final_place(encoder, word, False, AFTER)
     # Falcon lacks bytes, which are dropped
-    if name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs"):
+    is_sorted = name == "tiny_qwen2" and kind == "virama"  # its normalizer puts a virama before a tone mark
+    if name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs") and not is_sorted:
         assert native.core.growing_word(" " + word) is not None
     if name == "tiny_deepseek_v3" and kind not in ("wide", "joiners", "blanks", "signs"):
         assert native.core.growing_word(word) is not None
@@ -756,6 +757,19 @@ def test_clusters_that_go_on_after_their_marks(base: str, goes_on: str) -> None:
     text = "x" * 520 + base
     word = native.core.growing_word(text)
     for more in ["\u0301" * 20, "\u0301", *goes_on, "a"]:
+        assert word.append(more)
+        text += more
+        assert word.ids() == expected(encoder, text, False)
+
+
+def test_conjuncts_of_letters_that_begin_long_keys_only() -> None:
+    """NA begins a key, but of 6 bytes: no cluster that is looked up as a whole holds it, so a long conjunct is divided."""
+    encoder = encoder_of("unigram_t5")
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    text = "\u0928\u094d" * 300
+    word = native.core.growing_word(text)
+    for more in ["\u0928\u094d" * 100, "\u0928", "\u0301", "\u0928", "\u093c", "\u0928\u094d" * 60]:
         assert word.append(more)
         text += more
         assert word.ids() == expected(encoder, text, False)

@@ -2,8 +2,8 @@
 //
 // The reference library looks up grapheme clusters of fewer than 6 bytes as a whole, and all others character by
 // character. It replaces a cluster, including any unmatched rest, with the image of the shortest key that the cluster
-// begins with. So clusters matter only if a character that may begin a key precedes one that joins it, and both have
-// fewer than 6 bytes. The reference library normalizes such places, up to the next ASCII characters. "\r\n" is a known
+// begins with. So clusters matter only if a character that may begin a key of fewer than 6 bytes precedes one that joins it,
+// and both have fewer than 6 bytes. The reference library normalizes such places, up to the next ASCII characters. "\r\n" is a known
 // cluster.
 //
 // A cluster boundary is certain before an ASCII character, unless the character before it joins what follows (Prepend).
@@ -34,8 +34,7 @@ class Precompiled final : public NormalizerStep {
             if (is_surrogate(c)) continue;
             std::string character;
             append_character(c, character);
-            if (!map.begins_key(character)) continue;
-            beginning.push_back(c);
+            if (map.begins_key(character, LOOKED_UP_WHOLE - 1)) beginning.push_back(c);
             const auto image = map.image_of(character);
             if (!image) continue;
             mapped.push_back(c);
@@ -53,7 +52,7 @@ class Precompiled final : public NormalizerStep {
 
     bool changes_ascii() const override { return mapped_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { stops_.mark_pages(marks); }
-    // No key begins with the character, so it does not matter which cluster it is in, unless that is "\r\n".
+    // No key of a cluster begins with the character, so it does not matter which cluster it is in, unless that is "\r\n".
     bool begins_apart(uint32_t c) const override { return !odd_.holds(c) && !beginning_.holds(c) && !(c == '\n' && line_end_); }
     // Where a cluster begins; or goes on, and each side is looked up by character as the whole is. A cluster that goes on before a
     // character that joins nothing is of Hangul, Indic consonants or emoji and has 6 bytes or more, but a side may have less: a
@@ -229,7 +228,7 @@ class Precompiled final : public NormalizerStep {
     }
 
     CharacterSet joining_, preceding_, odd_;                        // odd: either
-    CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // characters that change; that may begin a key; that change or are odd
+    CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // characters that change; that may begin a key of a cluster; that change or are odd
     std::unordered_map<uint32_t, std::string> images_;
     std::optional<std::string> line_end_;  // the replacement of "\r\n", if a key is a prefix of it
     ReferenceNormalize normalize_;
