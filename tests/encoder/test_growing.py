@@ -853,6 +853,8 @@ def test_runs_of_one_byte(order: str) -> None:
         assert native is not None
         check_final_place(encoder, "a" * 600, False, ["a", "b", "aab", "a" * 9 + "b"])
         known += native.core.growing_word("a" * 600) is not None
+        for length in (255, 256, 257, 256 + rng.randint(2, 400)):
+            assert native.core.encode("a" * length) == expected(encoder, "a" * length)
         growing = encoder.incremental()
         growing.append("a" * 513)
         for part in ("a", "a" * rng.randint(1, 40), rng.choice(["", "b", "ba", "aba" * 30]), "a" * 70, "b"):

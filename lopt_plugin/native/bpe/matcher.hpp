@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bpe/compatibility.hpp"
+#include "bpe/greedy_run.hpp"
 #include "bpe/merges.hpp"
 #include "bpe/trie.hpp"
 #include "bpe/unknown_characters.hpp"
@@ -55,7 +56,7 @@ class Matcher {
         const uint8_t* end = p + length;
         uint32_t count = 0, position = 0, size = 0, token = longest(p, end, size);
         for (;;) {
-            if (token & IRREGULAR) return out + merge_by_rank(merges_, p, length, out);
+            if (token & IRREGULAR) return merge(p, length, out);
             const uint32_t stop = position + size;
             if (is_open(stop) && (count == 0 || compatibility_.compatible(merges_, out[count - 1], token))) {
                 out[count++] = token;
@@ -82,12 +83,23 @@ class Matcher {
         }
     }
 
+    // BPE of a word that holds an irregular token.
+    uint32_t* merge(const uint8_t* p, uint32_t length, uint32_t* out) const {
+        if (length >= LONG && std::equal(p + 1, p + length, p)) {
+            std::vector<uint32_t> tokens;
+            for (uint32_t base = Trie::ROOT; trie_[base ^ *p].is(*p); base = trie_[base ^ *p].base()) tokens.push_back(trie_[base ^ *p].token);
+            if (is_greedy_run(merges_, unknown_, tokens)) return write_greedy_run(tokens, length, out);
+        }
+        return out + merge_by_rank(merges_, p, length, out);
+    }
+
     // The longest entry that is a prefix of [p, end), possibly with IRREGULAR. The first byte must be an entry.
     uint32_t longest(const uint8_t* p, const uint8_t* end, uint32_t& length) const {
         const Trie::Match best = trie_.longest(Trie::ROOT, p, end);
         length = static_cast<uint32_t>(best.end - p);
         return best.token;
     }
+
     const MergeTable& merges_;
     const Compatibility& compatibility_;
     const Trie& trie_;

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/id_buffer.hpp"
+#include "bpe/greedy_run.hpp"
 #include "bpe/model.hpp"
-#include "growing/greedy_run.hpp"
 
 namespace lopt {
 
@@ -125,7 +125,7 @@ class GrowingWord {
             if (token == NONE) continue;
             if (is_plain(token)) {
                 if (ends_in(token, here + 1 - length)) return true;
-            } else if (!(is_greedy_ = is_greedy_run(*model_, run_tokens_))) {
+            } else if (!(is_greedy_ = is_greedy_run(model_->merges(), model_->unknown_characters(), run_tokens_))) {
                 return false;
             }
         }

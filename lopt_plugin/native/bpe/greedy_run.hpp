@@ -9,25 +9,35 @@
 // run's end is no longer than the longest entry. What lies before that is merged all the same.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "bpe/model.hpp"
+#include "bpe/merges.hpp"
+#include "bpe/trie.hpp"
+#include "bpe/unknown_characters.hpp"
 
 namespace lopt {
 
 // Do the merges have this form? `tokens`: t(1) to t(K), possibly with IRREGULAR; NONE where there is no such token.
-inline bool is_greedy_run(const Model& model, const std::vector<uint32_t>& tokens) {
-    const MergeTable& merges = model.merges();
+inline bool is_greedy_run(const MergeTable& merges, const UnknownCharacters& unknown, const std::vector<uint32_t>& tokens) {
     const auto token = [&tokens](size_t i) { return tokens[i] & ~IRREGULAR; };
     for (const uint32_t each : tokens)
-        if (each == NONE || model.unknown_characters().is_part(each & ~IRREGULAR) || merges.rank(token(tokens.size() - 1), each & ~IRREGULAR) != NONE) return false;
+        if (each == NONE || unknown.is_part(each & ~IRREGULAR) || merges.rank(token(tokens.size() - 1), each & ~IRREGULAR) != NONE) return false;
     const uint32_t first_rank = merges.rank(token(0), token(0));
     for (size_t i = 0; i + 1 < tokens.size(); i++) {
         const uint32_t rank = merges.rank(token(i), token(0));
         if (rank == NONE || (i > 0 && rank >= first_rank) || merges.product(rank) != token(i + 1)) return false;
     }
     return true;
+}
+
+// Writes the ids of a run of `length` bytes that is merged like this; returns their end.
+inline uint32_t* write_greedy_run(const std::vector<uint32_t>& tokens, size_t length, uint32_t* out) {
+    const size_t longest = tokens.size();
+    out = std::fill_n(out, length / longest, tokens.back() & ~IRREGULAR);
+    if (length % longest) *out++ = tokens[length % longest - 1] & ~IRREGULAR;
+    return out;
 }
 
 }  // namespace lopt
