@@ -207,9 +207,7 @@ class NativeRoute:
         """
         chars = sum(map(len, texts))
         if chars < self._parallel_min_chars:
-            lists: list[list[int]] = self.core.encode_batch_lists(
-                texts, self.threads_for(chars), split_special_tokens
-            )
+            lists: list[list[int]] = self.core.encode_batch_lists(texts, self.threads_for(chars), split_special_tokens)
             return lists
         alone_from, bare = self._alone_from(texts), PLAIN[False]
         together = [text for text in texts if len(text) < alone_from]

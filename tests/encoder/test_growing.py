@@ -763,7 +763,7 @@ def test_clusters_that_go_on_after_their_marks(base: str, goes_on: str) -> None:
 
 
 def test_conjuncts_of_letters_that_begin_long_keys_only() -> None:
-    """NA begins a key, but of 6 bytes: no cluster that is looked up as a whole holds it, so a long conjunct is divided."""
+    """NA begins a key of 6 bytes, which is in no cluster that is looked up as a whole: a long conjunct is divided."""
     encoder = encoder_of("unigram_t5")
     native = encoder._runner.state.snapshot().native
     assert native is not None
