@@ -43,16 +43,18 @@ class Charsmap {
         if (is_continuation(static_cast<uint8_t>(image[0]))) throw std::invalid_argument("a character map points into a character");
         return image.substr(0, image.find('\0'));
     }
-    // Can a text of at most `most` bytes that begins with this character begin with a key?
-    bool begins_key(std::string_view character, size_t most) const {
-        std::string text(character);
+    // Can a text of at most `most` bytes that begins like this begin with a key? True if more steps than are left would be needed.
+    bool begins_key(std::string_view text, size_t most, size_t& steps) const {
+        if (steps == 0) return true;
+        steps--;
         bool found = false;
         const bool goes_on = walk(text, [&found](uint32_t) { return !(found = true); });
-        if (found || !goes_on || text.size() == most) return found;
-        text.push_back(0);
+        if (found || !goes_on || text.size() >= most) return found;
+        std::string longer(text);
+        longer.push_back(0);
         for (int byte = 1; byte < 256 && !found; byte++) {
-            text.back() = static_cast<char>(byte);
-            found = begins_key(text, most);
+            longer.back() = static_cast<char>(byte);
+            found = begins_key(longer, most, steps);
         }
         return found;
     }
