@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import random
+import unicodedata
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +80,19 @@ def test_clusters(name: str) -> None:
     found, unknown = wrong(core, tokenizer, texts)
     assert found == []
     assert (unknown > 0) == (name != "unigram_bytes")
+
+
+def test_letters_that_begin_keys() -> None:
+    """Of two, three and more bytes, before marks; the ids are bytes, so they show what became of each."""
+    pieces = [("<unk>", -1.0), *((f"<0x{byte:02X}>", -2.0) for byte in range(256))]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=True))
+    tokenizer.normalizer = unigrams.precompiled()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    decomposed = (unicodedata.normalize("NFD", character) for character in oracle.to_text(oracle.SCALAR_VALUES))
+    letters = sorted({letter[0] for letter in decomposed if len(letter) > 1})[:: tier.pick(7, 1)]
+    marks = "\u0301\u0308\u0323\u0344\u093c\u094d\u3099\u200d"
+    texts = [letter.join(["", *marks, *("a" + mark for mark in marks), ""]) for letter in letters]
+    assert wrong(build_core(read_pipeline(tokenizer)), tokenizer, texts)[0] == []
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "unigram_bytes"])
