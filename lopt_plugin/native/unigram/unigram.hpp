@@ -55,11 +55,7 @@ class Unigram {
         if (!std::all_of(scores.begin(), scores.end(), [](double score) { return std::abs(score) < LARGEST_SCORE; }))
             throw std::invalid_argument("a score of the unigram model is too large, or not finite");
         const Trie trie = trie_of(names);
-        in_pieces_[' '] = true;
-        for (const std::string_view name : names) {
-            for (const char byte : name) in_pieces_[static_cast<uint8_t>(byte)] = true;
-            longest_ = std::max(longest_, static_cast<uint32_t>(name.size()));
-        }
+        for (const std::string_view name : names) longest_ = std::max(longest_, static_cast<uint32_t>(name.size()));
         if (trie.size() > MOST_UNITS) throw std::invalid_argument("the trie of the unigram model is too large");
         links_.assign(trie.size(), 0);
         ends_.assign(trie.size(), {NO_SCORE, NONE});
@@ -168,6 +164,7 @@ class Unigram {
         double score;
         uint32_t id;
     };
+    bool begins_piece(uint8_t byte) const { return (links_[Trie::ROOT ^ byte] & BYTE) == byte; }
 
     void find_bytes(const std::vector<std::string_view>& names) {
         constexpr char DIGITS[] = "0123456789ABCDEF";
@@ -188,25 +185,26 @@ class Unigram {
         auto& ways = lattice.ways;
         if (ways.size() <= size) ways.resize(size_t{size} + 1);
         ways[0] = {0, 0, 0};
-        uint32_t cleared = start.reached;  // up to here, ways are known or cleared; never before `begin`
+        uint32_t reached = start.reached;
+        const auto reach = [&ways, &reached](uint32_t end) {
+            while (reached < end) ways[++reached] = {NO_SCORE, 0, 0};
+        };
+        // Without branches: which way is better is hard to predict.
         const auto offer = [&ways](uint32_t begin, uint32_t end, double score, uint32_t id) {
             Lattice::Way& way = ways[end];
-            // Without a branch, because which way is better is hard to predict. Compilers make one if they know what this is.
-            uint32_t better = uint32_t{0} - static_cast<uint32_t>(score > way.score);
-            asm("" : "+r"(better));
-            way.score = std::max(way.score, score);
-            way.begin ^= (way.begin ^ begin) & better;
-            way.id ^= (way.id ^ id) & better;
+            const bool better = score > way.score;
+            way.score = better ? score : way.score;
+            way.begin = better ? begin : way.begin;
+            way.id = better ? id : way.id;
         };
         for (uint32_t begin = start.begin; begin < size;) {
-            if (!start.to_all && !in_pieces_[p[begin]]) {
-                begin = cross_unknown(p, begin, size, ways);
-                cleared = std::max(cleared, begin);
+            if (begin == reached && !start.to_all && !begins_piece(p[begin])) {
+                begin = reached = cross_unknown(p, begin, size, ways);
                 continue;
             }
-            for (const uint32_t to = begin + std::min(size - begin, longest_); cleared < to;) ways[++cleared] = {NO_SCORE, 0, 0};
             const double before = ways[begin].score;
             const uint32_t after_character = begin + static_cast<uint32_t>(character_bytes(p[begin]));
+            reach(after_character);
             bool known = false;
             uint32_t base = Trie::ROOT;
             for (uint32_t at = begin; at < size; at++) {
@@ -215,6 +213,7 @@ class Unigram {
                 base = link >> BASE_SHIFT;
                 if (!(link & ENDS)) continue;
                 const End& end = ends_[unit];
+                reach(at + 1);
                 offer(begin, at + 1, end.score + before, end.id);
                 known |= at + 1 == after_character;
             }
@@ -222,11 +221,11 @@ class Unigram {
             begin = after_character;
         }
     }
-    // Writes the only way over characters that are in no piece, as one step; returns where it ends.
+    // Writes the only way over unknown characters that begin no piece, as one step; returns where it ends.
     uint32_t cross_unknown(const uint8_t* p, uint32_t begin, uint32_t size, std::vector<Lattice::Way>& ways) const {
         double score = ways[begin].score;
         uint32_t at = begin;
-        while (at < size && !in_pieces_[p[at]]) {
+        while (at < size && !begins_piece(p[at])) {
             score += unknown_score_;  // one at a time, as in the reference
             if (begins_three_bytes(p + at)) [[likely]] at += 3;
             else at += static_cast<uint32_t>(character_bytes(p[at]));
@@ -263,8 +262,7 @@ class Unigram {
     }
 
     uint32_t unknown_id_;
-    std::array<bool, 256> in_pieces_{};  // the bytes of all pieces
-    uint32_t longest_ = 4;  // bytes of a piece or of a character, or more
+    uint32_t longest_ = 0;  // bytes of a piece, or more
     double unknown_score_;
     std::array<uint32_t, 256> byte_ids_;
     // For each unit of the trie: its link, and the piece that ends there.
