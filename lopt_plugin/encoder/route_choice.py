@@ -157,7 +157,7 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
         return replace(chosen, reason=f"{chosen.reason}; {_difference(attempt, checked.mismatch, instead)}")
     return replace(
         chosen,
-        reason=f"{chosen.reason}; texts from {settings.parallel_min_chars:,} characters on may be divided into chunks",
+        reason=f"{chosen.reason}; texts from {settings.parallel_min_chars:,} characters on are divided into chunks",
         fingerprint=fingerprint,
         added_tokens=added_tokens,
         checked=checked,
