@@ -11,7 +11,7 @@ from .route_choice import Snapshot
 from .runner import Runner
 from .settled import IncrementalState, Middle, Settled
 
-# From this length on, a stretch without a seam is kept as one growing word; the core has the same bound.
+# From this length on, a stretch without a seam is divided, or kept as one growing word; the core has the same bound.
 _LONG_WORD = 512
 
 
@@ -41,7 +41,7 @@ class IncrementalEncoder:
         self._broken = False  # the text is true, and what was settled of it is not
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
-        self._word: Any = None  # the core's growing word: the end of the text, if it is long and has no seam
+        self._word: Any = None  # the core's growing word: the end of the text, if it is a long word of Unigram
         # How long a text without a seam must be to search for another place in it, and to try it as a word.
         self._search_from = self._word_from = _LONG_WORD
         # A list of the caller's, its length as it was left, and how many of the first ids no append can change.
@@ -312,7 +312,6 @@ class IncrementalEncoder:
             self._search_from = self._word_from = _LONG_WORD
         elif self._word is None and len(rest) >= self._search_from:
             split = self._request.split_special_tokens
-            # A text that is one word has no such place, and a search takes several times as long.
             self._word = core.growing_word(rest, now.inside, split)
             place = None
             if self._word is None:
@@ -324,7 +323,7 @@ class IncrementalEncoder:
             if place is not None:
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None
-                at, now.tail_inside = place
+                at, now.tail_inside, self._tail_ids = place
                 now.tail = rest[at:]
                 self._word_from = _LONG_WORD
                 return

@@ -178,7 +178,9 @@ LONG_PRE_TOKENS = ["!a", "e\u0301", "\u1100\u1161", "ab", "-", "\u2581", "\u4e2d
     ("name", "unit"),
     [
         *itertools.product(["qwen3", "tiny_gemma"], WITHOUT_A_SEAM),
-        *itertools.product(["tiny_falcon", "tiny_clip", "tiny_llama2", "tiny_roberta", "tiny_o200k"], LONG_PRE_TOKENS),
+        *itertools.product(["tiny_falcon", "tiny_clip", "tiny_roberta", "tiny_o200k"], LONG_PRE_TOKENS),
+        # Where it has pieces of two characters, its tokens of white space allow no places between them.
+        *[("tiny_llama2", unit) for unit in LONG_PRE_TOKENS if unit != "e\u0301"],
         *[("qwen3", unit) for unit in ("e\u0301", "\u1100\u1161", "!a")],
         *[("wordpiece_cased", unit) for unit in ("a", "ab", "\u00e9", "a\x00")],
         *itertools.product(
@@ -275,6 +277,7 @@ def check_final_place(encoder: Encoder, text: str, inside: bool, after: list[str
     place = native.core.settle_for_good(settled, text, inside, False)
     if place is None:
         return False
+    assert place[2] == native.core.encode_part(text, begin=place[0], inside=place[1])
     for more in after:
         ids = native.core.encode_part(text + more, inside=inside)
         assert inside or ids == expected(encoder, text + more, False)
@@ -638,15 +641,12 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
     text = f"start {word} the end"
     native = encoder._runner.state.snapshot().native
     assert native is not None
-    # Falcon lacks bytes, which are dropped
-    if name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs"):
-        assert native.core.growing_word(" " + word) is not None
-    if name == "tiny_deepseek_v3" and kind not in ("wide", "joiners", "blanks", "signs"):
-        assert native.core.growing_word(word) is not None
-    bytes_of_unknown = name in ("tiny_llama2", "tiny_gemma") and kind in ("wide", "virama", "controls")
-    if bytes_of_unknown or (name in METASPACE and kind in ("few", "letters", "one")):
-        assert native.core.growing_word(word) is not None
-        assert native.core.growing_word(word, inside=True) is not None
+    is_divided = check_final_place(encoder, word, False, AFTER)
+    assert is_divided or not (
+        (name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs"))
+        or (name == "tiny_deepseek_v3" and kind not in ("wide", "joiners", "blanks", "signs"))
+        or (name in METASPACE and kind in ("few", "letters", "one"))
+    )
     if name in (*unigrams.SMALL, *unigrams.LARGE) and kind in ("few", "letters", "wide", "one", "marks", "controls"):
         assert native.core.growing_word(word) is not None
     growing = encoder.incremental(add_special_tokens=False)
@@ -669,12 +669,17 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
         end = start + rng.choice([513, 520, 600])
         assert intervals.count(start, end) == len(expected(encoder, text[start:end], False))
     whole = len(expected(encoder, text, False))
-    for most in (whole // 2, whole // 3, whole - 5):
+    for most in {whole // 2, whole // 3, max(whole - 5, 1)}:
         cut = encoder.cut(text, most, False)
         assert len(expected(encoder, cut, False)) <= most
         for more in (*range(1, tier.pick(9, 25)), 100, 400):
             longer = text[: len(cut) + more]
             assert longer == text or len(expected(encoder, longer, False)) > most
+
+
+def test_a_long_word_with_unknown_characters() -> None:
+    """Each becomes three ids. No vocabulary cut is beside it, as entries begin or end with bytes of other blanks."""
+    assert check_final_place(encoder_of("tiny_gemma"), "xy\u2007" * 300, False, AFTER)
 
 
 @pytest.mark.parametrize("name", METASPACE)
@@ -704,6 +709,9 @@ def test_long_words_of_unigram_at_every_moment(name: str) -> None:
         rng = random.Random(f"{name} {kind}")
         text = "".join(rng.choices([*kind, kind], k=600))
         word = native.core.growing_word(text)
+        if name == "t5_small" and "\u200d" in kind:
+            assert word is None  # a joiner becomes a space there
+            continue
         assert word is not None
         for _ in range(tier.pick(30, 300)):
             more = "".join(rng.choices(kind, k=rng.choice([1, 1, 2, 20])))
@@ -778,6 +786,17 @@ def test_long_words_of_random_unigrams() -> None:
     assert known > 10
 
 
+@pytest.mark.parametrize("name", unigrams.SMALL)
+def test_a_token_that_an_append_completes(name: str) -> None:
+    backend = corpus.load_tokenizer(name)
+    backend.add_tokens([AddedToken("\u4e2dab", normalized=False)])
+    growing = Encoder(backend, Settings.read({}, threads=1)).incremental(add_special_tokens=False)
+    for part in ["\u4e2d" * 700, "a", "b", "\u4e2d" * 700, "ab"]:
+        growing.append(part)
+        ids = backend.encode(growing.text, add_special_tokens=False).ids
+        assert (growing.count, growing.ids) == (len(ids), ids)
+
+
 @pytest.mark.parametrize("token", [AddedToken("\u4e2dab", normalized=True), AddedToken("ab\uff21", normalized=False)])
 @pytest.mark.parametrize("split", [False, True])
 def test_a_token_in_a_long_word_of_unigram(token: AddedToken, split: bool) -> None:
@@ -799,7 +818,7 @@ def _runs(rng: random.Random, order: str) -> Tokenizer:
     order: how runs are merged: "greedy" as Gemma's spaces, the longest left part first; "left" from the left, in any
     order; or "any".
     """
-    longest = rng.randint(2, 9)
+    longest = rng.choice([rng.randint(2, 9), 40]) if order == "greedy" else rng.randint(2, 9)
     pairs = [(i, j) for i in range(longest - 1, 0, -1) for j in range(longest - i, 0, -1) if order != "left" or j == 1]
     if order != "greedy":
         rng.shuffle(pairs)
@@ -819,7 +838,7 @@ def test_runs_of_one_byte(order: str) -> None:
         encoder = Encoder(_runs(rng, order), Settings.read({}, threads=1))
         native = encoder._runner.state.snapshot().native
         assert native is not None
-        known += native.core.growing_word("a" * 600) is not None
+        known += check_final_place(encoder, "a" * 600, False, ["a", "b", "aab", "a" * 9 + "b"])
         growing = encoder.incremental()
         growing.append("a" * 513)
         for part in ("a", "a" * rng.randint(1, 40), rng.choice(["", "b", "ba", "aba" * 30]), "a" * 70, "b"):

@@ -174,6 +174,38 @@ def test_more_random_models(part: int) -> None:
     _check_random_models(range(2000 + part * 1500, 3500 + part * 1500))
 
 
+def _model_of_runs(rng: random.Random) -> random_models.Model:
+    """Entries of `a` alone, each made of two earlier ones, and some with a `b` at an end."""
+    lengths, merges = [1], []
+    # What is left at the end of a run takes all that it can of the fours before it.
+    fours = [(1, 1), (2, 2), *((4, 1 + 4 * i) for i in range(100))]
+    for pair in fours if rng.random() < 0.2 else range(rng.randint(3, 20)):
+        left, right = pair if isinstance(pair, tuple) else rng.choices(lengths, k=2)
+        if left + right not in lengths and left + right < 500:
+            merges.append(("a" * left, "a" * right))
+            lengths.append(left + right)
+    merges += [rng.choice([("a" * k, "b"), ("b", "a" * k)]) for k in rng.sample(lengths, rng.randint(0, 2))]
+    if rng.random() < 0.3:
+        rng.shuffle(merges)
+    names = dict.fromkeys([*random_models.STAND_INS, *("".join(pair) for pair in merges)])
+    return random_models.Model({name: i for i, name in enumerate(names)}, merges, "ab")
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("make", [_model_of_runs, random_models.random_model])
+def test_long_words_that_repeat(make: Callable[[random.Random], random_models.Model]) -> None:
+    """The last token is tried first where a long word repeats it, and that may prove wrong."""
+    for seed in range(tier.pick(150, 1_500)):
+        rng = random.Random(f"repeats {seed}")
+        model = make(rng)
+        core, reference = native_cores.make_core(model.vocabulary, model.merges), model.reference()
+        for _ in range(4):
+            units = ["".join(rng.choices(model.characters, k=rng.choice([1, 1, 2, 3, 70]))) for _ in range(3)]
+            word = "".join(rng.choice(units) * rng.choice([1, 70, 300, 300, 301, 600]) for _ in range(3))[:2_000]
+            ids = native_cores.expected(reference, [word])[0]
+            assert (seed, core.encode_word(word.encode(), False)) == (seed, ids), word
+
+
 @pytest.mark.parametrize("make", [random_models.random_model, random_models.random_character_model])
 @pytest.mark.parametrize("ignore_merges", [False, True])
 def test_random_models_with_words_between_blanks(

@@ -9,8 +9,6 @@
 // ranks fall is flagged IRREGULAR, and words that contain it are merged by rank.
 #pragma once
 
-#include <vector>
-
 #include "bpe/merges.hpp"
 
 namespace lopt {
@@ -78,40 +76,6 @@ class Compatibility {
     };
 
     Table<Token> tokens_;
-};
-
-// Which pairs are compatible, for one word. If the word is long, it remembers: at each position of a long run of one
-// character, the same many pairs are tried.
-class KnownPairs {
-  public:
-    KnownPairs(const Compatibility& compatibility, const MergeTable& merges) : compatibility_(compatibility), merges_(merges) {}
-
-    // To be called with the length of the word, before it is used and when the word has grown.
-    void set_length(size_t bytes) {
-        if (bytes >= LONG_WORD_BYTES && slots_.empty()) slots_.assign(SLOTS, ~uint64_t{0});
-    }
-    // The next tries are at another position.
-    void move_on() { tries_ = 0; }
-    bool compatible(uint32_t left, uint32_t right) {
-        return slots_.empty() || ++tries_ <= FIRST_TRIES ? compatibility_.compatible(merges_, left, right) : remembered(left, right);
-    }
-
-  private:
-    static constexpr size_t LONG_WORD_BYTES = 4096;  // for a shorter word, making the table takes longer than it saves
-    static constexpr size_t FIRST_TRIES = 2;         // at a position: asking again is faster for pairs that seldom come back
-    static constexpr size_t SLOTS = 4096;
-
-    bool remembered(uint32_t left, uint32_t right) {
-        const uint64_t pair = static_cast<uint64_t>(left) << 20 | right;
-        uint64_t& slot = slots_[(left * 97 + right) % SLOTS];
-        if (slot >> 1 != pair) slot = pair << 1 | compatibility_.compatible(merges_, left, right);
-        return slot & 1;
-    }
-
-    const Compatibility& compatibility_;
-    const MergeTable& merges_;
-    std::vector<uint64_t> slots_;  // pair << 1 | whether it is compatible
-    size_t tries_ = 0;
 };
 
 }  // namespace lopt

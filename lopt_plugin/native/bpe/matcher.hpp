@@ -39,31 +39,32 @@ class Matcher {
     uint32_t* with_unknown(uint32_t* begin, uint32_t* end) const { return unknown_.replace(begin, end); }
 
   private:
+    static constexpr uint32_t LONG = 256;  // bytes
+
     uint32_t* encode_all(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (!usable_) return out + merge_by_rank(merges_, p, length, out);
-        // Positions that are proven not to be boundaries of the encoding. Each is rejected only once, so the search is
-        // linear.
+        // Positions that were rejected as boundaries of the encoding. Each is rejected only once, so the search is linear.
         uint64_t dead_small[4] = {0, 0, 0, 0};
         std::vector<uint64_t> dead_large;
         uint64_t* dead = dead_small;
-        if (length >= 256) {
+        if (length >= LONG) {
             dead_large.assign(length / 64 + 1, 0);
             dead = dead_large.data();
         }
-        KnownPairs pairs(compatibility_, merges_);
-        pairs.set_length(length);
+        const auto is_open = [&dead](uint32_t at) { return !(dead[at >> 6] >> (at & 63) & 1); };
         const uint8_t* end = p + length;
         uint32_t count = 0, position = 0, size = 0, token = longest(p, end, size);
         for (;;) {
             if (token & IRREGULAR) return out + merge_by_rank(merges_, p, length, out);
             const uint32_t stop = position + size;
-            const bool open = !(dead[stop >> 6] >> (stop & 63) & 1);
-            if (open && (count == 0 || pairs.compatible(out[count - 1], token))) {
+            if (is_open(stop) && (count == 0 || compatibility_.compatible(merges_, out[count - 1], token))) {
                 out[count++] = token;
                 position = stop;
-                pairs.move_on();
                 if (position == length) return out + count;
-                token = longest(p + position, end, size);
+                // In a run of one character, the longest match leads astray again and again, but the last token is most often right.
+                const uint32_t ahead = std::max(LONG, size);
+                const bool repeats = length - stop >= ahead && std::equal(p + stop, p + stop + ahead, p + stop - size);
+                if (!repeats || !is_open(stop + size) || !compatibility_.compatible(merges_, token, token)) token = longest(p + position, end, size);
                 continue;
             }
             const uint32_t shorter = compatibility_.shorter(token);
@@ -72,7 +73,8 @@ class Matcher {
                 size = compatibility_.length(shorter);
                 continue;
             }
-            if (count == 0) return out + merge_by_rank(merges_, p, length, out);  // unreachable: by the theorem there is exactly one answer
+            // By the theorem there is exactly one answer, but a repeated token may have taken the place of a longer one.
+            if (count == 0) return out + merge_by_rank(merges_, p, length, out);
             dead[position >> 6] |= uint64_t{1} << (position & 63);
             token = out[--count];
             size = compatibility_.length(token);

@@ -125,8 +125,6 @@ class Segmenter {
     bool may_be_in_hidden_normalized_token(uint32_t left, uint32_t right, bool split_special) const {
         return may_hide_tokens(split_special) && normalized_edges_.contain(left, right);
     }
-    // Does a space that is prepended to this character begin a token?
-    bool may_begin_token_before(uint32_t c) const { return normalized_edges_.begin_with(' ', c); }
     bool may_begin_token(uint32_t c) const { return raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
     // If nothing in a stretch depends on its ends, runs of tokens that are pieces anyway (`is_piece`) need not divide it.

@@ -31,6 +31,14 @@ inline unsigned kinds_of(uint16_t classes) {
     return classes & mark ? 4 | 16 : classes & letter ? 4 : 8;
 }
 
+// The kinds of what the normalizer makes of a character before the last; all kinds, if that depends on its neighbours.
+template <class Core>
+unsigned kinds_alone(const Core& core, const Characters& text, size_t at) {
+    if (!core.method().begins_apart(text[at]) || !core.method().begins_apart(text[at + 1])) return ~0u;
+    const auto characters = code_points_of(normalized_part(core, text, at, at + 1));
+    return characters.size() == 1 ? kinds_of(core.method().classes().of(characters[0])) : ~0u;
+}
+
 // The normalized characters of a pre-token, as they are read.
 template <class Core>
 class Pretoken {
@@ -57,7 +65,8 @@ class Pretoken {
         const uint32_t c = decode_character(reinterpret_cast<const uint8_t*>(characters.data()), length);
         if (!divides_normalized_tokens(core_, last_, c, split_special)) return false;
         // A scan from there on must take the capitals that this one takes.
-        return is_stretch_ || may_take_capitals_ || !(core_.method().closes_run(c) && (core_.method().classes().of(c) & class_bit::upper_side));
+        constexpr uint16_t any_case = class_bit::lower_side | class_bit::upper_side;
+        return is_stretch_ || may_take_capitals_ || !core_.method().separates_capitals() || (core_.method().classes().of(c) & any_case) != any_case;
     }
 
   private:
@@ -129,8 +138,7 @@ std::optional<Place> final_place_in_word(const Core& core, const Characters& tex
             found = final_place_of_unknown_word(core, text, from, end - AFTER, split_special);
         } else if constexpr (!HasLattice<Core>) {
             // Does the pre-token begin there in every longer text?
-            const auto kinds = [&](size_t at) { return core.method().leaves(text[at]) ? kinds_of(core.method().classes().of(text[at])) : ~0u; };
-            const bool begins = from.pre_tokens == 0 || from.after_token || !(kinds(from.at - 1) & kinds(from.at));
+            const bool begins = from.pre_tokens == 0 || from.after_token || !(kinds_alone(core, text, from.at - 1) & kinds_alone(core, text, from.at));
             const Model* const model = core.method().growing_model();
             if (model && begins) found = final_place_of_word(core, text, from, end - AFTER, split_special, *model);
         }

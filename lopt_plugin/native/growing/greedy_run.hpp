@@ -5,7 +5,8 @@
 // t(1) make t(k + 1), at a lower rank, for 1 < k < K; and t(K) merges with no t(k). Then BPE of a run is t(K) as often as it
 // fits, and one token for the rest. Proof: while a run is merged, it is some t(K), at most one t(k), and bytes. At first,
 // and after each t(K), only bytes have merges, and the leftmost two come first. Then t(k) and the byte after it do: the
-// pair has the lowest rank, and no merge has t(K) on its left.
+// pair has the lowest rank, and no merge of the run has t(K) on its left. If something follows the run, a token that takes the
+// run's end is no longer than the longest entry. What lies before that is merged all the same.
 #pragma once
 
 #include <cstdint>

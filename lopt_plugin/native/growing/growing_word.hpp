@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/id_buffer.hpp"
 #include "bpe/model.hpp"
 #include "growing/greedy_run.hpp"
 
@@ -25,7 +24,7 @@ namespace lopt {
 class GrowingWord {
   public:
     // The model must support matching, must not add end-of-word suffixes, and must outlive this object.
-    explicit GrowingWord(const Model& model) : model_(&model), pairs_(model.compatibility(), model.merges()) {}
+    explicit GrowingWord(const Model& model) : model_(&model) {}
 
     // Returns false if an entry whose merges are out of order, or the unknown token, may be involved. The object must not be
     // used after that.
@@ -49,21 +48,13 @@ class GrowingWord {
     size_t size() const { return prefixes_.size() - 1; }
     // The number of ids of the first `end` bytes.
     uint32_t count(size_t end) const { return prefixes_[end].count; }
-    // Appends the ids of the first `end` bytes.
-    void ids(size_t end, IdBuffer& out) const {
-        const size_t length = count(end);
-        uint32_t* const begin = out.reserve(length);
-        for (uint32_t* o = begin + length; o > begin; end = last_begin(end))
-            o = model_->unknown_characters().write_before(o, prefixes_[end].last);
-        out.set_end(begin + length);
-    }
-
     // Where the last token of the first `end` bytes begins. Requires end > 0.
     size_t last_begin(size_t end) const { return end - model_->compatibility().length(prefixes_[end].last); }
     // The last position that is a boundary between tokens in each prefix that ends in the last `bytes` bytes; 0 if there is
-    // none, or if merges out of order are involved.
+    // none. If no entry is longer, it is one in every longer word.
     size_t shared_boundary(size_t bytes) const {
-        if (bytes >= size() || is_greedy_) return 0;
+        if (bytes >= size()) return 0;
+        if (is_greedy_) return (size() - bytes) / run_tokens_.size() * run_tokens_.size();
         std::set<size_t> ends;
         for (size_t end = size(); end > size() - bytes; end--) ends.insert(end);
         while (ends.size() > 1) {
@@ -88,8 +79,6 @@ class GrowingWord {
     bool append(uint8_t byte) {
         const auto here = static_cast<uint32_t>(size());
         if (here == MOST) return false;
-        pairs_.set_length(here);
-        pairs_.move_on();
         if (here == 0) {
             first_ = byte;
             is_run_ = true;
@@ -117,6 +106,10 @@ class GrowingWord {
     bool append_to_run(uint32_t here) {
         if (run_tokens_.empty()) walk_run();
         const auto longest = static_cast<uint32_t>(run_tokens_.size());
+        // Only one token fits. Most often it is one byte longer than that of the prefix before.
+        const auto begin = static_cast<uint32_t>(last_begin(here));
+        const uint32_t likely = here - begin < longest && !is_greedy_ ? run_tokens_[here - begin] : NONE;
+        if (likely != NONE && is_plain(likely) && ends_in(likely, begin)) return true;
         for (uint32_t length = std::min(here + 1, longest); length > 0 && !is_greedy_; length--) {
             const uint32_t token = run_tokens_[length - 1];
             if (token == NONE) continue;
@@ -152,7 +145,7 @@ class GrowingWord {
     // If the word ends in this token, which begins at `begin`, adds the prefix.
     bool ends_in(uint32_t token, uint32_t begin) {
         const Prefix& before = prefixes_[begin];
-        if (begin > 0 && !pairs_.compatible(before.last, token)) return false;
+        if (begin > 0 && !model_->compatibility().compatible(model_->merges(), before.last, token)) return false;
         prefixes_.push_back({token, before.count + model_->unknown_characters().count_of(token)});
         return true;
     }
@@ -160,7 +153,6 @@ class GrowingWord {
     const Model* model_;
     std::vector<Prefix> prefixes_{{NONE, 0}};
     std::vector<Walk> walks_;
-    KnownPairs pairs_;
     // Is the word a run of its first byte, and a greedy one? The tokens of one, two, ... of these bytes, and where their
     // walks go on.
     uint8_t first_ = 0;

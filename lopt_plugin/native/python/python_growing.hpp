@@ -3,16 +3,15 @@
 
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include "compiled/read_core.hpp"
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
-#include "growing/growing_part.hpp"
 #include "growing/kept_parts.hpp"
 #include "growing/longest_prefix.hpp"
 #include "growing/unigram_word.hpp"
@@ -49,7 +48,7 @@ class PythonIntervals {
     Intervals<Core> intervals_;
 };
 
-// The ids of a long word without a seam, to which text is appended.
+// The ids of a long word of Unigram without a seam, to which text is appended.
 template <class Core>
 class PythonWord {
   public:
@@ -63,7 +62,6 @@ class PythonWord {
         const InterpreterUnlocked unlocked;
         return part_.append(characters);
     }
-    bool is_long() const { return part_.is_long(); }
     size_t count() const { return part_.count(); }
     nb::object ids() const {
         IdBuffer ids;
@@ -73,7 +71,7 @@ class PythonWord {
 
   private:
     const uint32_t largest_id_;
-    std::conditional_t<HasLattice<Core>, UnigramPart<Core>, GrowingPart<Core>> part_;
+    UnigramPart<Core> part_;
 };
 
 template <class Core>
@@ -110,7 +108,7 @@ class PythonGrowing : public PythonCore<Core> {
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
-    std::optional<std::pair<size_t, bool>> settle_for_good(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
+    std::optional<std::tuple<size_t, bool, nb::object>> settle_for_good(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
         checked(settled);
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
@@ -118,8 +116,10 @@ class PythonGrowing : public PythonCore<Core> {
         this->unlock_if_long(characters.length, [&] { place = last_final_place(this->core(), characters, inside, split_special, *space); });
         if (!place) return std::nullopt;
         if (place->count > space->ids.size()) throw std::logic_error("settle_for_good: a place after more ids than the text has");
-        settled.append(space->ids.data(), place->count);
-        return std::pair(place->at, place->inside);
+        const uint32_t *const ids = space->ids.data(), *const rest = ids + place->count;
+        nb::object left = id_list(this->largest_id(), rest, space->ids.size() - place->count);
+        settled.append(ids, place->count);
+        return std::tuple(place->at, place->inside, std::move(left));
     }
 
     std::vector<std::pair<size_t, size_t>> kept_parts(nb::str text) const {
@@ -174,16 +174,17 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
-    PythonWord<Core>* growing_word(nb::str text, bool inside, bool split_special) const {
-        const Characters characters = characters_of(text);
-        if (characters.length < LONG_WORD || !(HasLattice<Core> || this->core().method().word_model())) return nullptr;
-        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
-        return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
+    nb::object growing_word(nb::str text, bool inside, bool split_special) const {
+        if constexpr (HasLattice<Core>) {
+            auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
+            if (characters_of(text).length >= LONG_WORD && word->append(std::move(text))) return nb::cast(word.release(), nb::rv_policy::take_ownership);
+        }
+        return nb::none();
     }
 
     // `read`: builds a core from the values that describe it; see read_core.hpp.
     template <class Class>
-    static void define(Class& type, nb::module_& module, BuiltCore<Core> (*read)(PythonValues&), const char* intervals_name, const char* word_name) {
+    static void define(Class& type, nb::module_& module, BuiltCore<Core> (*read)(PythonValues&), const char* intervals_name) {
         using Self = typename Class::Type;
         const auto create = [read](Self* self, nb::list values) {
             PythonValues in(std::move(values));
@@ -192,10 +193,12 @@ class PythonGrowing : public PythonCore<Core> {
         };
         type.def("__init__", create, nb::arg("values"));
         PythonCore<Core>::define(type);
-        nb::class_<PythonWord<Core>>(module, word_name)
-            .def("append", &PythonWord<Core>::append, nb::arg("text"))
-            .def("count", &PythonWord<Core>::count)
-            .def("ids", &PythonWord<Core>::ids);
+        if constexpr (HasLattice<Core>) {
+            nb::class_<PythonWord<Core>>(module, "GrowingWord")
+                .def("append", &PythonWord<Core>::append, nb::arg("text"))
+                .def("count", &PythonWord<Core>::count)
+                .def("ids", &PythonWord<Core>::ids);
+        }
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
@@ -216,8 +219,7 @@ class PythonGrowing : public PythonCore<Core> {
             .def("count_until", &PythonGrowing::count_until, text, nb::arg("limit"), split_special())
             .def("cut", &PythonGrowing::cut, text, nb::arg("most"), split_special(), nb::arg("long_word") = LONG_WORD)
             .def("encode_first", &PythonGrowing::encode_first, text, nb::arg("most"), threads(), split_special())
-            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::rv_policy::take_ownership,
-                 nb::keep_alive<0, 1>())
+            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, text, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
