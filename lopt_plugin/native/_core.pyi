@@ -418,8 +418,8 @@ class _AnyCore:
         """Divides a text at the last position p at which every text that begins with it can be divided.
 
         Appends the ids before p to `settled`, and returns p, the `inside` by which `encode_part` encodes what
-        follows it, and the ids of that. Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a
-        seam or such a position.
+        follows it, and the ids of that. Unlike a seam, p depends on the beginning: the text is one of its own or, if
+        `inside`, follows a seam or such a position.
         """
 
     def encode_part(

@@ -677,11 +677,6 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
             assert longer == text or len(expected(encoder, longer, False)) > most
 
 
-def test_a_long_word_with_unknown_characters() -> None:
-    """Each becomes three ids. No vocabulary cut is beside it, as entries begin or end with bytes of other blanks."""
-    assert check_final_place(encoder_of("tiny_gemma"), "xy\u2007" * 300, False, AFTER)
-
-
 @pytest.mark.parametrize("name", METASPACE)
 def test_a_long_word_after_what_the_prepended_space_makes_a_token(name: str) -> None:
     """Normalized tokens of Llama 2 begin with the space that it prepends: no character of the text shows it."""
@@ -788,7 +783,8 @@ def test_long_words_of_random_unigrams() -> None:
 
 @pytest.mark.parametrize("name", unigrams.SMALL)
 def test_a_token_that_an_append_completes(name: str) -> None:
-    backend = corpus.load_tokenizer(name)
+    # A token that must be a single word would make any beginning of a token count.
+    backend = Tokenizer.from_str(json.dumps(json.loads(corpus.tokenizer_json(name)) | {"added_tokens": []}))
     backend.add_tokens([AddedToken("\u4e2dab", normalized=False)])
     growing = Encoder(backend, Settings.read({}, threads=1)).incremental(add_special_tokens=False)
     for part in ["\u4e2d" * 700, "a", "b", "\u4e2d" * 700, "ab"]:
@@ -818,13 +814,15 @@ def _runs(rng: random.Random, order: str) -> Tokenizer:
     order: how runs are merged: "greedy" as Gemma's spaces, the longest left part first; "left" from the left, in any
     order; or "any".
     """
-    longest = rng.choice([rng.randint(2, 9), 40]) if order == "greedy" else rng.randint(2, 9)
+    longest = rng.randint(2, 9)
     pairs = [(i, j) for i in range(longest - 1, 0, -1) for j in range(longest - i, 0, -1) if order != "left" or j == 1]
     if order != "greedy":
         rng.shuffle(pairs)
     merges = [("a" * i, "a" * j) for i, j in pairs]
     for k in rng.sample(range(1, longest + 1), rng.randint(0, longest)):
         merges.insert(rng.randint(0, len(merges)), rng.choice([("a" * k, "b"), ("b", "a" * k)]))
+    if rng.random() < 0.3:  # a `b` takes the end of the run, one by one
+        merges[:0] = [("a", "a" * k + "b") for k in range(rng.choice([5, 30]))]
     entries = [*("a" * k for k in range(1, longest + 1)), *("".join(pair) for pair in merges)]
     return _byte_level(entries, merges)
 
