@@ -9,9 +9,9 @@ from .checks import an_int, encodable
 from .operations import LIST
 from .route_choice import Snapshot
 from .runner import Runner
-from .settled import IncrementalState, Middle, Settled
+from .settled import IncrementalState, Middle, Row, Settled
 
-# From this length on, a stretch without a seam is kept as one growing word; the core has the same bound.
+# From this length on, a stretch without a seam is divided, or kept as one growing word; the core has the same bound.
 _LONG_WORD = 512
 
 
@@ -41,7 +41,7 @@ class IncrementalEncoder:
         self._broken = False  # the text is true, and what was settled of it is not
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
-        self._word: Any = None  # the core's growing word: the end of the text, if it is long and has no seam
+        self._word: Any = None  # the core's growing word: the end of the text, if it is a long word of Unigram
         # How long a text without a seam must be to search for another place in it, and to try it as a word.
         self._search_from = self._word_from = _LONG_WORD
         # A list of the caller's, its length as it was left, and how many of the first ids no append can change.
@@ -105,7 +105,7 @@ class IncrementalEncoder:
         if now.from_start:
             # States keep what they have.
             middle.front, middle.ids = [], middle.native.core.settled_ids()
-            now.tail, now.from_start = None, False
+            now.tail, now.row, now.from_start = None, None, False
             head = now.text
         if now.tail is None:
             self._word = self._tail_ids = None
@@ -177,7 +177,7 @@ class IncrementalEncoder:
         ids[start:] = changed
         # Ids that are compared with Hugging Face's may prove to differ from the first one on.
         if now.middle is not None and not self._runner.settings.verify:
-            self._updated = ids, len(ids), self._stable(now, now.middle)
+            self._updated = ids, len(ids), self._stable(now, now.middle) + now.row_ids
 
     def _ids_from(self, now: Settled, start: int) -> list[int]:
         middle = now.middle
@@ -199,6 +199,9 @@ class IncrementalEncoder:
             start = max(0, start - len(part))
         ids: list[int] = middle.ids.list_from(first, start)
         start = max(0, start - len(middle.ids))
+        if now.row is not None:
+            ids += now.row.ids.list_from([], start)
+            start = max(0, start - now.row_ids)
         for part in (tail, suffix):
             ids += part[start:] if start else part
             start = max(0, start - len(part))
@@ -216,7 +219,7 @@ class IncrementalEncoder:
         middle = now.middle
         if middle is None:
             return len(self._by_hf(now))
-        settled = len(middle) + middle.native.post_processing.ids_added(self._request)
+        settled = len(middle) + now.row_ids + middle.native.post_processing.ids_added(self._request)
         if self._find_word(now, middle):
             word: int = self._word.count()
             return settled + word + (0 if now.tail is None else len(self._head(now, middle)))
@@ -299,33 +302,39 @@ class IncrementalEncoder:
 
     def _settle(self, now: Settled, middle: Middle, text: str) -> None:
         """Takes in text at the end."""
+        if now.row is not None and now.tail is not None:
+            text = self._after_row(now, middle, now.row, now.tail, text)
         before = now.head if now.tail is None else now.tail
         # Whether there is a seam after the last character depends on the next one, which was not known.
         known = max(len(before) - 2, 0)
         rest = before + text
         self._tail_ids = None
         core = middle.native.core
-        last = core.last_seam(rest, known)
+        last = core.last_seam(rest, known) if now.row is None else None
         if self._word is not None and (last is not None or not self._word.append(text)):
             self._word = None
         if last is not None:
             self._search_from = self._word_from = _LONG_WORD
         elif self._word is None and len(rest) >= self._search_from:
             split = self._request.split_special_tokens
-            # A text that is one word has no such place, and a search takes several times as long.
             self._word = core.growing_word(rest, now.inside, split)
             place = None
             if self._word is None:
-                place = core.settle_for_good(middle.ids, rest, now.inside, split)
+                ids = core.settled_ids() if now.row is None else now.row.ids
+                place = core.settle_beginning(ids, rest, now.inside, split)
             if self._word is None and place is None:
                 rest = "".join(rest[begin:end] for begin, end in core.kept_parts(rest))
             # Where there was none, there may be one later, but a search costs as much as an encoding.
             self._search_from = _LONG_WORD if place is not None else max(_LONG_WORD, 2 * len(rest))
             if place is not None:
+                at, inside, self._tail_ids, is_final = place
+                if is_final:
+                    middle.ids.extend(ids)
+                elif now.row is None:
+                    now.row = Row(ids, rest, now.tail is not None, now.tail_inside, len(now.pieces))
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None
-                at, now.tail_inside = place
-                now.tail = rest[at:]
+                now.tail, now.tail_inside = rest[at:], inside
                 self._word_from = _LONG_WORD
                 return
         if now.tail is None:
@@ -339,6 +348,19 @@ class IncrementalEncoder:
         elif last is not None:
             middle.settle(rest, 0, last, now.tail_inside)
         now.tail, now.tail_inside = (rest, now.tail_inside) if last is None else (rest[last:], True)
+
+    def _after_row(self, now: Settled, middle: Middle, row: Row, tail: str, text: str) -> str:
+        """Decides what appended text does to an open row. Returns the text to take in: this one, or more of the end."""
+        is_final = middle.native.core.ends_row(tail, text)
+        if is_final is None:
+            return text
+        if is_final:
+            middle.ids.extend(row.ids)
+            now.row = None
+            return text
+        self._head_ids = self._word = self._updated = None
+        self._search_from = self._word_from = _LONG_WORD
+        return now.undo(row)
 
     def _edges(self, now: Settled, middle: Middle) -> tuple[list[int], list[int]]:
         """Ids of the head and of the tail."""

@@ -21,6 +21,7 @@ class IncrementalState:
 
     settled: Settled
     ids: int  # how many of the middle's ids belong to it; there may be more by now
+    row_ids: int
     pieces: int
 
 
@@ -57,6 +58,17 @@ class Middle:
         return copy
 
 
+@dataclass(frozen=True)
+class Row:
+    """What was settled inside a row at the end of the text that later text may still undo (native: `OpenRow`)."""
+
+    ids: SettledIds  # those between the middle and the tail; they only ever grow, and states share them
+    rest: str  # the tail as it was before, or the head if there was no tail
+    has_head: bool
+    inside: bool
+    pieces: int  # how many pieces had been appended
+
+
 @dataclass
 class Settled:
     """head | middle | tail, with a seam between them; without a seam in the text, all of it is the head.
@@ -69,6 +81,7 @@ class Settled:
     head: str = ""
     tail: str | None = None
     tail_inside: bool = True  # the tail continues a stretch of text: no added token ends before it
+    row: Row | None = None  # between the middle and the tail
     from_start: bool = False  # the middle begins at a place that is not a seam once text is prepended
     before: list[str] = field(default_factory=list)  # what was prepended
     pieces: list[str] = field(default_factory=list)  # what was appended
@@ -82,19 +95,38 @@ class Settled:
         """Whether what follows the last seam continues a stretch."""
         return self.tail is not None and self.tail_inside
 
+    @property
+    def row_ids(self) -> int:
+        """The number of ids in an open row."""
+        return 0 if self.row is None else len(self.row.ids)
+
+    def undo(self, row: Row) -> str:
+        """Goes back to before the row. Returns the text that has been appended since."""
+        self.row = None
+        if row.has_head:
+            self.tail, self.tail_inside = row.rest, row.inside
+        else:
+            self.head, self.tail, self.tail_inside, self.from_start = row.rest, None, True, False
+        return "".join(self.pieces[row.pieces :])
+
     def state(self) -> IncrementalState:
         """The state as it is now."""
         kept = replace(self, before=self.before.copy())
         if self.middle is None:
-            return IncrementalState(kept, 0, len(self.pieces))
+            return IncrementalState(kept, 0, 0, len(self.pieces))
         kept.middle = self.middle.with_ids(self.middle.ids)
-        return IncrementalState(kept, len(self.middle.ids), len(self.pieces))
+        return IncrementalState(kept, len(self.middle.ids), self.row_ids, len(self.pieces))
 
     @classmethod
     def of(cls, state: IncrementalState) -> Settled:
         """The text of a state, to continue from."""
         settled = state.settled
-        middle = settled.middle
+        middle, row = settled.middle, settled.row
         if middle is not None:
-            middle = middle.with_ids(middle.native.core.settled_ids(middle.ids, state.ids))
-        return replace(settled, middle=middle, before=settled.before.copy(), pieces=settled.pieces[: state.pieces])
+            core = middle.native.core
+            middle = middle.with_ids(core.settled_ids(middle.ids, state.ids))
+            if row is not None:
+                row = replace(row, ids=core.settled_ids(row.ids, state.row_ids))
+        return replace(
+            settled, middle=middle, row=row, before=settled.before.copy(), pieces=settled.pieces[: state.pieces]
+        )

@@ -224,7 +224,7 @@ def idle_cores(load: str, cores: int) -> int | None:
     """
 
 class GrowingWord:
-    """One long word: appending costs only as much as the new letters. Not for several threads."""
+    """One long word of Unigram: appending costs only as much as the new letters. Not for several threads."""
 
     def append(self, text: str) -> bool:
         """False if it is no longer such a word; the object must not be used after that."""
@@ -239,6 +239,7 @@ class SettledIds:
     """The final ids of a growing text, four bytes each; made by a core's `settled_ids`."""
 
     def __len__(self) -> int: ...
+    def extend(self, more: SettledIds) -> None: ...
     def list_from(self, before: list[int], start: int) -> list[int]:
         """A new list: `before`, followed by the ids from number `start` on."""
 
@@ -412,14 +413,21 @@ class _AnyCore:
     def kept_parts(self, text: str) -> list[tuple[int, int]]:
         """What must be kept of a growing text: all but the middle of long runs of which no id depends on the length."""
 
-    def settle_for_good(
+    def settle_beginning(
         self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool
-    ) -> tuple[int, bool] | None:
+    ) -> tuple[int, bool, list[int], bool] | None:
         """Divides a text at the last position p at which every text that begins with it can be divided.
 
-        Appends the ids before p to `settled`, and returns p and the `inside` by which `encode_part` encodes what
-        follows it. Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a
-        seam or such a position.
+        Appends the ids before p to `settled`, and returns p, the `inside` by which `encode_part` encodes what
+        follows it, the ids of that, and whether p is final. If it is not, ask `ends_row` before text is appended.
+        Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such
+        a position.
+        """
+
+    def ends_row(self, text: str, more: str) -> bool | None:
+        """Whether a position that was not final is, now that `more` follows the text.
+
+        None if it still depends on what is appended next. False if it does not divide the longer text.
         """
 
     def encode_part(
@@ -472,6 +480,12 @@ class _AnyCore:
         long_word: a part between seams with at least this many characters is not encoded once per prefix.
         """
 
+    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWord | None:
+        """A long text without a seam that is one word of Unigram, to which more is added; None for others.
+
+        inside: It follows a seam of a longer text.
+        """
+
     def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:
         """Bytes of the tables and of the integer objects; of Core, whether words are matched or merged by rank."""
@@ -485,12 +499,6 @@ class Core(_AnyCore):
     """
 
     def __init__(self, values: list[Any]) -> None: ...
-    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWord | None:
-        """A text that is one row without a seam, of letters for instance, to which more is added; None for others.
-
-        inside: It follows a seam of a longer text.
-        """
-
     def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
         """Counts of the parts of a text, after one pass over it."""
 
@@ -532,7 +540,6 @@ class WordPieceCore(_AnyCore):
     """
 
     def __init__(self, values: list[Any]) -> None: ...
-    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
         """As `Core.intervals`."""
 
@@ -545,6 +552,5 @@ class UnigramCore(_AnyCore):
     """
 
     def __init__(self, values: list[Any]) -> None: ...
-    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> None: ...
     def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
         """As `Core.intervals`."""

@@ -1,8 +1,7 @@
-// Texts divided at seams: parts join to the whole, counts are lengths, also those of any part of a text and of growing words.
+// Texts divided at seams and at final places: parts join to the whole, and counts are lengths, also those of any part of a text.
 #include "checks.hpp"
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
-#include "growing/growing_part.hpp"
 #include "growing/unigram_word.hpp"
 
 namespace lopt::fuzz {
@@ -15,10 +14,9 @@ std::optional<Ids> ids_of_part(const Core& core, const Characters& text, size_t 
     return ids_of(core, text.part(from, to), options);
 }
 
-// Part: how a text that grows is encoded.
-template <class Part, class Core>
-void check_part(const Core& core, const Characters& text, size_t step, bool inside, bool split_special) {
-    Part part(core, inside, split_special);
+template <class Core>
+void check_word(const Core& core, const Characters& text, size_t step, bool inside, bool split_special) {
+    UnigramPart<Core> part(core, inside, split_special);
     for (size_t at = 0; at < text.length; at += step) {
         const size_t end = std::min(at + step, text.length);
         try {
@@ -26,7 +24,6 @@ void check_part(const Core& core, const Characters& text, size_t step, bool insi
         } catch (const NeedsReference&) {
             return;
         }
-        if (!part.is_long()) continue;
         const auto ids = ids_of_part(core, text, 0, end, inside, split_special);
         CHECK(ids && ids->size() == part.count());
         IdBuffer grown;
@@ -35,12 +32,13 @@ void check_part(const Core& core, const Characters& text, size_t step, bool insi
     }
 }
 
-// What the beginning of a text says is true of the whole text.
+// What the beginning of a text says is true of the whole text, unless that undoes it.
 template <class Core>
 void check_final_place(const Core& core, const Characters& text, size_t to, bool inside, bool split_special, size_t long_word,
                        typename Core::Workspace& space) {
-    const auto place = last_final_place(core, text.part(0, to), inside, split_special, space, long_word);
-    if (!place) return;
+    const OpenRow<Core> row(core, text.part(0, to));
+    const auto place = last_final_place(core, text.part(0, to), row, inside, split_special, space, long_word);
+    if (!place || (row.is_open() && row.after(text.part(to, text.length)) == RowAfter::undone)) return;
     CHECK(place->at < to);
     const auto whole = ids_of_part(core, text, 0, text.length, inside, split_special);
     auto joined = ids_of_part(core, text, 0, to, inside, split_special);
@@ -97,8 +95,7 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
         CHECK(both == ids);
     }
     for (const bool inside : {false, true}) {
-        if constexpr (HasLattice<Core>) check_part<UnigramPart<Core>>(core, text, step, inside, split_special);
-        else if (core.method().word_model()) check_part<GrowingPart<Core>>(core, text, step, inside, split_special);
+        if constexpr (HasLattice<Core>) check_word(core, text, step, inside, split_special);
         check_final_place(core, text, to, inside, split_special, 1 + (how >> 2), *space);
     }
 }

@@ -140,17 +140,6 @@ def test_cut_beside_added_tokens_of_any_kind() -> None:
             assert core.cut(text, most, False, 1) == longest, (seed, text, most)
 
 
-def test_a_growing_word_of_unknown_characters() -> None:
-    """Llama 2 knows U+0928 and not U+0905, which begins with the same two bytes."""
-    core, _ = native_cores.core_and_reference("tiny_llama2")
-    text = "\u0928\u0905\u0905" * 400
-    word = core.growing_word(text)
-    assert word is not None
-    assert word.append("\u0905\u0928")
-    ids = core.encode(text + "\u0905\u0928")
-    assert (word.count(), word.ids()) == (len(ids), ids)
-
-
 def test_cut_behind_a_word_and_what_is_removed() -> None:
     """The token must be a single word. Without U+0098, which the normalizer removes, it stands after a letter."""
     backend = corpus.load_tokenizer("wordpiece_added")

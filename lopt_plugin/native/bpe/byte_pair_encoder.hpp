@@ -16,7 +16,6 @@
 #include "bpe/word_buffer.hpp"
 #include "scan/refine.hpp"
 #include "scan/scanner.hpp"
-#include "scan/uniform_runs.hpp"
 #include "text/seam.hpp"
 #include "text/text.hpp"
 
@@ -62,7 +61,6 @@ class BytePairEncoder {
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         restarts_ = refinements_restart(refinements_, scanner != WholeScanner::name, scanner == Scanners::Gpt2::name || scanner == Scanners::Falcon::name);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
-        runs_ = {scanner};
         digits_in_group_ = lopt::digits_in_group(scanner);
     }
 
@@ -87,11 +85,6 @@ class BytePairEncoder {
         if (digits_in_group_ == 1 && (classes_.of(left) & classes_.of(right) & class_bit::number)) return true;
         return divides_words_ && always_divides(classes_, left, right);
     }
-    // Is a stretch without such spaces one word?
-    bool cuts_only() const { return cut_scanner_.has_value(); }
-    bool divides_at_spaces() const { return cut_scanner_ && cut_scanner_->divides_at_spaces(); }
-    // The kinds of uniform run (uniform_runs.hpp) that this character can belong to.
-    unsigned run_kinds(uint32_t c) const { return runs_.kinds(classes_.of(c)); }
     // The number of digits per pre-token, counted from the start of a run of digits; 0 if unknown or unlimited.
     size_t digits_in_group() const { return digits_in_group_; }
 
@@ -147,10 +140,8 @@ class BytePairEncoder {
         if (first & second & space) return separates_lines_ ? newline : 0;
         return separates_capitals_ && ((first | second) & (lower_side | upper_side)) ? lower_side : 0;
     }
-    // The same for a character of a uniform run.
-    bool closes_run(uint32_t c) const {
-        return classes_.of(c) & ((separates_lines_ ? class_bit::newline : 0) | (separates_capitals_ ? class_bit::lower_side : 0));
-    }
+    // Do capitals begin words?
+    bool separates_capitals() const { return separates_capitals_; }
 
   private:
     template <class Scanner>
@@ -301,7 +292,6 @@ class BytePairEncoder {
     bool divides_words_ = false;  // whether `always_divides` holds
     bool restarts_ = true;
     bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
-    UniformRuns runs_;
     size_t digits_in_group_ = 0;
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     ScanFunction scan_ = nullptr;

@@ -34,7 +34,6 @@ class CutScanner {
     CutScanner(const CutScanner&) = delete;
     CutScanner& operator=(const CutScanner&) = delete;
 
-    bool divides_at_spaces() const { return before_spaces_; }
     // The end of the piece that starts at p < end.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const {
         if (*p == ' ' && separate_spaces_) {

@@ -60,12 +60,6 @@ class UnknownCharacters {
     bool becomes_ids_alone(uint32_t id) const { return !is_part(id) || become_bytes_; }
     // The number of such ids.
     uint32_t count_of(uint32_t id) const { return is_part(id) ? parts_[id - first_part_].count : 1; }
-    // Writes them so that they end at `end`; returns their start.
-    uint32_t* write_before(uint32_t* end, uint32_t id) const {
-        if (!is_part(id)) *--end = id;
-        else for (uint32_t i = count_of(id); i-- > 0;) *--end = parts_[id - first_part_].bytes[i];
-        return end;
-    }
     // Do neighbouring characters that are not entries share one unknown token?
     bool fuses() const { return become_ == Become::fused_unknown; }
     bool are_fused(uint32_t left, uint32_t right) const { return !is_known(left) && !is_known(right); }

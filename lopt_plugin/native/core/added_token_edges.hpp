@@ -59,10 +59,6 @@ class AddedTokenEdges {
         const auto characters = code_points_of(text);
         return std::any_of(characters.begin(), characters.end(), [this](uint32_t c) { return begin_with(c); });
     }
-    // May a token begin with these two characters, or consist of the first one?
-    bool begin_with(uint32_t first, uint32_t second) const {
-        return begin_with(first) && (lasts_.holds(first) || contain(first, second));
-    }
     // May a token end with this character?
     bool end_with(uint32_t c) const { return !empty_ && lasts_.holds(c); }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "core/segmenter.hpp"
-#include "scan/uniform_runs.hpp"
 #include "text/characters.hpp"
 #include "text/seam.hpp"
 #include "text/utf8.hpp"
@@ -25,20 +24,6 @@ class Boundaries {
         const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
         if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
         return segmenter_.divides(junction);
-    }
-
-    // Is the text, on its own or after a seam, one word, so that a GrowingWord over `Method::word_model` can find its
-    // prefixes, unless an added token is found in it? Returns the given kinds of runs (uniform_runs.hpp) that it can be; 0
-    // if none. It may begin with a space if `begins`.
-    unsigned word_kinds(const Characters& text, bool begins, unsigned kinds) const {
-        if (segmenter_.adds_prefix_space() || !method_.word_model()) return 0;
-        for (size_t i = 0; i < text.length && kinds; i++) {
-            const uint32_t c = text[i];
-            if (is_surrogate(c)) return 0;
-            const bool is_space_before = c == ' ' && begins && i == 0;
-            kinds &= is_space_before ? ~RUNS_WITHOUT_SPACE : method_.run_kinds(c);
-        }
-        return kinds;
     }
 
     // The last position in (begin, end) that has whole groups of digits before it and another group after it; 0 if there

@@ -68,6 +68,7 @@ class BytePairMethod {
     // Are the text before such a character, and the text from it on, always normalized independently of each other?
     bool begins_apart(uint32_t c) const { return metaspace_ || normalizer_.begins_apart(c); }
     // See Normalizer.
+    bool repeats_apart(uint32_t c) const { return !metaspace_ && normalizer_.repeats_apart(c); }
     bool keeps(std::string_view text) const { return normalizer_.keeps(text); }
     // An upper bound on the characters of a stretch that one id stands for, except `fused_id`; 0 if unknown.
     size_t most_characters_of_id() const {
@@ -84,21 +85,11 @@ class BytePairMethod {
     bool restarts() const { return encoder_.restarts(); }
     // The model, if GrowingWord supports it; else null.
     const Model* growing_model() const { return model_.matcher().usable() && restarts() ? &model_ : nullptr; }
-    // The model, if GrowingWord accepts any sequence of characters that continue a word; else null.
-    const Model* word_model() const {
-        const bool plain = metaspace_ ? encoder_.cuts_only() : !normalizer_.changes_ascii() && !model_.ends_words();
-        return plain && model_.matcher().usable() && model_.matcher().knows_all_bytes() ? &model_ : nullptr;
-    }
-    unsigned run_kinds(uint32_t c) const {
-        // Any characters form one word.
-        if (metaspace_) return c == METASPACE || (c == ' ' && encoder_.divides_at_spaces()) ? 0 : ALL_RUNS;
-        return c < 0x80 || normalizer_.leaves(c) ? encoder_.run_kinds(c) : 0;
-    }
     uint32_t dropped_as(uint32_t c) const {
         const uint32_t image = metaspace_ || !encoder_.keeps_all_but_white_space() ? NONE : normalizer_.image_in_run(c);
         return image != NONE && (classes_.of(image) & class_bit::space) ? image : NONE;
     }
-    bool closes_run(uint32_t c) const { return !metaspace_ && encoder_.closes_run(c); }
+    bool separates_capitals() const { return !metaspace_ && encoder_.separates_capitals(); }
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }

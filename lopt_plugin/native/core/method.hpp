@@ -53,12 +53,6 @@ concept EncodingMethod = requires(const Method& method, const uint8_t* begin, co
     { method.fused_id() } -> std::same_as<uint32_t>;
     // The model, if GrowingWord supports it; else null.
     { method.growing_model() } -> std::same_as<const Model*>;
-    // The model, if GrowingWord accepts any sequence of characters that continue a word; else null.
-    { method.word_model() } -> std::same_as<const Model*>;
-    // The kinds of run (uniform_runs.hpp) that a character can belong to.
-    { method.run_kinds(c) } -> std::same_as<unsigned>;
-    // Does it end a pre-token, unless another such character follows in the run?
-    { method.closes_run(c) } -> std::same_as<bool>;
     // The number of digits per word, counted from the start of a run of digits; 0 if unknown or unlimited.
     { method.digits_in_group() } -> std::same_as<size_t>;
 

@@ -44,9 +44,11 @@ class Segmenter {
     bool adds_prefix_space() const { return add_prefix_space_; }
     // May a stretch that does not continue another one get a space?
     bool adds_space_to_stretches() const { return (metaspace_ && metaspace_->normalizer_prepends) || prepend_scheme_ != PrependScheme::never; }
+    bool is_of_raw_text(uint32_t token) const { return std::binary_search(raw_ids_.begin(), raw_ids_.end(), token); }
     // Does text after an added token continue a stretch, in the sense of EncodeOptions::inside?
-    bool goes_on_after_token() const {
-        return metaspace_ && !metaspace_->normalizer_prepends && metaspace_->prepend_scheme == PrependScheme::first;
+    bool goes_on_after(uint32_t token) const {
+        if (metaspace_ && metaspace_->normalizer_prepends) return !is_of_raw_text(token);
+        return metaspace_ && metaspace_->prepend_scheme == PrependScheme::first;
     }
     // Is a space prepended to a stretch that begins with this character? `inside`: see EncodeOptions.
     bool prepends_space(uint32_t first, bool inside) const {
@@ -59,7 +61,9 @@ class Segmenter {
     bool tokens_take_white_space_before() const { return raw_edges_.take_white_space_before() || normalized_edges_.take_white_space_before(); }
     // Does a token begin or end with white space, and does it have flags or is it matched after spaces are prepended?
     // Then the end of a text may contain other tokens than the same characters inside a longer text.
-    bool white_space_matters() const { return white_space_matters_; }
+    bool white_space_matters() const { return flagged_white_space_ || spaced_white_space_; }
+    // Is that so because of flags?
+    bool flagged_white_space() const { return flagged_white_space_; }
     bool tokens_take_white_space() const { return raw_edges_.take_white_space() || normalized_edges_.take_white_space(); }
     // An upper bound on the characters of a text that one id stands for, except `Method::fused_id` and white space that
     // an added token strips; 0 if unknown.
@@ -119,14 +123,12 @@ class Segmenter {
     // May the position between two characters of the raw text be inside the content of such a token? `token`: the one that
     // ends there, if any. Found in the normalized text, it may be inside one that was rejected in the raw text.
     bool may_be_in_hidden_token(uint32_t left, uint32_t right, uint32_t token, bool split_special) const {
-        return may_hide_tokens(split_special) && raw_edges_.contain(left, right) && !std::binary_search(raw_ids_.begin(), raw_ids_.end(), token);
+        return may_hide_tokens(split_special) && raw_edges_.contain(left, right) && !is_of_raw_text(token);
     }
     // The same for the normalized text, between tokens.
     bool may_be_in_hidden_normalized_token(uint32_t left, uint32_t right, bool split_special) const {
         return may_hide_tokens(split_special) && normalized_edges_.contain(left, right);
     }
-    // Does a space that is prepended to this character begin a token?
-    bool may_begin_token_before(uint32_t c) const { return normalized_edges_.begin_with(' ', c); }
     bool may_begin_token(uint32_t c) const { return raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
     // If nothing in a stretch depends on its ends, runs of tokens that are pieces anyway (`is_piece`) need not divide it.
@@ -221,11 +223,13 @@ class Segmenter {
   private:
     void note(const AddedToken& token, bool with_spaces) {
         longest_token_ = std::max(longest_token_, token.content.size());
-        if (!with_spaces && !token.single_word && !token.lstrip && !token.rstrip) return;
+        const bool flagged = token.single_word || token.lstrip || token.rstrip;
         const auto* const begin = reinterpret_cast<const uint8_t*>(token.content.data());
         for (const uint8_t* p : {begin, character_before(begin + token.content.size())}) {
             int length;
-            white_space_matters_ |= static_cast<bool>(method_.classes().of(decode_character(p, length)) & class_bit::strip_space);
+            const bool is_space = method_.classes().of(decode_character(p, length)) & class_bit::strip_space;
+            flagged_white_space_ |= flagged && is_space;
+            spaced_white_space_ |= with_spaces && is_space;
         }
     }
     // Divides the segments of the text at the divisions, and stores its segment in each division.
@@ -306,7 +310,7 @@ class Segmenter {
     PrependScheme prepend_scheme_;  // which stretches get a space if they do not begin with one
     std::vector<uint32_t> raw_ids_;  // sorted
     size_t longest_token_ = 0;
-    bool white_space_matters_ = false;
+    bool flagged_white_space_ = false, spaced_white_space_ = false;
 };
 
 }  // namespace lopt

@@ -68,9 +68,6 @@ class UnigramMethod {
     static size_t most_characters_of_id() { return 0; }  // one id stands for any number of consecutive unknown characters
     static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }
-    static const Model* word_model() { return nullptr; }
-    static unsigned run_kinds(uint32_t) { return 0; }
-    static bool closes_run(uint32_t) { return false; }
     static size_t digits_in_group() { return 0; }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     static bool walks_apart() { return true; }

@@ -85,9 +85,6 @@ class WordPieceMethod {
     static size_t most_characters_of_id() { return 0; }  // an unknown word of any length has one id
     static uint32_t fused_id() { return NONE; }
     static const Model* growing_model() { return nullptr; }
-    static const Model* word_model() { return nullptr; }  // words have a maximum length
-    static unsigned run_kinds(uint32_t) { return 0; }
-    static bool closes_run(uint32_t) { return false; }
     static size_t digits_in_group() { return 0; }
     static const Metaspace* metaspace() { return nullptr; }
     static bool walks_apart() { return true; }

@@ -65,7 +65,8 @@ class Pretoken {
         const uint32_t c = decode_character(reinterpret_cast<const uint8_t*>(characters.data()), length);
         if (!divides_normalized_tokens(core_, last_, c, split_special)) return false;
         // A scan from there on must take the capitals that this one takes.
-        return is_stretch_ || may_take_capitals_ || !(core_.method().closes_run(c) && (core_.method().classes().of(c) & class_bit::upper_side));
+        constexpr uint16_t any_case = class_bit::lower_side | class_bit::upper_side;
+        return is_stretch_ || may_take_capitals_ || !core_.method().separates_capitals() || (core_.method().classes().of(c) & any_case) != any_case;
     }
 
   private:
@@ -78,7 +79,8 @@ class Pretoken {
 
 // `from`: the place where the pre-token begins. It goes on after `known`. Core: of BPE.
 template <class Core>
-std::optional<Place> final_place_of_word(const Core& core, const Characters& text, const Place& from, size_t known, bool split_special, const Model& model) {
+std::optional<Place> final_place_of_word(const Core& core, const Characters& text, const Place& from, size_t known, bool split_special, const Model& model,
+                                         const OpenRow<Core>& row) {
     struct Start {
         size_t bytes, at;
     };
@@ -88,7 +90,7 @@ std::optional<Place> final_place_of_word(const Core& core, const Characters& tex
     Pretoken pretoken(core);
     std::string characters;
     for (size_t at = from.at, stop = at + 1; at < known; at = stop++) {
-        while (stop < known && !core.method().begins_apart(text[stop])) stop++;
+        while (stop < known && !core.method().begins_apart(text[stop]) && !row.divides_marks(stop)) stop++;
         if (stop == known) break;
         characters = spaced_part(core, text, at, stop, pretoken.is_empty(), from.inside);
         const bool divides = at > from.at && pretoken.divides(characters, split_special) && divides_tokens(core, text, at, NONE, split_special);
@@ -125,7 +127,7 @@ std::optional<Place> final_place_of_unknown_word(const Core& core, const Charact
 // that is found in a longer text begins before it. `long_word`: the least characters of such a pre-token.
 template <class Core>
 std::optional<Place> final_place_in_word(const Core& core, const Characters& text, const std::vector<Place>& places, size_t known, bool split_special,
-                                         size_t long_word) {
+                                         size_t long_word, const OpenRow<Core>& row) {
     constexpr size_t AFTER = 8;  // characters: a pattern may give back a space, and takes a contraction to a word
     for (size_t i = places.size() - 1; i-- > 0;) {
         const Place &from = places[i], &next = places[i + 1];
@@ -139,7 +141,7 @@ std::optional<Place> final_place_in_word(const Core& core, const Characters& tex
             // Does the pre-token begin there in every longer text?
             const bool begins = from.pre_tokens == 0 || from.after_token || !(kinds_alone(core, text, from.at - 1) & kinds_alone(core, text, from.at));
             const Model* const model = core.method().growing_model();
-            if (model && begins) found = final_place_of_word(core, text, from, end - AFTER, split_special, *model);
+            if (model && begins) found = final_place_of_word(core, text, from, end - AFTER, split_special, *model, row);
         }
         if (found) return found;
     }

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/id_buffer.hpp"
 #include "bpe/greedy_run.hpp"
 #include "bpe/model.hpp"
 
@@ -49,15 +48,6 @@ class GrowingWord {
     size_t size() const { return prefixes_.size() - 1; }
     // The number of ids of the first `end` bytes.
     uint32_t count(size_t end) const { return prefixes_[end].count; }
-    // Appends the ids of the first `end` bytes.
-    void ids(size_t end, IdBuffer& out) const {
-        const size_t length = count(end);
-        uint32_t* const begin = out.reserve(length);
-        for (uint32_t* o = begin + length; o > begin; end = last_begin(end))
-            o = model_->unknown_characters().write_before(o, prefixes_[end].last);
-        out.set_end(begin + length);
-    }
-
     // Where the last token of the first `end` bytes begins. Requires end > 0.
     size_t last_begin(size_t end) const { return end - model_->compatibility().length(prefixes_[end].last); }
     // The last position that is a boundary between tokens in each prefix that ends in the last `bytes` bytes; 0 if there is

@@ -11,26 +11,28 @@
 #include <vector>
 
 #include "growing/growing.hpp"
+#include "growing/open_row.hpp"
 
 namespace lopt {
 
-// Are the texts before and after a position normalized independently? Must be called with ascending positions. `grows`:
-// also if the text goes on after `end`.
+// Are the texts before and after a position normalized independently? Must be called with ascending positions. `row`:
+// null, or that of a text that grows. Then they are as long as the row is open.
 template <class Core>
 class NormalizedApart {
   public:
-    NormalizedApart(const Core& core, const Characters& text, size_t begin, size_t end, bool grows)
-        : core_(core), text_(text), begin_(begin), end_(end), grows_(grows) {}
+    NormalizedApart(const Core& core, const Characters& text, size_t begin, size_t end, const OpenRow<Core>* row)
+        : core_(core), text_(text), begin_(begin), end_(end), row_(row) {}
 
     // `is_origin`: is the place known to be that of the normalized character, not only that of the last of some which became it?
     bool at(size_t place, bool is_origin) {
         if (begins_apart(place)) return true;
         if (!is_origin) return false;
+        if (row_ && row_->divides_marks(place)) return true;
         if (place >= until_) {
             size_t first = place;
             while (first > begin_ && !begins_apart(first)) first--;
             for (until_ = place + 1; until_ < end_ && !begins_apart(until_);) until_++;
-            kept_ = begins_apart(first) && !(grows_ && until_ == end_) && core_.method().keeps(utf8_of(text_, first, until_));
+            kept_ = begins_apart(first) && !(row_ && until_ == end_) && core_.method().keeps(utf8_of(text_, first, until_));
         }
         return kept_;
     }
@@ -41,7 +43,7 @@ class NormalizedApart {
     const Core& core_;
     const Characters& text_;
     size_t begin_, end_;
-    bool grows_;
+    const OpenRow<Core>* row_;
     // The end of the latest characters that are normalized together, and whether they stay unchanged.
     size_t until_ = 0;
     bool kept_ = false;
@@ -77,11 +79,11 @@ size_t end_of_reach(const Core& core, const Characters& text, size_t at, size_t 
     for (; left > 0 && at < end; at++) left -= is_in_reach(core, text[at]);
     return left > 0 ? end + 1 : at;
 }
-// The last position of which this is `end`, or an earlier one; 0 if there is none.
+// The last position of which this is `end`, or an earlier one; 0 if there is none. `row`: that of the text.
 template <class Core>
-size_t begin_of_reach(const Core& core, const Characters& text, size_t end) {
+size_t begin_of_reach(const Core& core, const Characters& text, size_t end, const OpenRow<Core>& row) {
     size_t left = reach(core);
-    for (; left > 0 && end > 0; end--) left -= is_in_reach(core, text[end - 1]);
+    for (; left > 0 && end > 0; end--) left -= row.divides_marks(end - 1) || is_in_reach(core, text[end - 1]);
     return left > 0 ? 0 : end;
 }
 
@@ -102,11 +104,11 @@ bool divides_normalized_tokens(const Core& core, uint32_t left, uint32_t right, 
 }
 
 // The positions of text[part], including its ends, as long as they have at most `most` ids, and one more with more ids.
-// `grows`: only those that text after the part cannot change, as far as they are not near its end (final_place.hpp). The ids
-// before the last of them are left in `space.ids`.
+// `row`: null, or that of a text that grows. Then only those that text after the part cannot change as long as the row is open,
+// as far as they are not near its end (final_place.hpp). The ids before the last of them are left in `space.ids`.
 template <class Core>
 std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
-                             typename Core::Workspace& space, bool grows = false) {
+                             typename Core::Workspace& space, const OpenRow<Core>* row = nullptr) {
     std::vector<Place> places{{part.begin, part.inside, 0, 0, false}};
     size_t pre_tokens = 0;
     EncodeOptions options{1, 0, split_special, true};
@@ -128,7 +130,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     // A token that exists only at the end of a prefix may strip the white space before it, and one that must be a single
     // word checks the character before it. The first token must begin in this part.
     bool white_space_is_taken = false;
-    for (size_t i = part.begin; i < part.end && !grows && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
+    for (size_t i = part.begin; i < part.end && !row && core.segmenter().tokens_take_white_space_before() && !white_space_is_taken; i++)
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
     const auto divides = [&](size_t at, uint32_t token) {
         const bool beside_space = (classes.of(text[at - 1]) | classes.of(text[at])) & class_bit::strip_space;
@@ -146,24 +148,32 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
     Sources::Reader sources;
     const uint8_t* in_normalized = nullptr;
     size_t normalized = 0, base = 0;
+    NormalizedApart<Core> normalized_apart(core, text, part.begin, part.end, row);
+    // Adds the place of a position of the normalized text, if the text is divided there, too.
+    const auto add_normalized = [&](const Segment& segment, const Origin& origin, const uint8_t* end, bool inside, uint32_t token) {
+        const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
+        size_t at;
+        bool is_origin = true;
+        if (origin.alignment) {
+            if (origin.alignment->sources.misplaced()) return true;
+            normalized += count_characters(in_normalized, p);
+            in_normalized = p;
+            if (normalized == alignment->sources.size()) return true;  // at the end, or before an added token of the raw text
+            const auto last = static_cast<int32_t>(normalized);
+            const int32_t source = sources[last];
+            const int32_t before = normalized ? sources[last - 1] : -1;
+            if (before >= source) return true;  // both came from the same character
+            is_origin = source == before + 1;
+            at = base + static_cast<size_t>(source);
+        } else {
+            at = character(p);
+        }
+        return at >= part.end || !normalized_apart.at(at, is_origin) || add(at, inside, token);
+    };
     const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
-    NormalizedApart<Core> normalized_apart(core, text, part.begin, part.end, grows);
     for (size_t i = 0; i < space.segments.size() && places.back().count <= most; i++) {
         const Segment& segment = space.segments[i];
         const Origin origin = origin_of(i);
-        if (segment.token != NONE) {
-            space.ids.push(segment.token);
-            pre_tokens++;
-            // The next token may be inside the white space that this one stripped.
-            const bool is_last = i + 1 == space.segments.size();
-            const Origin next = is_last ? Origin{segment.end, nullptr, false} : origin_of(i + 1);
-            const bool overlaps = (next.alignment ? next.alignment->original : next.begin) < segment.end;
-            if (!origin.alignment && !overlaps) add(character(segment.end), core.segmenter().goes_on_after_token(), segment.token);
-            continue;
-        }
-        // The same stretch may go on there, after a piece with a prepended space.
-        const bool goes_on = i + 1 < space.segments.size() && space.segments[i + 1].token == NONE;
-        const uint8_t* const next_stretch = goes_on ? space.segments[i + 1].begin : nullptr;
         if (origin.alignment && origin.alignment != alignment) {
             alignment = origin.alignment;
             sources = Sources::Reader(alignment->sources);
@@ -171,6 +181,22 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             normalized = 0;
             base = character(alignment->original);
         }
+        if (segment.token != NONE) {
+            space.ids.push(segment.token);
+            pre_tokens++;
+            // The next token may be inside the white space that this one stripped.
+            const bool is_last = i + 1 == space.segments.size();
+            const Origin next = is_last ? Origin{segment.end, origin.alignment, false} : origin_of(i + 1);
+            const uint8_t* const next_begin = next.alignment == origin.alignment ? next.begin : origin.alignment ? segment.end : next.alignment->original;
+            if (next_begin < segment.end) continue;
+            const bool inside = core.segmenter().goes_on_after(segment.token);
+            if (core.segmenter().is_of_raw_text(segment.token)) add(character(segment.end), inside, segment.token);
+            else add_normalized(segment, origin, segment.end, inside, segment.token);
+            continue;
+        }
+        // The same stretch may go on there, after a piece with a prepended space.
+        const bool goes_on = i + 1 < space.segments.size() && space.segments[i + 1].token == NONE;
+        const uint8_t* const next_stretch = goes_on ? space.segments[i + 1].begin : nullptr;
         core.method().encoder().visit_pre_tokens(Core::stretch_text(space.text, segment), space.stretch, space.ids, [&](const uint8_t* end) {
             pre_tokens++;
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
@@ -180,25 +206,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
                 const uint32_t left = decode_character(character_before(end), length), right = decode_character(next, length);
                 if (!divides_normalized_tokens(core, left, right, split_special)) return true;
             }
-            const uint8_t* const p = origin.begin + (end - segment.begin - origin.spaced);
-            size_t at;
-            bool is_origin = true;
-            if (origin.alignment) {
-                if (origin.alignment->sources.misplaced()) return true;
-                normalized += count_characters(in_normalized, p);
-                in_normalized = p;
-                if (normalized == alignment->sources.size()) return true;  // at the end, or before an added token of the raw text
-                const auto last = static_cast<int32_t>(normalized);
-                const int32_t source = sources[last];
-                const int32_t before = normalized ? sources[last - 1] : -1;
-                if (before >= source) return true;  // both came from the same character
-                is_origin = source == before + 1;
-                at = base + static_cast<size_t>(source);
-            } else {
-                at = character(p);
-            }
-            if (at >= part.end || !normalized_apart.at(at, is_origin)) return true;
-            return add(at, true, NONE);
+            return add_normalized(segment, origin, end, true, NONE);
         });
     }
     if (places.back().count > most) return places;

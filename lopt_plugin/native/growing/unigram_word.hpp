@@ -47,7 +47,7 @@ class UnigramWord {
 template <class Core>
 class UnigramPart {
   public:
-    // As GrowingPart.
+    // `inside`, `split_special`: see EncodeOptions. The core must outlive this object.
     UnigramPart(const Core& core, bool inside, bool split_special)
         : core_(core), raw_tokens_(core, split_special), tokens_(core, split_special), word_(core, inside) {}
 
@@ -80,7 +80,6 @@ class UnigramPart {
         word_.lattice().find_ways();
         return true;
     }
-    static bool is_long() { return true; }
     size_t count() const { return word_.lattice().count(word_.lattice().size()); }
     void ids(IdBuffer& out) const { word_.lattice().ids(out); }
 

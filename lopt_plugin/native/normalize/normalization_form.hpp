@@ -77,6 +77,8 @@ class NormalizationForm final : public NormalizerStep {
         return true;
     }
     bool begins_apart(uint32_t c) const override { return !(classes_.of(c) & bits_.follows); }
+    // Equal marks are not sorted, and each blocks those after it from composing.
+    bool repeats_apart(uint32_t) const override { return true; }
     // What composes decomposes, too, and does not change.
     std::vector<uint32_t> composed() const override {
         std::vector<uint32_t> found;

@@ -48,6 +48,9 @@ class NormalizerStep {
     // True if the text before such a character, and the text from it on, are always normalized independently of each
     // other.
     virtual bool begins_apart(uint32_t) const { return false; }
+    // True if, in a row of a character that the step keeps, that is so before each but the first ones, as long as such a
+    // row goes on, or is followed by a character that begins apart.
+    virtual bool repeats_apart(uint32_t c) const { return begins_apart(c); }
     // Is that true of every character?
     virtual bool maps_each() const { return false; }
     // The characters that such a character may become together with those after it, apart from what it becomes alone.
@@ -111,6 +114,12 @@ class Normalizer {
     }
 
     bool begins_apart(uint32_t c) const { return composed_apart_ && begins_apart(c, 0); }
+    // See NormalizerStep; false of characters that begin apart anyway.
+    bool repeats_apart(uint32_t c) const {
+        std::string row;
+        for (int i = 0; i < 4; i++) append_character(c, row);
+        return !begins_apart(c) && std::all_of(steps_.begin(), steps_.end(), [c](const auto& step) { return step->repeats_apart(c); }) && keeps(row);
+    }
     // Does the first step normalize what is before and after a position between two characters independently?
     bool first_divides(uint32_t left, uint32_t right) const { return steps_.empty() || steps_.front()->divides(left, right); }
     size_t first_divides_among(const std::vector<uint32_t>& characters, bool goes_on) const {

@@ -147,6 +147,7 @@ NB_MODULE(_core, module) {
     nb::exception<OffsetsUnknownError>(module, "OffsetsUnknownError", needs_reference.ptr());
     nb::class_<FinalIds>(module, "SettledIds")
         .def("__len__", &FinalIds::size)
+        .def("extend", &FinalIds::extend, nb::arg("more"))
         .def("list_from", &FinalIds::list_from, nb::arg("before"), nb::arg("start"));
     nb::class_<PythonBytePairCore> type(module, "Core");
     type.def("pre_tokens", &PythonBytePairCore::pre_tokens, nb::arg("text"))
@@ -154,7 +155,7 @@ NB_MODULE(_core, module) {
         .def("encode_word", &PythonBytePairCore::encode_word, nb::arg("data"), nb::arg("by_rank"))
         .def("encode_pre_tokens", &PythonBytePairCore::encode_pre_tokens, nb::arg("text").noconvert(), nb::arg("begins").noconvert(),
              nb::arg("ends").noconvert(), nb::arg("threads") = 1);
-    PythonBytePairCore::define(type, module, &byte_pair_core, "Intervals", "GrowingWord");
+    PythonBytePairCore::define(type, module, &byte_pair_core, "Intervals");
     define_unigram(module);
     define_word_piece(module);
     define_decoding(module);

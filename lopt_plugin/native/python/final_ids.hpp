@@ -20,6 +20,7 @@ class FinalIds {
 
     bool are_of(const void* core) const { return core == core_; }
     void append(const uint32_t* ids, size_t count) { ids_.append(ids, count); }
+    void extend(const FinalIds& more) { append(more.ids_.data(), more.size()); }
     size_t size() const { return ids_.size(); }
     // A new list of the items of `before` and the ids from index `start` on, with room for a few more.
     nanobind::object list_from(nanobind::list before, size_t start) const {

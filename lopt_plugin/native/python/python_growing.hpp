@@ -3,16 +3,15 @@
 
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include "compiled/read_core.hpp"
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
-#include "growing/growing_part.hpp"
 #include "growing/kept_parts.hpp"
 #include "growing/longest_prefix.hpp"
 #include "growing/unigram_word.hpp"
@@ -49,7 +48,7 @@ class PythonIntervals {
     Intervals<Core> intervals_;
 };
 
-// The ids of a long word without a seam, to which text is appended.
+// The ids of a long word of Unigram without a seam, to which text is appended.
 template <class Core>
 class PythonWord {
   public:
@@ -63,7 +62,6 @@ class PythonWord {
         const InterpreterUnlocked unlocked;
         return part_.append(characters);
     }
-    bool is_long() const { return part_.is_long(); }
     size_t count() const { return part_.count(); }
     nb::object ids() const {
         IdBuffer ids;
@@ -73,7 +71,7 @@ class PythonWord {
 
   private:
     const uint32_t largest_id_;
-    std::conditional_t<HasLattice<Core>, UnigramPart<Core>, GrowingPart<Core>> part_;
+    UnigramPart<Core> part_;
 };
 
 template <class Core>
@@ -110,16 +108,24 @@ class PythonGrowing : public PythonCore<Core> {
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
-    std::optional<std::pair<size_t, bool>> settle_for_good(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
+    std::optional<std::tuple<size_t, bool, nb::object, bool>> settle_beginning(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
         checked(settled);
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
+        const OpenRow<Core> row(this->core(), characters);
         std::optional<Place> place;
-        this->unlock_if_long(characters.length, [&] { place = last_final_place(this->core(), characters, inside, split_special, *space); });
+        this->unlock_if_long(characters.length, [&] { place = last_final_place(this->core(), characters, row, inside, split_special, *space); });
         if (!place) return std::nullopt;
-        if (place->count > space->ids.size()) throw std::logic_error("settle_for_good: a place after more ids than the text has");
-        settled.append(space->ids.data(), place->count);
-        return std::pair(place->at, place->inside);
+        if (place->count > space->ids.size()) throw std::logic_error("settle_beginning: a place after more ids than the text has");
+        const uint32_t *const ids = space->ids.data(), *const rest = ids + place->count;
+        nb::object left = id_list(this->largest_id(), rest, space->ids.size() - place->count);
+        settled.append(ids, place->count);
+        return std::tuple(place->at, place->inside, std::move(left), !row.is_open());
+    }
+    // Whether what was settled before an open row, of which `text` has the end, is final now; nothing while the row is open.
+    std::optional<bool> ends_row(nb::str text, nb::str more) const {
+        const RowAfter after = OpenRow<Core>(this->core(), characters_of(text)).after(characters_of(more));
+        return after == RowAfter::open ? std::nullopt : std::optional(after == RowAfter::final);
     }
 
     std::vector<std::pair<size_t, size_t>> kept_parts(nb::str text) const {
@@ -174,16 +180,17 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
-    PythonWord<Core>* growing_word(nb::str text, bool inside, bool split_special) const {
-        const Characters characters = characters_of(text);
-        if (characters.length < LONG_WORD || !(HasLattice<Core> || this->core().method().word_model())) return nullptr;
-        auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
-        return word->append(std::move(text)) && word->is_long() ? word.release() : nullptr;  // Python owns it
+    nb::object growing_word(nb::str text, bool inside, bool split_special) const {
+        if constexpr (HasLattice<Core>) {
+            auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
+            if (characters_of(text).length >= LONG_WORD && word->append(std::move(text))) return nb::cast(word.release(), nb::rv_policy::take_ownership);
+        }
+        return nb::none();
     }
 
     // `read`: builds a core from the values that describe it; see read_core.hpp.
     template <class Class>
-    static void define(Class& type, nb::module_& module, BuiltCore<Core> (*read)(PythonValues&), const char* intervals_name, const char* word_name) {
+    static void define(Class& type, nb::module_& module, BuiltCore<Core> (*read)(PythonValues&), const char* intervals_name) {
         using Self = typename Class::Type;
         const auto create = [read](Self* self, nb::list values) {
             PythonValues in(std::move(values));
@@ -192,10 +199,12 @@ class PythonGrowing : public PythonCore<Core> {
         };
         type.def("__init__", create, nb::arg("values"));
         PythonCore<Core>::define(type);
-        nb::class_<PythonWord<Core>>(module, word_name)
-            .def("append", &PythonWord<Core>::append, nb::arg("text"))
-            .def("count", &PythonWord<Core>::count)
-            .def("ids", &PythonWord<Core>::ids);
+        if constexpr (HasLattice<Core>) {
+            nb::class_<PythonWord<Core>>(module, "GrowingWord")
+                .def("append", &PythonWord<Core>::append, nb::arg("text"))
+                .def("count", &PythonWord<Core>::count)
+                .def("ids", &PythonWord<Core>::ids);
+        }
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
             .def("bytes", &PythonIntervals<Core>::bytes);
@@ -209,15 +218,15 @@ class PythonGrowing : public PythonCore<Core> {
             .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), text, begin, end, inside, split_special(), threads())
             .def("last_seam", &PythonGrowing::last_seam, text, begin, end)
             .def("first_seam", &PythonGrowing::first_seam, text, begin, end)
-            .def("settle_for_good", &PythonGrowing::settle_for_good, nb::arg("settled"), text, nb::arg("inside"), nb::arg("split_special_tokens"))
+            .def("settle_beginning", &PythonGrowing::settle_beginning, nb::arg("settled"), text, nb::arg("inside"), nb::arg("split_special_tokens"))
+            .def("ends_row", &PythonGrowing::ends_row, text, nb::arg("more"))
             .def("kept_parts", &PythonGrowing::kept_parts, text)
             .def("count", &PythonGrowing::count, text, threads(), split_special())
             .def("count_batch", &PythonGrowing::count_batch, texts, threads(), split_special())
             .def("count_until", &PythonGrowing::count_until, text, nb::arg("limit"), split_special())
             .def("cut", &PythonGrowing::cut, text, nb::arg("most"), split_special(), nb::arg("long_word") = LONG_WORD)
             .def("encode_first", &PythonGrowing::encode_first, text, nb::arg("most"), threads(), split_special())
-            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::rv_policy::take_ownership,
-                 nb::keep_alive<0, 1>())
+            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, text, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }

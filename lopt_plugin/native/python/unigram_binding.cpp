@@ -6,7 +6,7 @@ namespace lopt {
 
 void define_unigram(nb::module_& module) {
     nb::class_<PythonGrowing<UnigramCore>> type(module, "UnigramCore");
-    PythonGrowing<UnigramCore>::define(type, module, &unigram_core, "UnigramIntervals", "UnigramGrowingWord");
+    PythonGrowing<UnigramCore>::define(type, module, &unigram_core, "UnigramIntervals");
 }
 
 }  // namespace lopt

@@ -6,7 +6,7 @@ namespace lopt {
 
 void define_word_piece(nb::module_& module) {
     nb::class_<PythonGrowing<WordPieceCore>> type(module, "WordPieceCore");
-    PythonGrowing<WordPieceCore>::define(type, module, &word_piece_core, "WordPieceIntervals", "WordPieceGrowingWord");
+    PythonGrowing<WordPieceCore>::define(type, module, &word_piece_core, "WordPieceIntervals");
 }
 
 }  // namespace lopt

@@ -52,4 +52,10 @@ struct Scanners {
     }
 };
 
+// Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
+inline size_t digits_in_group(std::string_view scanner) {
+    if (scanner == Scanners::Qwen2::name || scanner == Scanners::Tekken::name) return 1;
+    return scanner == Scanners::Cl100k::name || scanner == Scanners::O200k::name || scanner == Scanners::Deepseek::name ? 3 : 0;
+}
+
 }  // namespace lopt
