@@ -327,14 +327,14 @@ class IncrementalEncoder:
             # Where there was none, there may be one later, but a search costs as much as an encoding.
             self._search_from = _LONG_WORD if place is not None else max(_LONG_WORD, 2 * len(rest))
             if place is not None:
-                at, inside, self._tail_ids, is_final = place
+                at, inside, self._tail_ids, is_final, marks = place
                 if is_final:
                     middle.ids.extend(ids)
                 elif now.row is None:
                     now.row = Row(ids, rest, now.tail is not None, now.tail_inside, len(now.pieces))
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None
-                now.tail, now.tail_inside = rest[at:], inside
+                now.tail, now.tail_inside = marks + rest[at:], inside
                 self._word_from = _LONG_WORD
                 return
         if now.tail is None:

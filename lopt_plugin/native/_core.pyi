@@ -415,13 +415,13 @@ class _AnyCore:
 
     def settle_beginning(
         self, settled: SettledIds, text: str, inside: bool, split_special_tokens: bool
-    ) -> tuple[int, bool, list[int], bool] | None:
+    ) -> tuple[int, bool, list[int], bool, str] | None:
         """Divides a text at the last position p at which every text that begins with it can be divided.
 
         Appends the ids before p to `settled`, and returns p, the `inside` by which `encode_part` encodes what
-        follows it, the ids of that, and whether p is final. If it is not, ask `ends_row` before text is appended.
-        Unlike a seam, p depends on the beginning: the text is one of its own or, if `inside`, follows a seam or such
-        a position.
+        follows it, the ids of that, whether p is final, and what to put before the text from p on. If p is not
+        final, ask `ends_row` before text is appended. Unlike a seam, p depends on the beginning: the text is one of
+        its own or, if `inside`, follows a seam or such a position.
         """
 
     def ends_row(self, text: str, more: str) -> bool | None:

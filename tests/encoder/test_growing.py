@@ -277,13 +277,14 @@ def check_final_place(encoder: Encoder, text: str, inside: bool, after: list[str
     place = native.core.settle_beginning(settled, text, inside, False)
     if place is None:
         return False
-    assert place[2] == native.core.encode_part(text, begin=place[0], inside=place[1])
+    at, inside_there, left, is_final, marks = place
+    assert left == native.core.encode_part(marks + text[at:], inside=inside_there)
     for more in after:
         ids = native.core.encode_part(text + more, inside=inside)
-        if not place[3] and native.core.ends_row(text, more) is False:
+        if not is_final and native.core.ends_row(text, more) is False:
             continue
         assert inside or ids == expected(encoder, text + more, False)
-        rest = native.core.encode_part(text + more, begin=place[0], inside=place[1])
+        rest = native.core.encode_part(marks + text[at:] + more, inside=inside_there)
         assert settled.list_from([], 0) + rest == ids, (text[:5], place, more)
     return True
 

@@ -43,14 +43,25 @@ def _encoder(tokenizer: Tokenizer) -> Encoder:
     return Encoder(tokenizer, Settings.read({}, threads=1))
 
 
+def _without_tokens(name: str) -> Tokenizer:
+    original = load_tokenizer(name)
+    tokenizer = Tokenizer(original.model)
+    if original.normalizer is not None:
+        tokenizer.normalizer = original.normalizer
+    if original.pre_tokenizer is not None:
+        tokenizer.pre_tokenizer = original.pre_tokenizer
+    return tokenizer
+
+
 def _with_form(name: str) -> Tokenizer:
-    tokenizer = load_tokenizer("tiny_roberta")
+    tokenizer = _without_tokens("tiny_o200k" if name.endswith("C") else "tiny_qwen2")
     tokenizer.normalizer = normalizers.Sequence([getattr(normalizers, name)(), normalizers.Lowercase()])
     return tokenizer
 
 
 TOKENIZERS = {
     "qwen": lambda: load_tokenizer("tiny_qwen2"),
+    "bare qwen": lambda: _without_tokens("tiny_qwen2"),
     "clip": lambda: load_tokenizer("tiny_clip"),
     "mask": lambda: _with_mask("tiny_o200k", normalized=False),
     "normalized mask": lambda: _with_mask("tiny_qwen2", normalized=True),
@@ -74,7 +85,7 @@ def test_rows_that_stay_and_rows_that_are_undone(name: str) -> None:
     native = encoder._runner.state.snapshot().native
     assert native is not None
     fates = set()  # of rows
-    for _ in range(tier.pick(40, 1_000)):
+    for _ in range(tier.pick(100, 1_000)):
         growing = encoder.incremental(add_special_tokens=False)
         states, updated, stable = [], [], []
         few = rng.choice([MARKS, BLANKS])
@@ -108,6 +119,53 @@ def test_rows_that_stay_and_rows_that_are_undone(name: str) -> None:
     assert fates >= {True, False}
 
 
+@pytest.mark.parametrize("before", ["\u0301", "a\u0301", "a\u0301\u0323", "\u0345\u0301", "\u0301\u0345"])
+def test_a_row_that_is_sorted_before_other_marks(before: str) -> None:
+    tokenizer = _without_tokens("tiny_qwen2")
+    encoder = _encoder(tokenizer)
+    for mark in MARKS:
+        growing = encoder.incremental()
+        for piece in (before + mark * 600, mark * 600, "x"):
+            growing.append(piece)
+            assert growing.ids == tokenizer.encode(growing.text).ids
+
+
+# Characters that are normalized together, of which a pre-token takes some.
+CLUSTERS = [
+    *["a\u0301\u0323", "e\u0302\u0323", "a\u0328\u0301\u0323", "\u1ea1\u0301", "x\u0301\u0323", "\u0928\u0301\u093c"],
+    *[
+        "1\u0301\u0323",
+        "!\u0301\u0323",
+        " \u0301\u0323",
+        "\u0301\u0323",
+        "\u1100\u1161\u0301\u0323",
+        "\u304b\u3099\u0301",
+    ],
+    *["\u037a\u0323", "\u1fc1\u0323", "\u0344\u0323", "\u0f71\u0f74\u0f72", "\ufb1d\u05b4\u0591", "A\u030a\u0327"],
+]
+
+
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_pre_tokens_that_end_among_characters_that_are_normalized_together(name: str) -> None:
+    """No position of the raw text divides them, but the text behind them, with the marks that are left over."""
+    tokenizer = TOKENIZERS[name]()
+    if name in ("mask", "NFKC"):
+        tokenizer.add_tokens([AddedToken("\u1ea1", normalized=False), AddedToken("a\u0301", normalized=False)])
+    encoder = _encoder(tokenizer)
+    rng = random.Random(f"clusters {name}")
+    divided = 0
+    for _ in range(tier.pick(40, 1_500)):
+        few = rng.sample(CLUSTERS, rng.choice([1, 1, 2, 4]))
+        growing = encoder.incremental(add_special_tokens=False)
+        for _ in range(rng.randint(2, 6)):
+            unit = "".join(rng.choices(few, k=rng.choice([1, 300])))
+            growing.append(rng.choice([unit, unit, unit[:-1], rng.choice(AFTER), rng.choice(few) * 200]))
+            ids = tokenizer.encode(growing.text, add_special_tokens=False).ids
+            assert (growing.count, growing.ids) == (len(ids), ids)
+            divided += growing._now.tail is not None and not growing.text.endswith(growing._now.tail)
+    assert divided or name not in ("bare qwen", "NFC", "NFKC")
+
+
 def test_equal_marks_compose_no_more_than_once() -> None:
     """A row of four of a mark cannot all compose with what is before it."""
     composed: dict[str, str] = {}
@@ -132,12 +190,7 @@ def test_rows_in_tokenizers_that_strip_only_what_they_find() -> None:
 @pytest.mark.parametrize("name", ["tiny_llama2", "tiny_metaspace", "tiny_metaspace_first"])
 def test_text_after_a_token_of_normalized_text(name: str) -> None:
     """It continues the stretch of the raw text in which the token was found, and gets no space of its own."""
-    original = load_tokenizer(name)
-    tokenizer = Tokenizer(original.model)
-    if original.normalizer is not None:
-        tokenizer.normalizer = original.normalizer
-    if original.pre_tokenizer is not None:
-        tokenizer.pre_tokenizer = original.pre_tokenizer
+    tokenizer = _without_tokens(name)
     tokenizer.add_tokens([AddedToken("<x>", normalized=True), AddedToken("<raw>", normalized=False)])
     encoder = _encoder(tokenizer)
     rng = random.Random(name)

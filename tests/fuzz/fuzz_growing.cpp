@@ -42,7 +42,12 @@ void check_final_place(const Core& core, const Characters& text, size_t to, bool
     CHECK(place->at < to);
     const auto whole = ids_of_part(core, text, 0, text.length, inside, split_special);
     auto joined = ids_of_part(core, text, 0, to, inside, split_special);
-    const auto rest = ids_of_part(core, text, place->at, text.length, place->inside, split_special);
+    EncodeOptions options{1, 0, split_special};
+    options.inside = place->inside;
+    auto code_points = code_points_of(place->marks);
+    for (size_t at = place->at; at < text.length; at++) code_points.push_back(text[at]);
+    const PythonText left(code_points);
+    const auto rest = ids_of(core, left.characters(), options);
     if (!whole || !joined || !rest) return;
     CHECK(place->count <= joined->size());
     joined->resize(place->count);

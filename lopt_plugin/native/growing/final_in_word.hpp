@@ -133,7 +133,7 @@ std::optional<Place> final_place_in_word(const Core& core, const Characters& tex
         const Place &from = places[i], &next = places[i + 1];
         const size_t end = std::min(known, next.at);
         const bool is_pre_token = next.pre_tokens - from.pre_tokens == 1 && !next.after_token && next.count > from.count;  // not a gap
-        if (!is_pre_token || end < from.at + long_word + AFTER) continue;
+        if (!is_pre_token || !from.marks.empty() || end < from.at + long_word + AFTER) continue;
         std::optional<Place> found;
         if constexpr (requires { core.method().model().most_characters(); }) {
             found = final_place_of_unknown_word(core, text, from, end - AFTER, split_special);

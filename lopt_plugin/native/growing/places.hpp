@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "growing/growing.hpp"
+#include "growing/kept_marks.hpp"
 #include "growing/open_row.hpp"
 
 namespace lopt {
@@ -55,6 +56,7 @@ struct Place {
     size_t count;       // ids before the position, in every prefix that ends at `end_of_reach` or later
     size_t pre_tokens;  // pre-tokens and added tokens before it
     bool after_token;   // the last of them is an added token
+    std::string marks = {};  // of a growing text: what the text from here on must begin with (kept_marks.hpp)
 };
 // How many characters after a position decide what is before it, at most. In the normalized text, if added tokens are found
 // there. Whether one of these is a single word depends on whether a token of the raw text follows it.
@@ -168,7 +170,15 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         } else {
             at = character(p);
         }
-        return at >= part.end || !normalized_apart.at(at, is_origin) || add(at, inside, token);
+        if (at >= part.end || normalized_apart.at(at, is_origin)) return add(at, inside, token);
+        if (!row || !restarts || !origin.alignment || token != NONE || core.segmenter().may_hide_tokens(split_special)) return true;
+        const KeptMarks kept = kept_marks(core, text, base, part.end, at, alignment->normalized, p, origin.begin + (segment.end - segment.begin - origin.spaced));
+        if (kept.behind <= places.back().at || normalized < kept.before) return true;
+        const auto first = static_cast<int32_t>(normalized - kept.before);
+        const auto source_of = [&](int32_t i) { return base + static_cast<size_t>(sources[i]); };
+        if (source_of(first) < kept.first || (first > 0 && source_of(first - 1) >= kept.first)) return true;
+        places.push_back({kept.behind, true, space.ids.size(), pre_tokens, false, kept.marks});
+        return places.back().count <= most;
     };
     const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
     for (size_t i = 0; i < space.segments.size() && places.back().count <= most; i++) {

@@ -3,10 +3,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include "compiled/read_core.hpp"
@@ -108,7 +111,7 @@ class PythonGrowing : public PythonCore<Core> {
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
-    std::optional<std::tuple<size_t, bool, nb::object, bool>> settle_beginning(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
+    std::optional<std::tuple<size_t, bool, nb::object, bool, std::string>> settle_beginning(FinalIds& settled, nb::str text, bool inside, bool split_special) const {
         checked(settled);
         const Characters characters = characters_of(text);
         typename Core::Borrowed space(this->core());
@@ -120,7 +123,7 @@ class PythonGrowing : public PythonCore<Core> {
         const uint32_t *const ids = space->ids.data(), *const rest = ids + place->count;
         nb::object left = id_list(this->largest_id(), rest, space->ids.size() - place->count);
         settled.append(ids, place->count);
-        return std::tuple(place->at, place->inside, std::move(left), !row.is_open());
+        return std::tuple(place->at, place->inside, std::move(left), !row.is_open(), std::move(place->marks));
     }
     // Whether what was settled before an open row, of which `text` has the end, is final now; nothing while the row is open.
     std::optional<bool> ends_row(nb::str text, nb::str more) const {
