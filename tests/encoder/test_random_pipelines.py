@@ -193,7 +193,7 @@ def added(content: str, **flags: bool) -> AddedToken:
         (
             normalizers.Replace("  ", "  "),
             [AddedToken("[CLS]" * 4, normalized=False, lstrip=True)],
-            ["[C" + (" " * 20 + "LS][CLS][CLS][C") * 60],
+            ["[C" + (" " * 20 + "LS][CLS][CLS][C") * 60, "a"],
         ),
         # Capitals become a special token, here text, which hides another one but at the end of a prefix.
         (normalizers.Lowercase(), [added("rri", special=True), added("rr")], ["THEN" * 25, "RRI" + "ONE" * 3]),
