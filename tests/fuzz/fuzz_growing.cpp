@@ -2,7 +2,7 @@
 #include "checks.hpp"
 #include "growing/final_place.hpp"
 #include "growing/growing.hpp"
-#include "growing/unigram_word.hpp"
+#include "growing/unigram_part.hpp"
 
 namespace lopt::fuzz {
 namespace {

@@ -113,7 +113,9 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
                              typename Core::Workspace& space, const OpenRow<Core>* row = nullptr) {
     std::vector<Place> places{{part.begin, part.inside, 0, 0, false}};
     size_t pre_tokens = 0;
-    EncodeOptions options{1, 0, split_special, true};
+    // A word of Unigram that grows is not divided, only the raw text after an added token is: no origins are needed.
+    const bool only_after_tokens = HasLattice<Core> && row;
+    EncodeOptions options{1, 0, split_special, !only_after_tokens};
     options.inside = part.inside;
     try {
         core.find_segments(text.part(part.begin, part.end), options, space);
@@ -194,14 +196,12 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         if (segment.token != NONE) {
             space.ids.push(segment.token);
             pre_tokens++;
+            const bool is_raw = core.segmenter().is_of_raw_text(segment.token), inside = core.segmenter().goes_on_after(segment.token);
             // The next token may be inside the white space that this one stripped.
-            const bool is_last = i + 1 == space.segments.size();
-            const Origin next = is_last ? Origin{segment.end, origin.alignment, false} : origin_of(i + 1);
-            const uint8_t* const next_begin = next.alignment == origin.alignment ? next.begin : origin.alignment ? segment.end : next.alignment->original;
-            if (next_begin < segment.end) continue;
-            const bool inside = core.segmenter().goes_on_after(segment.token);
-            if (core.segmenter().is_of_raw_text(segment.token)) add(character(segment.end), inside, segment.token);
-            else add_normalized(segment, origin, segment.end, inside, segment.token);
+            const Segment* const next = i + 1 < space.segments.size() && space.segments[i + 1].token != NONE ? &space.segments[i + 1] : nullptr;
+            if (next && core.segmenter().is_of_raw_text(next->token) == is_raw && next->begin < segment.end && next->end > segment.begin) continue;
+            if (is_raw) add(character(segment.end), inside, segment.token);
+            else if (!only_after_tokens) add_normalized(segment, origin, segment.end, inside, segment.token);
             continue;
         }
         // The same stretch may go on there, after a piece with a prepended space.
@@ -209,6 +209,7 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         const uint8_t* const next_stretch = goes_on ? space.segments[i + 1].begin : nullptr;
         core.method().encoder().visit_pre_tokens(Core::stretch_text(space.text, segment), space.stretch, space.ids, [&](const uint8_t* end) {
             pre_tokens++;
+            if (only_after_tokens) return true;
             if (end < segment.end && is_continuation(*end)) return true;  // steps after ByteLevel may divide characters
             const uint8_t* const next = end < segment.end ? end : next_stretch;
             if (next && end > segment.begin) {

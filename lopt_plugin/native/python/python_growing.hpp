@@ -17,7 +17,7 @@
 #include "growing/growing.hpp"
 #include "growing/kept_parts.hpp"
 #include "growing/longest_prefix.hpp"
-#include "growing/unigram_word.hpp"
+#include "growing/unigram_part.hpp"
 #include "python/final_ids.hpp"
 #include "python/python_core.hpp"
 #include "python/python_values.hpp"

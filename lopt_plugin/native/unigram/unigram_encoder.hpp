@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,16 +84,24 @@ class UnigramEncoder {
             p = words_.skip_white_space(word.end, stretch.end);
         }
     }
-    // The first word of a text, or more of a word that `goes_on`, as the model expects it. Nothing if the word ends in the text.
-    std::optional<std::string> spell_word(std::string_view text, bool goes_on) const {
+    // Calls visit(text, begins) for each word of a text that grows, as the model expects it. The first may be more of a word that
+    // `goes_on`, which does not begin. Returns whether the last word may go on after this text.
+    template <class Visit>
+    bool visit_spelled(std::string_view text, bool goes_on, Visit&& visit) const {
         const auto *p = reinterpret_cast<const uint8_t*>(text.data()), *const end = p + text.size();
-        if (!goes_on) p = words_.skip_white_space(p, end);
-        if (p == end) return "";
-        if ((goes_on ? words_.next_end(p, end) : words_.word_end(p, end)) != end) return std::nullopt;
-        if (goes_on && words_.division() != WordDivision::none) return std::string(p, end);
         std::vector<uint8_t> spelled;
-        const Span word = spell({p, end}, spelled);
-        return std::string(word.begin, word.end);
+        const auto as_text = [](const Span& word) { return std::string_view(reinterpret_cast<const char*>(word.begin), static_cast<size_t>(word.end - word.begin)); };
+        if (const uint8_t* const stop = goes_on ? words_.next_end(p, end) : p; stop > p) {
+            visit(as_text(words_.division() == WordDivision::none ? spell({p, stop}, spelled) : Span{p, stop}), false);
+            p = stop;
+        }
+        while (p < end) {
+            const uint8_t* const begin = words_.skip_white_space(p, end);
+            if (begin == end) return false;
+            p = words_.word_end(begin, end);
+            visit(as_text(spell({begin, p}, spelled)), true);
+        }
+        return goes_on || !text.empty();
     }
     GrowingLattice growing_lattice() const { return GrowingLattice(model_); }
     size_t bytes() const { return cache_.bytes() + long_cache_.bytes(); }
