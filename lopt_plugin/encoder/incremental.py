@@ -11,7 +11,7 @@ from .route_choice import Snapshot
 from .runner import Runner
 from .settled import IncrementalState, Middle, Row, Settled
 
-# From this length on, a stretch without a seam is divided, or kept as one growing word; the core has the same bound.
+# From this length on, a stretch without a seam is divided, or kept as growing words; the core has the same bound.
 _LONG_WORD = 512
 
 
@@ -20,8 +20,8 @@ class IncrementalEncoder:
 
     `ids` always equals the encoding of the whole text. `append` only stores the text. It is encoded when a result is
     requested, at the cost of the text added since the last request and the few characters after the last place where
-    the text can be divided for good. Of a long word, mostly only the new part is read. (Runs of combining marks, and
-    the few other rows that docs/performance.md lists, are encoded again at each request.) If Hugging Face does the work
+    the text can be divided. (Of a long word, only the new part is read. Different marks that Unicode sorts are encoded
+    again at each request, for they change the ids before them.) If Hugging Face does the work
     (`tokenizer.lopt.explain()` says why), every request for ids encodes the whole text. If the tokenizer is changed,
     the whole text is encoded again, once.
 
@@ -41,9 +41,9 @@ class IncrementalEncoder:
         self._broken = False  # the text is true, and what was settled of it is not
         self._head_ids: list[int] | None = None
         self._tail_ids: list[int] | None = None
-        self._word: Any = None  # the core's growing word: the end of the text, if it is a long word of Unigram
-        # How long a text without a seam must be to search for another place in it, and to try it as a word.
-        self._search_from = self._word_from = _LONG_WORD
+        self._words: Any = None  # the end of the text in the core, if it is long, without a seam, and of Unigram
+        # How long a text without a seam must be to search for another place in it, and to try it as words.
+        self._search_from = self._words_from = _LONG_WORD
         # A list of the caller's, its length as it was left, and how many of the first ids no append can change.
         self._updated: tuple[list[int], int, int] | None = None
 
@@ -108,7 +108,7 @@ class IncrementalEncoder:
             now.tail, now.row, now.from_start = None, None, False
             head = now.text
         if now.tail is None:
-            self._word = self._tail_ids = None
+            self._words = self._tail_ids = None
             self._settle(now, middle, head)
             return
         seam = middle.native.core.first_seam(head)
@@ -220,9 +220,9 @@ class IncrementalEncoder:
         if middle is None:
             return len(self._by_hf(now))
         settled = len(middle) + now.row_ids + middle.native.post_processing.ids_added(self._request)
-        if self._find_word(now, middle):
-            word: int = self._word.count()
-            return settled + word + (0 if now.tail is None else len(self._head(now, middle)))
+        if self._find_words(now, middle):
+            words: int = self._words.count()
+            return settled + words + (0 if now.tail is None else len(self._head(now, middle)))
         head, tail = self._edges(now, middle)
         return settled + len(head) + len(tail)
 
@@ -273,8 +273,8 @@ class IncrementalEncoder:
     def _go_on_with(self, settled: Settled) -> None:
         self._now = settled
         self._waiting = []
-        self._head_ids = self._tail_ids = self._word = self._updated = None
-        self._search_from = self._word_from = _LONG_WORD
+        self._head_ids = self._tail_ids = self._words = self._updated = None
+        self._search_from = self._words_from = _LONG_WORD
         self._broken = False
 
     def _nothing(self, snapshot: Snapshot) -> Settled:
@@ -311,18 +311,18 @@ class IncrementalEncoder:
         self._tail_ids = None
         core = middle.native.core
         last = core.last_seam(rest, known) if now.row is None else None
-        if self._word is not None and (last is not None or not self._word.append(text)):
-            self._word = None
+        if self._words is not None and (last is not None or not self._words.append(text)):
+            self._words = None
         if last is not None:
-            self._search_from = self._word_from = _LONG_WORD
-        elif self._word is None and len(rest) >= self._search_from:
+            self._search_from = self._words_from = _LONG_WORD
+        elif self._words is None and len(rest) >= self._search_from:
             split = self._request.split_special_tokens
-            self._word = core.growing_word(rest, now.inside, split)
+            self._words = core.growing_words(rest, now.inside, split)
             place = None
-            if self._word is None:
+            if self._words is None:
                 ids = core.settled_ids() if now.row is None else now.row.ids
                 place = core.settle_beginning(ids, rest, now.inside, split)
-            if self._word is None and place is None:
+            if self._words is None and place is None:
                 rest = "".join(rest[begin:end] for begin, end in core.kept_parts(rest))
             # Where there was none, there may be one later, but a search costs as much as an encoding.
             self._search_from = _LONG_WORD if place is not None else max(_LONG_WORD, 2 * len(rest))
@@ -335,7 +335,7 @@ class IncrementalEncoder:
                 if now.tail is None:
                     now.head, now.from_start, self._head_ids = "", True, None
                 now.tail, now.tail_inside = marks + rest[at:], inside
-                self._word_from = _LONG_WORD
+                self._words_from = _LONG_WORD
                 return
         if now.tail is None:
             self._head_ids = None
@@ -358,8 +358,8 @@ class IncrementalEncoder:
             middle.ids.extend(row.ids)
             now.row = None
             return text
-        self._head_ids = self._word = self._updated = None
-        self._search_from = self._word_from = _LONG_WORD
+        self._head_ids = self._words = self._updated = None
+        self._search_from = self._words_from = _LONG_WORD
         return now.undo(row)
 
     def _edges(self, now: Settled, middle: Middle) -> tuple[list[int], list[int]]:
@@ -368,8 +368,8 @@ class IncrementalEncoder:
         if self._tail_ids is None:
             if not now.tail:
                 self._tail_ids = []
-            elif self._find_word(now, middle):
-                self._tail_ids = self._word.ids()
+            elif self._find_words(now, middle):
+                self._tail_ids = self._words.ids()
             else:
                 self._tail_ids = middle.part(now.tail, 0, len(now.tail), now.tail_inside)
         return head, self._tail_ids
@@ -377,20 +377,20 @@ class IncrementalEncoder:
     def _head(self, now: Settled, middle: Middle) -> list[int]:
         """Ids of the head."""
         if self._head_ids is None:
-            if now.tail is None and self._find_word(now, middle):
-                self._head_ids = self._word.ids()
+            if now.tail is None and self._find_words(now, middle):
+                self._head_ids = self._words.ids()
             else:
                 self._head_ids = middle.part(now.head, 0, len(now.head), inside=False)
         return self._head_ids
 
-    def _find_word(self, now: Settled, middle: Middle) -> bool:
-        """Whether what has no seam, at the end of the text, is a long word."""
+    def _find_words(self, now: Settled, middle: Middle) -> bool:
+        """Whether what has no seam, at the end of the text, is kept as growing words."""
         last = now.head if now.tail is None else now.tail
-        if self._word is None and len(last) >= self._word_from:
+        if self._words is None and len(last) >= self._words_from:
             split = self._request.split_special_tokens
-            self._word = middle.native.core.growing_word(last, now.inside, split)
-            self._word_from = 2 * len(last)
-        return self._word is not None
+            self._words = middle.native.core.growing_words(last, now.inside, split)
+            self._words_from = 2 * len(last)
+        return self._words is not None
 
     def _by_hf(self, now: Settled) -> list[int]:
         self._runner.count_reference_call("incremental: " + now.made_for.reason)

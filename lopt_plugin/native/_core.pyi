@@ -223,11 +223,11 @@ def idle_cores(load: str, cores: int) -> int | None:
     If no chunk length is given, a long text uses no more threads than these and the caller's, or half of its maximum.
     """
 
-class GrowingWord:
-    """One long word of Unigram: appending costs only as much as the new letters. Not for several threads."""
+class GrowingWords:
+    """A long text of Unigram: appending costs only as much as the new characters. Not for several threads."""
 
     def append(self, text: str) -> bool:
-        """False if it is no longer such a word; the object must not be used after that."""
+        """False if its ids cannot be found like this any more; the object must not be used after that."""
 
     def count(self) -> int:
         """The number of ids."""
@@ -480,8 +480,8 @@ class _AnyCore:
         long_word: a part between seams with at least this many characters is not encoded once per prefix.
         """
 
-    def growing_word(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWord | None:
-        """A long text without a seam that is one word of Unigram, to which more is added; None for others.
+    def growing_words(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWords | None:
+        """A long text of Unigram without a seam, to which more is added; None for others.
 
         inside: It follows a seam of a longer text.
         """

@@ -61,7 +61,7 @@ def test_words_without_a_seam(name: str) -> None:
             if rng.random() < 0.5:
                 assert growing.count == len(ids)
             assert growing.ids == ids
-            grown += growing._word is not None
+            grown += growing._words is not None
     assert grown
 
 
@@ -77,4 +77,4 @@ def test_only_the_end_is_encoded(unit: str) -> None:
     for begin in range(0, len(text), 500):
         growing.append(text[begin : begin + 500])
         assert growing.count == len(tokenizer.encode(text[: begin + 500], add_special_tokens=False).ids)
-    assert growing._word is not None or len(growing._now.tail or growing._now.head) < 1_000
+    assert growing._words is not None or len(growing._now.tail or growing._now.head) < 1_000

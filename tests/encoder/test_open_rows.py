@@ -166,6 +166,17 @@ def test_pre_tokens_that_end_among_characters_that_are_normalized_together(name:
     assert divided or name not in ("bare qwen", "NFC", "NFKC")
 
 
+def test_a_token_among_characters_that_are_normalized_together() -> None:
+    """Without the token, which the normalizer would remove, they would become the same."""
+    tokenizer = _without_tokens("tiny_qwen2")
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Replace("\u0345", "")])
+    tokenizer.add_tokens([AddedToken("\u0345", normalized=False)])
+    growing = _encoder(tokenizer).incremental()
+    for _ in range(4):
+        growing.append("a\u0301\u0323\u0345" * 200)
+        assert growing.ids == tokenizer.encode(growing.text).ids
+
+
 def test_equal_marks_compose_no_more_than_once() -> None:
     """A row of four of a mark cannot all compose with what is before it."""
     composed: dict[str, str] = {}

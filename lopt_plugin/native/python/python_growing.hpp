@@ -51,14 +51,14 @@ class PythonIntervals {
     Intervals<Core> intervals_;
 };
 
-// The ids of a long word of Unigram without a seam, to which text is appended.
+// The ids of a text of Unigram without a seam, to which text is appended.
 template <class Core>
-class PythonWord {
+class PythonWords {
   public:
     // inside, split_special: see EncodeOptions.
-    PythonWord(const Core& core, uint32_t largest_id, bool inside, bool split_special) : largest_id_(largest_id), part_(core, inside, split_special) {}
+    PythonWords(const Core& core, uint32_t largest_id, bool inside, bool split_special) : largest_id_(largest_id), part_(core, inside, split_special) {}
 
-    // Returns false if the text is no longer such a word; the object must not be used after that.
+    // Returns false if its ids cannot be found like this any more; the object must not be used after that.
     bool append(nb::str text) {
         const Characters characters = characters_of(text);
         if (characters.length < LONG_WORD) return part_.append(characters);
@@ -183,9 +183,9 @@ class PythonGrowing : public PythonCore<Core> {
         return new PythonIntervals<Core>(this->core(), std::move(text), split_special);  // Python owns it
     }
 
-    nb::object growing_word(nb::str text, bool inside, bool split_special) const {
+    nb::object growing_words(nb::str text, bool inside, bool split_special) const {
         if constexpr (HasLattice<Core>) {
-            auto word = std::make_unique<PythonWord<Core>>(this->core(), this->largest_id(), inside, split_special);
+            auto word = std::make_unique<PythonWords<Core>>(this->core(), this->largest_id(), inside, split_special);
             if (characters_of(text).length >= LONG_WORD && word->append(std::move(text))) return nb::cast(word.release(), nb::rv_policy::take_ownership);
         }
         return nb::none();
@@ -203,10 +203,10 @@ class PythonGrowing : public PythonCore<Core> {
         type.def("__init__", create, nb::arg("values"));
         PythonCore<Core>::define(type);
         if constexpr (HasLattice<Core>) {
-            nb::class_<PythonWord<Core>>(module, "GrowingWord")
-                .def("append", &PythonWord<Core>::append, nb::arg("text"))
-                .def("count", &PythonWord<Core>::count)
-                .def("ids", &PythonWord<Core>::ids);
+            nb::class_<PythonWords<Core>>(module, "GrowingWords")
+                .def("append", &PythonWords<Core>::append, nb::arg("text"))
+                .def("count", &PythonWords<Core>::count)
+                .def("ids", &PythonWords<Core>::ids);
         }
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
             .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
@@ -229,7 +229,7 @@ class PythonGrowing : public PythonCore<Core> {
             .def("count_until", &PythonGrowing::count_until, text, nb::arg("limit"), split_special())
             .def("cut", &PythonGrowing::cut, text, nb::arg("most"), split_special(), nb::arg("long_word") = LONG_WORD)
             .def("encode_first", &PythonGrowing::encode_first, text, nb::arg("most"), threads(), split_special())
-            .def("growing_word", &PythonGrowing::growing_word, text, inside, split_special(), nb::keep_alive<0, 1>())
+            .def("growing_words", &PythonGrowing::growing_words, text, inside, split_special(), nb::keep_alive<0, 1>())
             .def("intervals", &PythonGrowing::intervals, text, split_special(), nb::rv_policy::take_ownership,
                  nb::keep_alive<0, 1>());
     }
