@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/core.hpp"
@@ -32,15 +33,21 @@ std::string normalized_part(const Core& core, const Characters& text, size_t beg
     return core.segmenter().normalized(part);
 }
 
-// The same, with the space that a stretch gets if it begins there.
+// The normalized beginning of a stretch, with the space that it gets. `inside`: see EncodeOptions.
+template <class Core>
+std::string with_space(const Core& core, std::string beginning, bool inside) {
+    if (beginning.empty()) return beginning;
+    int length;
+    const uint32_t first = decode_character(reinterpret_cast<const uint8_t*>(beginning.data()), length);
+    if (core.segmenter().prepends_space(first, inside)) beginning.insert(0, 1, ' ');
+    return beginning;
+}
+
+// What the normalizer makes of text[begin, end), with that space if the stretch begins there.
 template <class Core>
 std::string spaced_part(const Core& core, const Characters& text, size_t begin, size_t end, bool begins, bool inside) {
     std::string part = normalized_part(core, text, begin, end);
-    if (!begins || part.empty()) return part;
-    int length;
-    const uint32_t first = decode_character(reinterpret_cast<const uint8_t*>(part.data()), length);
-    if (core.segmenter().prepends_space(first, inside)) part.insert(0, 1, ' ');
-    return part;
+    return begins ? with_space(core, std::move(part), inside) : part;
 }
 
 // Number of characters to encode at a time, chosen so that the working memory fits in the caches.

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "growing/growing.hpp"
-#include "text/utf8.hpp"
 #include "unigram/growing_lattice.hpp"
 
 namespace lopt {
@@ -43,11 +43,8 @@ class LatticePrefixes {
 
     // Adds normalized text. Returns false if that is not one word any more.
     static bool append(const Core& core, bool inside, std::string text, GrowingLattice& word) {
-        if (text.empty()) return true;
-        int length;
-        const uint32_t first = decode_character(reinterpret_cast<const uint8_t*>(text.data()), length);
         const bool goes_on = word.size() > 0;
-        if (!goes_on && core.segmenter().prepends_space(first, inside)) text.insert(0, 1, ' ');
+        if (!goes_on) text = with_space(core, std::move(text), inside);
         bool is_one = true;
         const bool may_go_on = core.method().encoder().visit_spelled(text, goes_on, [&](std::string_view spelled, bool begins) {
             is_one = is_one && !(begins && word.size() > 0) && spelled.size() < NONE - word.size();

@@ -69,13 +69,7 @@ class UnigramPart {
 
     GrowingLattice new_word() const { return core_.method().encoder().growing_lattice(); }
     std::string utf8_of_rest(size_t end) const { return utf8_of({rest_.data(), rest_.size(), sizeof rest_[0], false}, 0, end); }
-    // The normalized text, with the space that it gets if it is the beginning.
-    std::string spaced(const std::string& text) const {
-        if (has_begun_ || text.empty()) return text;
-        int length;
-        const uint32_t first = decode_character(reinterpret_cast<const uint8_t*>(text.data()), length);
-        return core_.segmenter().prepends_space(first, inside_) ? " " + text : text;
-    }
+    std::string spaced(const std::string& text) const { return has_begun_ ? text : with_space(core_, text, inside_); }
     static bool fits(const GrowingLattice& word, std::string_view more) { return more.size() < NONE - word.size(); }
     // Words that end in certain text are done.
     bool add_certain(const std::string& text) {
