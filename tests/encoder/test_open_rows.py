@@ -9,7 +9,7 @@ import unicodedata
 import pytest
 import tier
 from corpus import load_tokenizer
-from tokenizers import AddedToken, Tokenizer, models, normalizers
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.settings import Settings
@@ -198,10 +198,12 @@ def test_rows_in_tokenizers_that_strip_only_what_they_find() -> None:
     assert growing._now.row is None
 
 
-@pytest.mark.parametrize("name", ["tiny_llama2", "tiny_metaspace", "tiny_metaspace_first"])
+@pytest.mark.parametrize("name", ["tiny_llama2", "tiny_metaspace", "tiny_metaspace_first", "prepends twice"])
 def test_text_after_a_token_of_normalized_text(name: str) -> None:
     """It continues the stretch of the raw text in which the token was found, and gets no space of its own."""
-    tokenizer = _without_tokens(name)
+    tokenizer = _without_tokens("tiny_llama2" if name == "prepends twice" else name)
+    if name == "prepends twice":
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
     tokenizer.add_tokens([AddedToken("<x>", normalized=True), AddedToken("<raw>", normalized=False)])
     encoder = _encoder(tokenizer)
     rng = random.Random(name)

@@ -195,6 +195,12 @@ def added(content: str, **flags: bool) -> AddedToken:
             [AddedToken("[CLS]" * 4, normalized=False, lstrip=True)],
             ["[C" + (" " * 20 + "LS][CLS][CLS][C") * 60, "a"],
         ),
+        # One token stands beside another, so it is no single word, but it is one at the end of a prefix.
+        (
+            normalizers.Sequence([normalizers.Replace(" ", "xy"), normalizers.NFD()]),
+            [added(".  ..x\u0301\u0323  ", single_word=True)],
+            [".  ..x\u0301\u0323  " * 20 + "x" + ".  ..x\u0301\u0323  " * 10],
+        ),
         # Capitals become a special token, here text, which hides another one but at the end of a prefix.
         (normalizers.Lowercase(), [added("rri", special=True), added("rr")], ["THEN" * 25, "RRI" + "ONE" * 3]),
     ],

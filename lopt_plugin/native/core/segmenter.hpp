@@ -50,6 +50,11 @@ class Segmenter {
         if (metaspace_ && metaspace_->normalizer_prepends) return !is_of_raw_text(token);
         return metaspace_ && metaspace_->prepend_scheme == PrependScheme::first;
     }
+    // Is the text after an added token encoded as one of its own, or as one that goes on? Not if the normalizer prepends nothing
+    // there and the pre-tokenizer does.
+    bool divides_after(uint32_t token) const {
+        return is_of_raw_text(token) || !(metaspace_ && metaspace_->normalizer_prepends && prepend_scheme_ == PrependScheme::always);
+    }
     // Is a space prepended to a stretch that begins with this character? `inside`: see EncodeOptions.
     bool prepends_space(uint32_t first, bool inside) const {
         const bool is_space = first == ' ' || (metaspace_ && first == METASPACE);

@@ -200,8 +200,9 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
             // The next token may be inside the white space that this one stripped.
             const Segment* const next = i + 1 < space.segments.size() && space.segments[i + 1].token != NONE ? &space.segments[i + 1] : nullptr;
             if (next && core.segmenter().is_of_raw_text(next->token) == is_raw && next->begin < segment.end && next->end > segment.begin) continue;
-            if (is_raw) add(character(segment.end), inside, segment.token);
-            else if (!only_after_tokens) add_normalized(segment, origin, segment.end, inside, segment.token);
+            if (!core.segmenter().divides_after(segment.token)) continue;
+            if (is_raw || (!only_after_tokens && !origin.alignment)) add(character(segment.end), inside, segment.token);
+            else if (!only_after_tokens && row && !core.segmenter().may_hide_tokens(split_special)) add_normalized(segment, origin, segment.end, inside, segment.token);
             continue;
         }
         // The same stretch may go on there, after a piece with a prepended space.
