@@ -50,8 +50,8 @@ class Segmenter {
         if (metaspace_ && metaspace_->normalizer_prepends) return !is_of_raw_text(token);
         return metaspace_ && metaspace_->prepend_scheme == PrependScheme::first;
     }
-    // Is the text after an added token encoded as one of its own, or as one that goes on? Not if the normalizer prepends nothing
-    // there and the pre-tokenizer does.
+    // Can the text after an added token be encoded by itself? Not if the pre-tokenizer alone prepends a space there: by itself,
+    // the text would get one from the normalizer, or none.
     bool divides_after(uint32_t token) const {
         return is_of_raw_text(token) || !(metaspace_ && metaspace_->normalizer_prepends && prepend_scheme_ == PrependScheme::always);
     }

@@ -1,10 +1,10 @@
-// The row at the end of a growing text that later text can still move or take, which therefore divides it only for now:
+// A row of equal marks, or of white space, at the end of a growing text. The text is divided inside it, but later text may undo that:
 //
-// - A row of one mark that stands behind all marks before it. A mark that is appended may be sorted before it, or compose
-//   with the character before it. Where the same mark, or a character that begins apart, follows, nothing of it moves: equal
-//   marks keep their order, and each blocks the ones after it from composing.
-// - A row of white space, where added tokens strip the white space before them. No token begins in it, so it stays if a
-//   character follows that begins none.
+// - A row of one mark that comes last in the order of the marks before it. A mark that is appended may be sorted before the
+//   row, or compose with the letter before it. If the same mark is appended, or a character that begins apart, nothing moves:
+//   equal marks keep their order, and each keeps those after it from composing.
+// - A row of white space, where added tokens strip the white space before them. No token begins in the row, so the row stays if
+//   the next character begins no token.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace lopt {
 
-// What appended text does to what was divided in the row: leaves that open, makes it final, or undoes it.
+// Once text is appended: is the division of the row still open, final, or undone?
 enum class RowAfter { open, final, undone };
 
 template <class Core>
@@ -49,7 +49,7 @@ class OpenRow {
   private:
     static constexpr size_t JOINED = 4;  // marks at the beginning of a row that may compose with what is before it; one is enough
 
-    // Does a row of marks that begins there stay behind what is before it?
+    // Does the row come last when the marks before it are sorted with it?
     bool is_sorted(const Characters& text) const {
         size_t first = begin_;
         while (first > 0 && !is_surrogate(text[first - 1]) && !core_.method().begins_apart(text[first])) first--;

@@ -175,11 +175,11 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         if (at >= part.end || normalized_apart.at(at, is_origin)) return add(at, inside, token);
         if (!row || !restarts || !origin.alignment || token != NONE || core.segmenter().may_hide_tokens(split_special)) return true;
         const KeptMarks kept = kept_marks(core, text, base, part.end, at, alignment->normalized, p, origin.begin + (segment.end - segment.begin - origin.spaced));
-        if (kept.behind <= places.back().at || normalized < kept.before) return true;
+        if (kept.after <= places.back().at || normalized < kept.before) return true;
         const auto first = static_cast<int32_t>(normalized - kept.before);
         const auto source_of = [&](int32_t i) { return base + static_cast<size_t>(sources[i]); };
         if (source_of(first) < kept.first || (first > 0 && source_of(first - 1) >= kept.first)) return true;
-        places.push_back({kept.behind, true, space.ids.size(), pre_tokens, false, kept.marks});
+        places.push_back({kept.after, true, space.ids.size(), pre_tokens, false, kept.marks});
         return places.back().count <= most;
     };
     const auto origin_of = [&space](size_t i) { return space.origins.empty() ? Origin{space.segments[i].begin, nullptr, false} : space.origins[i]; };
