@@ -20,7 +20,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from short_texts import SHORT_TEXTS
 from small_pipelines import small_pipelines
-from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.incremental import IncrementalEncoder
@@ -573,6 +573,40 @@ def test_any_text(name: str, text: str, data: st.DataObject) -> None:
     if len(text) < 60:
         limit = data.draw(st.integers(2, length + 1))
         assert encoder.cut(text, limit) == longest_prefix(encoder, text, limit, True)
+
+
+def test_prefixes_that_end_inside_a_run_that_is_replaced() -> None:
+    """Two and more of its characters become others. One, at the end of a prefix, does not."""
+    pieces = [("<unk>", 0.0), ("a", -1.0), ("\u2581", -1.0), ("\u2581a", -1.0), ("\u2581a\u00a0", -0.1)]
+    backend = Tokenizer(models.Unigram(pieces, unk_id=0))
+    backend.normalizer = normalizers.Replace(Regex(r"\s{2,}"), "  ")
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    text = "a" + "\u00a0" * 90
+    assert [encoder.count(text[:end]) for end in (1, 2, 3)] == [1, 1, 3]
+    for long_word in (8, 512):
+        assert native.core.cut(text, 1, False, long_word) == 2
+    intervals = encoder.intervals(text)
+    for start, end in itertools.combinations_with_replacement(range(len(text) + 1), 2):
+        assert intervals.count(start, end) == len(expected(encoder, text[start:end], False)), (start, end)
+
+
+def test_a_prefix_without_the_token_that_takes_white_space_from_another() -> None:
+    """A token of the raw text takes the white space before it. Without that token, the one before takes it."""
+    backend = Tokenizer(models.Unigram([("<unk>", 0.0), ("\u2581", -1.0), ("\u2581b", -1.0)], unk_id=0))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
+    backend.add_tokens([AddedToken("<right>", rstrip=True), AddedToken("<left>", lstrip=True, normalized=False)])
+    encoder = Encoder(backend, Settings.read({}, threads=1))
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    text = "b<right>" + "\u00a0" * 32 + "<left>" * 5 + "b" * 40
+    counts = [len(expected(encoder, text[:end], False)) for end in range(len(text) + 1)]
+    for limit in {*counts}:
+        longest = max(end for end, count in enumerate(counts) if count <= limit)
+        for long_word in (1, 8, 512):
+            assert native.core.cut(text, limit, False, long_word) == longest, (limit, long_word)
 
 
 def test_counts_that_fall_when_text_is_added() -> None:

@@ -45,16 +45,22 @@ def seams_of(core: Any, text: str) -> list[int]:
 
 
 def wrong_seams(core: Any, reference: Tokenizer, texts: Iterable[str], most: int = 40) -> list[tuple[str, str]]:
-    """Both sides of seams whose ids are not those of the whole: every seam, or `most` of a text."""
+    """Both sides of seams whose ids are not those of the whole: every seam, or `most` of a text.
+
+    A seam must also be one of the prefix that ends one character after it, which is all that `cut` may leave.
+    """
     wrong = []
     for text in texts:
         seams = seams_of(core, text)
         if len(seams) > most:
             seams = random.Random(text).sample(seams, most)
-        lefts = native_cores.expected(reference, [*(text[:place] for place in seams), text])
-        whole = lefts.pop()
-        for place, left in zip(seams, lefts, strict=True):
-            if left + core.encode_part(text, place, inside=True) != whole:
+        expected = native_cores.expected(reference, [text, *(text[:end] for place in seams for end in (place, place + 1))])
+        whole = expected[0]
+        for place, left, longer in zip(seams, expected[1::2], expected[2::2], strict=True):
+            if (
+                left + core.encode_part(text, place, inside=True) != whole
+                or left + core.encode_part(text, place, place + 1, inside=True) != longer
+            ):
                 wrong.append((text[max(0, place - 20) : place], text[place : place + 20]))
     return wrong[:5]
 

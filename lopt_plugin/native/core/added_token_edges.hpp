@@ -52,6 +52,7 @@ class AddedTokenEdges {
     }
     bool take_white_space() const { return any_lstrip_ || any_rstrip_; }
     bool take_white_space_before() const { return any_lstrip_; }
+    bool take_white_space_after() const { return any_rstrip_; }
     // May a token begin with this character?
     bool begin_with(uint32_t c) const { return !empty_ && firsts_.holds(c); }
     // May a token begin in this text?

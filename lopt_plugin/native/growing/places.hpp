@@ -138,7 +138,9 @@ std::vector<Place> places_of(const Core& core, const Characters& text, const typ
         white_space_is_taken = core.segmenter().may_begin_token(text[i]) && !(classes.of(text[i]) & class_bit::strip_space);
     const auto divides = [&](size_t at, uint32_t token) {
         const bool beside_space = (classes.of(text[at - 1]) | classes.of(text[at])) & class_bit::strip_space;
-        return !(white_space_is_taken && token == NONE && beside_space) && divides_tokens(core, text, at, token, split_special);
+        if (white_space_is_taken && token == NONE && beside_space) return false;
+        const bool before_space = classes.of(text[at]) & class_bit::strip_space;
+        return !(before_space && core.segmenter().may_strip_more(token)) && divides_tokens(core, text, at, token, split_special);
     };
     bool restarts = true;
     if constexpr (requires { core.method().restarts(); }) restarts = core.method().restarts();

@@ -90,11 +90,11 @@ class ReplaceRuns final : public NormalizerStep {
         if (left && right && !each_) return false;
         if (right && !left && least_ == 2 && junction.has_next) {
             if (!set_.holds(junction.next)) return true;  // a run of one
-            if (content_.empty()) return false;
-            int length;
-            junction.right = decode_character(reinterpret_cast<const uint8_t*>(content_.data()), length);
+            // A run, which a prefix of the text may cut down to its first character: the same there, or no seam.
             junction.has_next = false;
-            return true;
+            std::string first;
+            append_character(junction.right, first);
+            return content_.starts_with(first);
         }
         if ((left || right) && (least_ > 1 || content_.size() != 1 || (content_[0] & 0x80))) return false;
         if (left) junction.left = static_cast<uint8_t>(content_[0]);
