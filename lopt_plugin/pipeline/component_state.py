@@ -73,12 +73,16 @@ def added_tokens_of(tokenizer: tokenizers.Tokenizer) -> dict[int, tokenizers.Add
     `special=False` (`added_vocabulary.rs`, `add_tokens`). The caller holds the backend's lock.
     """
     by_id: dict[int, tokenizers.AddedToken] = tokenizer.get_added_tokens_decoder()
+    names = {number: tokenizer.id_to_token(number) for number in by_id}
+    if "" in names.values():
+        # The normalizer leaves nothing of a token: `encode` panics or allocates without end. No such tokenizer is native.
+        return by_id
     # Decoding compares the token's string, which is not the content in the set if the normalizer changed it.
     compared = []
     for number, token in by_id.items():
         if token.special:
             continue
-        if tokenizer.id_to_token(number) == token.content:
+        if names[number] == token.content:
             compared.append(number)
         else:
             token.special = _is_text(tokenizer, number, token.content)
