@@ -75,7 +75,7 @@ def added_tokens_of(tokenizer: tokenizers.Tokenizer) -> dict[int, tokenizers.Add
     by_id: dict[int, tokenizers.AddedToken] = tokenizer.get_added_tokens_decoder()
     names = {number: tokenizer.id_to_token(number) for number in by_id}
     if "" in names.values():
-        # The normalizer leaves nothing of a token: `encode` panics or allocates without end. No such tokenizer is native.
+        # With an empty token, `encode` may panic or allocate without end. No such tokenizer is native.
         return by_id
     # Decoding compares the token's string, which is not the content in the set if the normalizer changed it.
     compared = []

@@ -296,6 +296,7 @@ def test_tokens_that_normalization_merges_or_empties_are_left_to_the_reference()
         tokenizer = with_normalizer(
             "tiny_starcoder", sequence(N.Lowercase(), N.Strip(), N.Replace("<|both|>", "<|BOTH|>"))
         )
+        tokenizer.add_tokens([AddedToken("x", normalized=False)])
         tokenizer.add_tokens([AddedToken(content, normalized=True) for content in contents])
         with pytest.raises(Unsupported) as raised:
             read_pipeline(tokenizer)
@@ -303,8 +304,8 @@ def test_tokens_that_normalization_merges_or_empties_are_left_to_the_reference()
 
     assert "two added tokens have the content 'lower'" in reason("Lower", "lower")
     assert "'  ' is empty after normalization" in reason("  ")
-    # Hugging Face panics on such a text once it has an empty token.
-    assert "'  ' is empty after normalization" in reason("  ", "\u00c9\n\u4e2dA")
+    # Hugging Face allocates without end on this token once there is an empty one, so it must not be asked.
+    assert "'  ' is empty after normalization" in reason("  ", "\u00e9xA")
 
 
 def test_descriptions_tell_the_steps() -> None:
