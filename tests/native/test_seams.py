@@ -54,7 +54,9 @@ def wrong_seams(core: Any, reference: Tokenizer, texts: Iterable[str], most: int
         seams = seams_of(core, text)
         if len(seams) > most:
             seams = random.Random(text).sample(seams, most)
-        expected = native_cores.expected(reference, [text, *(text[:end] for place in seams for end in (place, place + 1))])
+        expected = native_cores.expected(
+            reference, [text, *(text[:end] for place in seams for end in (place, place + 1))]
+        )
         whole = expected[0]
         for place, left, longer in zip(seams, expected[1::2], expected[2::2], strict=True):
             if (
