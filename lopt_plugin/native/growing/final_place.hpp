@@ -13,7 +13,7 @@
 
 #include "growing/final_in_word.hpp"
 #include "growing/open_row.hpp"
-#include "growing/places.hpp"
+#include "growing/place_finder.hpp"
 
 namespace lopt {
 

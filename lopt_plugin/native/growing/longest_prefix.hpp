@@ -13,7 +13,7 @@
 
 #include "base/needs_reference.hpp"
 #include "growing/lattice_prefixes.hpp"
-#include "growing/places.hpp"
+#include "growing/place_finder.hpp"
 #include "growing/word_prefixes.hpp"
 
 namespace lopt {
