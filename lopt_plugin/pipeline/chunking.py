@@ -101,6 +101,11 @@ def read_chunking(tokenizer: tokenizers.Tokenizer) -> Chunkable:
         drops = isinstance(step, BertOptions) or step == kinds.MapCharacters("StripAccents")
         if drops or (spaced and step == _ONE_SPACE):
             raise Unsupported(f"added tokens are found after normalizer {_name(step)}, which drops characters")
+    if normalizer:
+        normalized = [tokenizer.normalizer.normalize_str(content) for content in normalized]
+    if len({*normalized}) < len(normalized):
+        # The tokenizer that encodes chunks may find the other one.
+        raise Unsupported("two added tokens have the same content after normalization")
     post_processor = read_post_processor(tokenizer, post_processor_state)[0]
     if _never_splits(steps_of(pre_tokenizer_state, "pretokenizers"), normalizer):
         return _by_vocabulary(model, normalizer, post_processor)

@@ -74,12 +74,22 @@ def check_counts(rng: random.Random, encoder: Encoder, reference: Reference, tex
     cut = encoder.cut(text, limit, False, split_special_tokens=split)
     assert text.startswith(cut)
     assert reference.count(cut, split) <= limit
-    for longer in range(len(cut) + 1, min(len(cut) + 4, len(text)) + 1):
-        assert reference.count(text[:longer], split) > limit
+    # Where the native core gives up, the search by the reference may end early, too, and then logs a warning.
+    if cuts_natively(encoder, text, limit, split):
+        for longer in range(len(cut) + 1, min(len(cut) + 4, len(text)) + 1):
+            assert reference.count(text[:longer], split) > limit
     intervals = encoder.intervals(text)
     for _ in range(3):
         begin, end = sorted(rng.choices(range(len(text) + 1), k=2))
         assert intervals.count(begin, end) == reference.count(text[begin:end])
+
+
+def cuts_natively(encoder: Encoder, text: str, limit: int, split: bool) -> bool:
+    native = encoder._runner.state.snapshot().native
+    assert native is not None
+    with contextlib.suppress(NeedsReference):
+        return native.core.cut(text, limit, split) is not None
+    return False
 
 
 def check_growing(rng: random.Random, encoder: Encoder, reference: Reference, text: str) -> None:

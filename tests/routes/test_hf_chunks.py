@@ -268,3 +268,11 @@ def test_added_tokens_with_white_space_after_a_normalizer_that_joins_it() -> Non
     tokenizer.add_tokens([AddedToken("\n", normalized=True)])
     with pytest.raises(Unsupported, match="drops characters"):
         HfChunksRoute(HfRoute(tokenizer), Settings.read({}, threads=2))
+
+
+def test_two_added_tokens_that_a_normalizer_makes_equal() -> None:
+    """Which of them Hugging Face finds depends on an order that a copy of the tokenizer does not share."""
+    tokenizer = _changed("tiny_clip")
+    tokenizer.add_tokens([AddedToken(content, normalized=True) for content in ("\u00e9", "e\u0301")])
+    with pytest.raises(Unsupported, match="the same content after normalization"):
+        HfChunksRoute(HfRoute(tokenizer), Settings.read({}, threads=2))
