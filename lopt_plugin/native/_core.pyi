@@ -354,7 +354,7 @@ class _AnyCore:
         threads: int = 1,
         chunk_bytes: int = 0,
         split_special_tokens: bool = False,
-        trim_blanks: bool = False,
+        trim_spaces: bool = False,
         spare_first: bool = False,
         limit: int | None = None,
         keep_end: bool = False,
@@ -368,7 +368,7 @@ class _AnyCore:
         threads: int = 1,
         chunk_bytes: int = 0,
         split_special_tokens: bool = False,
-        trim_blanks: bool = False,
+        trim_spaces: bool = False,
         spare_first: bool = False,
         limit: int | None = None,
         keep_end: bool = False,
@@ -379,7 +379,7 @@ class _AnyCore:
         """Ids [n], and the characters of the text as it was given that each stands for, [n, 2]: begin and end.
 
         limit: how many ids are kept at most, the last ones if keep_end.
-        trim_blanks: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
+        trim_spaces: what the ByteLevel and Roberta post-processors call trim_offsets; spare_first: their
             add_prefix_space.
         first_id: lists begin with this id and (0, 0), if it is not negative.
         Raises OffsetsUnknownError where the reference library has to be asked, and what `encode` raises.
@@ -390,7 +390,7 @@ class _AnyCore:
         words: list[str],
         split_special_tokens: bool = False,
         with_offsets: bool = False,
-        trim_blanks: bool = False,
+        trim_spaces: bool = False,
         spare_first: bool = False,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32] | None]:
         """Ids [n] of each word by itself, one after the other; how many each has, [words]; their offsets in it, [n, 2].

@@ -127,7 +127,7 @@ def _read_metaspace(step: State, after_prepend: bool) -> PreTokenizer:
     if scheme not in get_args(PrependScheme) or (scheme == "first" and after_prepend):
         where = " after normalizer Prepend" if after_prepend else ""
         raise Unsupported(f"pre-tokenizer Metaspace with prepend_scheme {scheme!r}{where} is not accelerated yet")
-    scanner = "vocabulary_cuts_and_blanks" if step["split"] else "vocabulary_cuts"
+    scanner = "vocabulary_cuts_and_spaces" if step["split"] else "vocabulary_cuts"
     return PreTokenizer(scanner, (), metaspace=Metaspace(scheme))
 
 

@@ -62,7 +62,7 @@ def _byte_pair(out: CoreValues, given: dict[str, Any]) -> None:
         with U+2581 for the space; None for a byte-level model.
     refinements: (matcher, behavior, invert, after_byte_level).
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
-    blank_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's spaces and U+2581 are one character,
+    space_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's spaces and U+2581 are one character,
         from the normalizer on or only after the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
         Contents of normalized tokens then have spaces for U+2581, if the normalizer makes them one.
     """
@@ -79,7 +79,7 @@ def _byte_pair(out: CoreValues, given: dict[str, Any]) -> None:
     out.add(given["scanner"])
     out.rows(given["refinements"])
     out.fixed(given["byte_classes"])
-    out.rows([] if given["blank_signs"] is None else [given["blank_signs"]])
+    out.rows([] if given["space_signs"] is None else [given["space_signs"]])
 
 
 def _unigram(out: CoreValues, given: dict[str, Any]) -> None:

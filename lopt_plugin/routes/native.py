@@ -54,9 +54,9 @@ class NativeRoute:
         self._first_id = prefix[0] if len(prefix) == 1 and prefix[0] < self.core.id_count() else -1
         self._adds = self.post_processing.added > 0
         self._parallel_min_chars = settings.parallel_min_chars if settings.threads > 1 else math.inf
-        # The core tells offsets, but takes blanks off byte-level tokens only, whose names show them.
-        takes_blanks_off = isinstance(pipeline.model, BytePairModel) and pipeline.offset_trim is not None
-        self.gives_offsets = pipeline.offset_trim == "none" or takes_blanks_off
+        # The core tells offsets, but takes spaces off byte-level tokens only, whose names show them.
+        takes_spaces_off = isinstance(pipeline.model, BytePairModel) and pipeline.offset_trim is not None
+        self.gives_offsets = pipeline.offset_trim == "none" or takes_spaces_off
         # The first id's offset depends on its being the first.
         self.first_offset_differs = pipeline.offset_trim == "spaces, but one before the first token"
         metaspace = pipeline.metaspace

@@ -138,7 +138,7 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
         "unknown_characters": (
             None if isinstance(model, BytePairModel) else (model.unk_token, model.fuse_unk, model.byte_fallback)
         ),
-        "blank_signs": _blank_signs(pipeline),
+        "space_signs": _space_signs(pipeline),
         **_normalizer_arguments(pipeline),
         "added_tokens": _added_tokens(pipeline),
     }
@@ -159,7 +159,7 @@ def _normalizer_arguments(pipeline: Pipeline) -> dict[str, Any]:
     }
 
 
-def _blank_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
+def _space_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
     normalizer, metaspace = pipeline.normalizer, pipeline.metaspace
     in_normalizer = isinstance(normalizer, SpaceNormalizer)
     if not in_normalizer and metaspace is None:

@@ -32,14 +32,14 @@ CODE = [
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-BLANKS = r"\s*[\r\n]+|\s+(?!\S)|\s+"
-QWEN2 = rf"{CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{BLANKS}"
+WHITE_SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+QWEN2 = rf"{CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
 CL100K = QWEN2.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 CAPITALISED = [rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+", rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"]
 SYMBOLS_WITH_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
-O200K = "|".join([*(f"{c}{CONTRACTIONS}?" for c in CAPITALISED), r"\p{N}{1,3}", SYMBOLS_WITH_SLASHES, BLANKS])
-TEKKEN = "|".join([*CAPITALISED, r"\p{N}", SYMBOLS_WITH_SLASHES, BLANKS])
+O200K = "|".join([*(f"{c}{CONTRACTIONS}?" for c in CAPITALISED), r"\p{N}{1,3}", SYMBOLS_WITH_SLASHES, WHITE_SPACE])
+TEKKEN = "|".join([*CAPITALISED, r"\p{N}", SYMBOLS_WITH_SLASHES, WHITE_SPACE])
 DEEPSEEK = [
     r"\p{N}{1,3}",
     "[一-龥\u3040-ゟ゠-ヿ]+",
@@ -223,11 +223,11 @@ def make_tokenizers() -> Iterator[tuple[str, str]]:
 
 
 def make_sentencepiece_tokenizers() -> Iterator[tuple[str, str]]:
-    """BPE over characters, in which U+2581 stands for a blank."""
+    """BPE over characters, in which U+2581 stands for a space."""
     replace = normalizers.Replace(" ", "\u2581")
     trained = pre_tokenizers.Metaspace()  # words: a whole text would be one
 
-    llama = train_sentencepiece(trained, blanks_first=False, byte_tokens=True)
+    llama = train_sentencepiece(trained, spaces_first=False, byte_tokens=True)
     llama.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), replace])
     llama.add_tokens(ADDED_TOKENS)
     llama.post_processor = processors.TemplateProcessing(
@@ -235,7 +235,7 @@ def make_sentencepiece_tokenizers() -> Iterator[tuple[str, str]]:
     )
     yield "tiny_llama2", llama.to_str()
 
-    gemma = train_sentencepiece(trained, blanks_first=True, byte_tokens=True)
+    gemma = train_sentencepiece(trained, spaces_first=True, byte_tokens=True)
     gemma.normalizer = replace
     gemma.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
     gemma.add_tokens([AddedToken(c * n, normalized=False) for c in ("\n", "\u2581") for n in (1, 2, 3)])
@@ -243,20 +243,20 @@ def make_sentencepiece_tokenizers() -> Iterator[tuple[str, str]]:
     gemma.add_tokens(ADDED_TOKENS)
     yield "tiny_gemma", gemma.to_str()
 
-    words = train_sentencepiece(trained, blanks_first=False, byte_tokens=False)
+    words = train_sentencepiece(trained, spaces_first=False, byte_tokens=False)
     words.model.fuse_unk = False
     words.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=True)
     words.add_tokens(ADDED_TOKENS)
     yield "tiny_metaspace", words.to_str()
 
-    first = train_sentencepiece(trained, blanks_first=False, byte_tokens=False)
+    first = train_sentencepiece(trained, spaces_first=False, byte_tokens=False)
     first.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
     first.add_tokens(ADDED_TOKENS)
     yield "tiny_metaspace_first", first.to_str()
 
 
-def train_sentencepiece(pre_tokenizer: pre_tokenizers.PreTokenizer, blanks_first: bool, byte_tokens: bool) -> Tokenizer:
-    """Without a pre-tokenizer; runs of up to 16 blanks are merged before all else (Gemma) or behind it (Llama)."""
+def train_sentencepiece(pre_tokenizer: pre_tokenizers.PreTokenizer, spaces_first: bool, byte_tokens: bool) -> Tokenizer:
+    """Without a pre-tokenizer; runs of up to 16 spaces are merged before all else (Gemma) or after it (Llama)."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=byte_tokens))
     tokenizer.pre_tokenizer = pre_tokenizer
     trainer = trainers.BpeTrainer(vocab_size=ENTRIES, show_progress=False, limit_alphabet=700)
@@ -266,7 +266,7 @@ def train_sentencepiece(pre_tokenizer: pre_tokenizers.PreTokenizer, blanks_first
     names = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256) if byte_tokens)]
     runs = ["\u2581" * n for n in range(1, 17)]
     merged = [[runs[k - 1], runs[n - k - 1]] for n in range(16, 1, -1) for k in range(1, n)]
-    model["merges"] = [*merged, *model["merges"]] if blanks_first else [*model["merges"], *merged]
+    model["merges"] = [*merged, *model["merges"]] if spaces_first else [*model["merges"], *merged]
     names += [*sorted(model["vocab"], key=model["vocab"].__getitem__), *runs, "x\u2581y"]
     model["merges"].append(["x\u2581", "y"])
     model["merges"].append(["x", "\u2581"])

@@ -493,8 +493,8 @@ def test_cut_is_the_longest_prefix(name: str) -> None:
 ROWS = {
     "lines": [" ", " ", "\t", "\n", "\r\n", "\u2028"],
     "few lines": [*[" "] * 200, "\n"],
-    "blanks and a newline": [" "],
-    "wide blanks": [" ", "\u3000", "\u2003", "\u00a0", "\n"],
+    "spaces and a newline": [" "],
+    "wide white space": [" ", "\u3000", "\u2003", "\u00a0", "\n"],
     "joiners": ["\U0001f469", "\u200d", "\u2764\ufe0f"],
     "marks": ["e", "\u0301", "\u0323"],
     "symbols and lines": ["-", "=", "\n"],
@@ -513,9 +513,9 @@ def test_cut_in_rows_without_a_seam(name: str, row: str) -> None:
     """White space, emoji, marks: every prefix is tried, of rows that are longer than what is encoded as it is."""
     encoder = encoder_of(name)
     rng = random.Random(f"{name} {row}")
-    for before, behind in tier.pick((("x", "y"),), (("", ""), ("x", "y"))):
-        last = "\n" if row == "blanks and a newline" else ""
-        text = before + "".join(rng.choices(ROWS[row], k=600)) + last + behind
+    for before, after in tier.pick((("x", "y"),), (("", ""), ("x", "y"))):
+        last = "\n" if row == "spaces and a newline" else ""
+        text = before + "".join(rng.choices(ROWS[row], k=600)) + last + after
         counts = counts_of_prefixes(encoder, text)
         for limit in {0, 1, 2, max(0, counts[-1] - 1), *rng.sample(range(counts[-1] + 1), min(12, counts[-1]))}:
             longest = max(end for end, number in enumerate(counts) if number <= limit)
@@ -646,7 +646,7 @@ def _byte_level(entries: list[str], merges: list[tuple[str, str]]) -> Tokenizer:
     return tokenizer
 
 
-LONG_WORDS = ["few", "letters", "wide", "one", "joiners", "marks", "virama", "controls", "blanks", "signs"]
+LONG_WORDS = ["few", "letters", "wide", "one", "joiners", "marks", "virama", "controls", "spaces", "signs"]
 METASPACE = ["tiny_llama2", "tiny_metaspace", "tiny_metaspace_first", "tiny_gemma"]
 
 
@@ -671,7 +671,7 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
         "marks": "e\u0301\u0323",
         "virama": "\u0928\u094d\u0905\u0e01\u0e49",  # marks that compose with nothing; Llama 2 lacks U+0905
         "controls": "\x01\x02",
-        "blanks": "    a",
+        "spaces": "    a",
         "signs": "\u2581\u2581\u2581 a",
     }[kind]
     word = "".join(rng.choices(letters, k=2_000))
@@ -680,8 +680,8 @@ def test_long_words_without_a_seam(name: str, kind: str) -> None:
     assert native is not None
     is_divided = check_final_place(encoder, word, False, AFTER)
     assert is_divided or not (
-        (name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "blanks", "signs"))
-        or (name == "tiny_deepseek_v3" and kind not in ("wide", "joiners", "blanks", "signs"))
+        (name in ("tiny_qwen2", "tiny_o200k") and kind not in ("marks", "spaces", "signs"))
+        or (name == "tiny_deepseek_v3" and kind not in ("wide", "joiners", "spaces", "signs"))
         or (name in METASPACE and kind in ("few", "letters", "one"))
     )
     if name in (*unigrams.SMALL, *unigrams.LARGE) and kind in ("few", "letters", "wide", "one", "marks", "controls"):
@@ -1215,7 +1215,7 @@ def test_an_error_halfway_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("first", [" " * 3500 + "\n " * 50, "-" * 4000, "a" * 4000])
-def test_cut_in_and_behind_long_parts(first: str) -> None:
+def test_cut_in_and_after_long_parts(first: str) -> None:
     """Parts with few ids and with many, which nothing divides: prefixes that certainly have too many are not read."""
     encoder = Encoder(corpus.load_tokenizer("qwen3"), Settings.read({}, threads=1))
     text = first + "111" + "\U0001f600" * 700

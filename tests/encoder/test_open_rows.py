@@ -17,7 +17,7 @@ from lopt_plugin.settings import Settings
 # U+0323 is sorted before U+0301 and composes with more letters, U+0345 after it, U+0300 neither; U+1161 is no mark, but
 # composes; U+093C is sorted before all.
 MARKS = ["\u0301", "\u0323", "\u0345", "\u0300", "\u093c", "\u1161"]
-BLANKS = [" ", "\n", "\t", "\u00a0", "\u2003", "\u3000"]
+WHITE_SPACE = [" ", "\n", "\t", "\u00a0", "\u2003", "\u3000"]
 BEFORE = ["", "x", "e", "a\u0323", "\u1100", "hello ", "<mask>", "e\u0301\u0323", "!" * 600, "\u0301\u0323", "\u4e2d"]
 AFTER = [
     "",
@@ -88,7 +88,7 @@ def test_rows_that_stay_and_rows_that_are_undone(name: str) -> None:
     for _ in range(tier.pick(100, 1_000)):
         growing = encoder.incremental(add_special_tokens=False)
         states, updated, stable = [], [], []
-        few = rng.choice([MARKS, BLANKS])
+        few = rng.choice([MARKS, WHITE_SPACE])
         unit = rng.choice(few)
         pieces = [rng.choice(BEFORE), unit * rng.choice([513, 700])]
         for _ in range(rng.randint(1, 5)):
@@ -147,7 +147,7 @@ CLUSTERS = [
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_pre_tokens_that_end_among_characters_that_are_normalized_together(name: str) -> None:
-    """No position of the raw text divides them, but the text behind them, with the marks that are left over."""
+    """No position of the raw text divides them, but the text after them, with the marks that are left over."""
     tokenizer = TOKENIZERS[name]()
     if name in ("mask", "NFKC"):
         tokenizer.add_tokens([AddedToken("\u1ea1", normalized=False), AddedToken("a\u0301", normalized=False)])

@@ -1,4 +1,4 @@
-"""Rows without a seam (digits, symbols, emoji, blanks): appended to, cut and counted in parts, == the reference."""
+"""Rows without a seam (digits, symbols, emoji, spaces): appended to, cut and counted in parts, == the reference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS = {
     "emoji": "\U0001f600\U0001f602\u2764\ufe0f\u200d",
     "one emoji": "\U0001f600",
     "joiners": "\U0001f468\u200d\u00ad\u0378\ue000",
-    "blanks": " \t\u3000",
+    "spaces": " \t\u3000",
     "newlines": "\n\r",
     "white space": " \n\t",
     "no kind": "1a =\n",
@@ -37,8 +37,8 @@ def test_a_row_that_grows(name: str, kind: str) -> None:
     rng = random.Random(f"{name} {kind}")
     row = "".join(rng.choices(ROWS[kind], k=900))
     edges = [("", ""), (" ", " x"), ("a\n ", "a"), ("x", "\n1"), ("=", "=")]
-    for before, behind in rng.sample(edges, tier.pick(2, len(edges))):
-        text = before + row + behind
+    for before, after in rng.sample(edges, tier.pick(2, len(edges))):
+        text = before + row + after
         growing = encoder.incremental(add_special_tokens=False)
         end = 0
         while end < len(text):
@@ -57,7 +57,7 @@ def test_a_row_that_grows(name: str, kind: str) -> None:
             text += more
             assert growing.ids == test_growing.expected(encoder, text, False)
         growing.restore(state)
-        assert growing.ids == test_growing.expected(encoder, before + row + behind, False)
+        assert growing.ids == test_growing.expected(encoder, before + row + after, False)
 
 
 @pytest.mark.parametrize("kind", ROWS)

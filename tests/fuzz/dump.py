@@ -97,7 +97,7 @@ def tokenizer(pipeline: Pipeline) -> bytes:
     out.row([given["dropped_bytes"], given["form_pages"], given["form_cells"], given["end_of_word_suffix"]])
     unknown = given["unknown_characters"]
     out.each([] if unknown is None else [(unknown[0] is not None, unknown[0] or "", *unknown[1:])])
-    out.each([] if given["blank_signs"] is None else [given["blank_signs"]])
+    out.each([] if given["space_signs"] is None else [given["space_signs"]])
     assert isinstance(pipeline.model, BytePairModel) == (unknown is None)
     return bytes(out.out)
 

@@ -234,8 +234,8 @@ def test_nothing(pattern: str) -> None:
 
 def test_bytes_after_the_text_change_nothing() -> None:
     text = gpu_texts.pack(["ab 12\n", "it's"])
-    for behind in (0x00, 0x41, 0xC3, 0xFF):
-        words = np.full(len(padded(text)) * 8, behind, dtype=np.uint8)
+    for after in (0x00, 0x41, 0xC3, 0xFF):
+        words = np.full(len(padded(text)) * 8, after, dtype=np.uint8)
         words[: len(text)] = text
         bits = torch.zeros(1, dtype=torch.int64, device=DEVICE)
         scratch = torch.zeros(launcher.scratch_size(len(text), 64), dtype=torch.int64, device=DEVICE)
@@ -245,7 +245,7 @@ def test_bytes_after_the_text_change_nothing() -> None:
             to_device(words.view(np.int64)), len(text), pages, cells, "o200k", classes, bits, scratch, 64
         )
         flags = np.unpackbits(bits.cpu().numpy().view(np.uint8), bitorder="little")[: len(text)]
-        assert np.array_equal(flags, _reference(text, "o200k")), behind
+        assert np.array_equal(flags, _reference(text, "o200k")), after
 
 
 def test_refusals() -> None:

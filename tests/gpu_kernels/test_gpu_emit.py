@@ -84,7 +84,7 @@ def test_packing_over_tiles(tile: int) -> None:
     looked_up = word_ids.copy()
     looked_up[separators] = SEPARATOR
     ids_on_device = to_device(np.append(looked_up, [5] * 20).astype(np.int32))
-    # Behind the text the buffer has words, too, which are not to be counted.
+    # After the text the buffer has words, too, which are not to be counted.
     all_starts = to_device(np.append(starts, starts[-1] + 1 + np.arange(20)).astype(np.int32))
     numbers, words, how_many = room(len(separators)), room(1), number_of(len(separators))
     kernel.find_separators(
@@ -173,7 +173,7 @@ def test_words_to_ids_with_any_cache(slots: int, factor: int) -> None:
         separators = [number for number, word in enumerate(words) if word == b"\xff"]
         text_words = padded(text)
         batch.text_words[: len(text_words)] = to_device(text_words)
-        # Behind the text, the buffer is full of words that are none.
+        # After the text, the buffer is full of words that are none.
         starts = np.concatenate([starts, np.arange(len(text) + 1, LEAST_BUCKET + 1, dtype=np.int32)])
         scratch.word_starts[: len(starts)] = to_device(starts)
         for target, values in (

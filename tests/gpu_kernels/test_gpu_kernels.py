@@ -120,8 +120,8 @@ def test_carries_over_more_tiles_than_a_program_takes_at_once(tiles: int) -> Non
     states = itertools.accumulate(functions[:-1], lambda state, function: function >> 3 * state & 7, initial=0)
     expected = [list(states)]
     for row in answers:
-        behind = itertools.accumulate(reversed(row[1:]), lambda known, new: known if new < 0 else new, initial=0)
-        expected.append(list(behind)[::-1])
+        after = itertools.accumulate(reversed(row[1:]), lambda known, new: known if new < 0 else new, initial=0)
+        expected.append(list(after)[::-1])
     assert scratch[3:].tolist() == expected
 
 

@@ -208,7 +208,7 @@ def test_long_words_that_repeat(make: Callable[[random.Random], random_models.Mo
 
 @pytest.mark.parametrize("make", [random_models.random_model, random_models.random_character_model])
 @pytest.mark.parametrize("ignore_merges", [False, True])
-def test_random_models_with_words_between_blanks(
+def test_random_models_with_words_between_spaces(
     ignore_merges: bool, make: Callable[[random.Random], random_models.Model]
 ) -> None:
     """Whole pre-tokens and the pieces that they are cut into are not mistaken for each other, in any order."""

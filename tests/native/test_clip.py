@@ -1,4 +1,4 @@
-"""CLIP: a scanner that leaves blanks out, and a model that puts a suffix behind the last character of a word.
+"""CLIP: a scanner that leaves spaces out, and a model that puts a suffix after the last character of a word.
 
 tiny_clip and clip_vit are also among the tokenizers of the other native tests.
 """
@@ -85,7 +85,7 @@ def test_literals_at_every_place_of_a_window(with_tokens: bool) -> None:
     tokenizer = corpus.load_tokenizer("tiny_clip") if with_tokens else without_added_tokens("tiny_clip")
     core = core_of(tokenizer)
     texts = [
-        before * place + around + literal + behind
+        before * place + around + literal + after
         for literal in (
             *LITERALS,
             "<|startoftext|",
@@ -99,7 +99,7 @@ def test_literals_at_every_place_of_a_window(with_tokens: bool) -> None:
         )
         for before in ("a", "b ", "!", "\u00e9", "<")
         for place in (*range(0, 5), *range(45, 70))
-        for around, behind in (("", ""), ("", "!!'s"), ("!", "x"), (" ", " " + "c" * 70), ("'", "'t <|endoftext|>" * 9))
+        for around, after in (("", ""), ("", "!!'s"), ("!", "x"), (" ", " " + "c" * 70), ("'", "'t <|endoftext|>" * 9))
     ]
     assert native_cores.different(core, tokenizer, texts) == []
     assert native_cores.different(core, tokenizer, texts[::3], threads=3, chunk_bytes=11) == []
@@ -254,7 +254,7 @@ def test_texts_that_hold_the_suffix(suffix: str) -> None:
 @pytest.mark.parametrize(
     "merge",
     [
-        ("a" + SUFFIX, "b"),  # goes on behind a word's end
+        ("a" + SUFFIX, "b"),  # goes on after a word's end
         ("a", SUFFIX),  # the suffix by itself
         ("a<", "/w>"),  # the suffix out of the text's own characters
         ("</w", ">"),

@@ -140,7 +140,7 @@ def test_cut_beside_added_tokens_of_any_kind() -> None:
             assert core.cut(text, most, False, 1) == longest, (seed, text, most)
 
 
-def test_cut_behind_a_word_and_what_is_removed() -> None:
+def test_cut_after_a_word_and_what_is_removed() -> None:
     """The token must be a single word. Without U+0098, which the normalizer removes, it stands after a letter."""
     backend = corpus.load_tokenizer("wordpiece_added")
     core, _ = word_pieces.core_and_reference("wordpiece_added")

@@ -119,7 +119,7 @@ def test_rows_of_a_batch_in_parts() -> None:
 
 
 def test_added_tokens(name: str) -> None:
-    """Texts of added tokens only, side by side, cut short, in words and among blanks; split where they are special."""
+    """Texts of added tokens only, side by side, cut short, in words and among spaces; split where they are special."""
     core, reference = native_cores.core_and_reference(name)
     contents = [token.content for token in reference.get_added_tokens_decoder().values()]
     rng = random.Random(name)
@@ -148,7 +148,7 @@ def test_any_text(small: str, text: str) -> None:
 RUNS: dict[str, Any] = {
     "letter": "a",
     "digit": "7",
-    "blank": " ",
+    "space": " ",
     "newline": "\n",
     "carriage return": "\r",
     "cjk": "\u4e2d",
@@ -159,7 +159,7 @@ RUNS: dict[str, Any] = {
     "joined emoji": "\U0001f469\u200d",
     "random letters": "abcdefghijklmnopqrstuvwxyz",
     "random cjk": "".join(map(chr, range(0x4E00, 0x4E80))),
-    "random blanks": " \t\n\r\u3000",
+    "random white space": " \t\n\r\u3000",
     "jamo": "\u1100\u1161\u11a8",
 }
 

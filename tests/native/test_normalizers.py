@@ -1,4 +1,4 @@
-"""Normalizers in front of byte-level BPE, natively: against the reference's normalizer, and ids against its ids."""
+"""Normalizers before byte-level BPE, natively: against the reference's normalizer, and ids against its ids."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ALONE: dict[str, Any] = {
     "neither": lambda: normalizers.Strip(left=False, right=False),
     "prepend": lambda: normalizers.Prepend("\u2581"),
     "prepend a mark": lambda: normalizers.Prepend(" \u0301"),
-    "replace a blank": lambda: normalizers.Replace(" ", "\u2581"),
+    "replace a space": lambda: normalizers.Replace(" ", "\u2581"),
     "replace by nothing": lambda: normalizers.Replace("e", ""),
     "replace two by one": lambda: normalizers.Replace("aa", "a"),
     "replace a part": lambda: normalizers.Replace("aba", "ab"),
@@ -49,7 +49,7 @@ ALONE: dict[str, Any] = {
     "replace what a regex would read": lambda: normalizers.Replace(".*|\\s[a](?i)", "#$1\\0"),
     **{f"runs {p} {c!r}": functools.partial(regex, p, c) for p in RUNS for c in (" ", "")},
     "other runs": lambda: regex(r"[a-c]+", "b"),
-    "other runs of blanks": lambda: regex(r"\s*\n\s?[^\p{L}]", "x\u0301"),
+    "other runs of white space": lambda: regex(r"\s*\n\s?[^\p{L}]", "x\u0301"),
 }
 
 
@@ -71,7 +71,7 @@ SEQUENCES: dict[str, Any] = {
     "prepend, then strip": lambda: sequence(N.Prepend(" \u3000"), N.Strip()),
     "a match made by the step before": lambda: sequence(N.Replace("a", "bb"), N.Replace("bbb", "a"), N.Strip()),
     "composition made by Replace": lambda: sequence(N.Replace(" ", "\u0301"), N.NFC(), N.Replace("\u00e9", "E")),
-    "blanks made by a form": lambda: sequence(N.NFKC(), regex(r"\s{2,}", "\n"), N.Strip(right=False)),
+    "white space made by a form": lambda: sequence(N.NFKC(), regex(r"\s{2,}", "\n"), N.Strip(right=False)),
     "everything": lambda: sequence(
         *(N.Nmt(), N.NFKC(), N.Replace("''", '"'), regex(" {2,}", " "), regex("[xyz]", "xy"), N.Lowercase(), N.Strip())
     ),
@@ -79,7 +79,7 @@ SEQUENCES: dict[str, Any] = {
 IDLE = ("neither", "runs   ' '", "runs \\n '\\n'")
 ALL = {**ALONE, **SEQUENCES}
 # Those whose ids are compared on many texts; the others differ from one of these in arguments only.
-WITH_IDS = [*FORMS, "Lowercase", "StripAccents", "Nmt", "Strip", "prepend", "replace a blank", *SEQUENCES]
+WITH_IDS = [*FORMS, "Lowercase", "StripAccents", "Nmt", "Strip", "prepend", "replace a space", *SEQUENCES]
 EVERY_CODE_POINT = [*WITH_IDS[:8], "runs \\s+ ' '", "clip", "without accents", "everything"]
 
 # Marks in and out of order, jamo, what compatibility mappings compose and decompose, and letters whose case is not one
@@ -191,10 +191,10 @@ def test_runs_at_the_edges_of_windows(variant: str) -> None:
     """64 bytes are looked at together, or 16, or 8."""
     rng = random.Random(variant)
     texts = []
-    for blanks in (" ", "  ", "\n", " \n", "\t ", "\u3000", " \u3000", "\xa0 ", "A", "\u00c9", "e\u0301"):
+    for inserted in (" ", "  ", "\n", " \n", "\t ", "\u3000", " \u3000", "\xa0 ", "A", "\u00c9", "e\u0301"):
         for before in range(0, 70):
             filling = rng.choice(["x", "x y", "ab", "\u4e2d"])
-            texts.append((filling * 70)[:before] + blanks + (filling * 90)[: rng.randint(0, 80)])
+            texts.append((filling * 70)[:before] + inserted + (filling * 90)[: rng.randint(0, 80)])
     assert changed_otherwise(variant, texts) == []
 
 

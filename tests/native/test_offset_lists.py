@@ -22,7 +22,7 @@ Offsets = list[tuple[int, int]]
 
 
 def backend(trims: bool) -> Tokenizer:
-    """Each byte is a token, and so is a blank with an `a` behind it."""
+    """Each byte is a token, and so is a space with an `a` after it."""
     letters = pre_tokenizers.ByteLevel.alphabet()
     vocabulary = {letter: number for number, letter in enumerate([*sorted(letters), "Ġa"])}
     tokenizer = Tokenizer(models.BPE(vocabulary, [("Ġ", "a")]))
@@ -141,7 +141,7 @@ def test_several_threads(native: NativeRoute) -> None:
     assert not wrong
 
 
-def test_an_id_in_front(native: NativeRoute) -> None:
+def test_an_id_before(native: NativeRoute) -> None:
     rng = random.Random(10)
     for _ in range(100):
         text = text_of(rng, rng.choice((0, 1, 5, 200)))

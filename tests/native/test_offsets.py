@@ -213,7 +213,7 @@ def test_added_tokens_normalizer_and_trimming(nfc: bool, add_prefix_space: bool,
 
 
 def test_trimming_at_the_end_of_a_text() -> None:
-    """Where blanks alone make a token, what is left of it is empty."""
+    """Where spaces alone make a token, what is left of it is empty."""
     reference = byte_level(post_processor=processors.ByteLevel(add_prefix_space=True, trim_offsets=True))
     encoder = Encoder(reference, Settings.read({}, threads=1))
     for text in (" ", "  ", "a ", "a  ", " a", "\n a", "a\u00a0", " \u3000 ", "   a   b   "):
@@ -224,11 +224,11 @@ def test_trimming_at_the_end_of_a_text() -> None:
 
 
 @pytest.mark.parametrize("spares", [False, True])
-def test_trimming_of_many_blanks(spares: bool) -> None:
-    """Names of 2 ** n blanks, and of those with a letter behind."""
-    blanks = ["\u0120" * 2**power for power in range(11)]
-    names = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *blanks[1:], *(name + "a" for name in blanks)]
-    merges = [(name, name) for name in blanks[:-1]] + [(name, "a") for name in blanks]
+def test_trimming_of_many_spaces(spares: bool) -> None:
+    """Names of 2 ** n spaces, and of those followed by a letter."""
+    spaces = ["\u0120" * 2**power for power in range(11)]
+    names = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *spaces[1:], *(name + "a" for name in spaces)]
+    merges = [(name, name) for name in spaces[:-1]] + [(name, "a") for name in spaces]
     reference = Tokenizer(models.BPE({name: number for number, name in enumerate(names)}, merges))
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     reference.post_processor = processors.ByteLevel(add_prefix_space=spares, trim_offsets=True)

@@ -30,7 +30,7 @@ STEPS: dict[str, Callable[[], normalizers.Normalizer]] = {
     "more": lambda: normalizers.Replace("e", "<\u00eb>"),
     "fewer": lambda: normalizers.Replace("the", "\u00fe"),
     "nothing": lambda: normalizers.Replace("o", ""),
-    "runs of blanks": lambda: normalizers.Replace(Regex(r"\s+"), " "),
+    "runs of white space": lambda: normalizers.Replace(Regex(r"\s+"), " "),
     "runs of two": lambda: normalizers.Replace(Regex(r" {2,}"), "  "),
     "each newline": lambda: normalizers.Replace(Regex(r"\n"), "\\n"),
 }
@@ -92,7 +92,7 @@ def test_sequences(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "steps", [["NFKC", "Lowercase"], ["NFD", "StripAccents"], ["Nmt", "NFKD", "runs of blanks", "Strip"]]
+    "steps", [["NFKC", "Lowercase"], ["NFD", "StripAccents"], ["Nmt", "NFKD", "runs of white space", "Strip"]]
 )
 def test_each_code_point(steps: list[str]) -> None:
     native, reference = both(steps, added=False)

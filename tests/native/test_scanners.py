@@ -22,7 +22,7 @@ from lopt_plugin.unicode_tables import load
 
 # The small tokenizers have the pre-tokenizers of all families; the others are tried on real texts only. Those of
 # characters have cuts for pre-tokens, of which the reference knows nothing: test_sentencepiece.py. That of tiny_roberta
-# puts a blank before the text.
+# puts a space before the text.
 NAMES = [name for name in native_cores.BYTE_LEVEL if name != "tiny_roberta"]
 SMALL = [name for name in NAMES if name.startswith("tiny_") or name == "roberta_base"]
 

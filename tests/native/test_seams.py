@@ -1,4 +1,4 @@
-"""Seams: a text taken apart at one, whatever stands before and behind, has the ids of its sides."""
+"""Seams: a text taken apart at one, whatever stands before and after, has the ids of its sides."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def many_texts(rng: random.Random, contents: list[str], count: int) -> list[str]
 
 
 def random_tokens(rng: random.Random, contents: list[str]) -> list[AddedToken]:
-    # The reference panics where a blank that one token has taken would begin the next.
+    # The reference panics where a space that one token has taken would begin the next.
     return [
         AddedToken(
             content,
@@ -219,7 +219,7 @@ def test_the_text_after_it_may_be_unknown() -> None:
 def test_arguments() -> None:
     core, reference = test_normalizers.core_and_reference("NFC")
     assert core.first_seam("") is None
-    assert core.last_seam("a ") is None  # the character behind the blank is needed: a mark may follow
+    assert core.last_seam("a ") is None  # the character after the space is needed: a mark may follow
     assert core.last_seam("a b") == core.last_seam("a bc") == 1
     assert core.first_seam("a bc", 2) is None
     assert core.last_seam("a bc d", 0, 4) == 1

@@ -1,4 +1,4 @@
-"""BPE over characters with U+2581 for the blank (Llama 2, Mistral, Phi 3, Gemma): what byte-level models do not have.
+"""BPE over characters with U+2581 for the space (Llama 2, Mistral, Phi 3, Gemma): what byte-level models do not have.
 
 Hard texts, documents, chunks and threads are in the tests of the native core, which these tokenizers take part in.
 """
@@ -79,7 +79,7 @@ def test_cut_of_random_tokenizers() -> None:
     falls = 0
     for seed in range(tier.pick(150, 5_000)):
         rng = random.Random(f"cut {seed}")
-        tokenizer = random_sentencepiece.random_tokenizer(rng).tokenizer if seed % 2 else _with_runs_of_blanks(rng)
+        tokenizer = random_sentencepiece.random_tokenizer(rng).tokenizer if seed % 2 else _with_runs_of_spaces(rng)
         try:
             core = _core(tokenizer)
         except Unsupported:
@@ -97,8 +97,8 @@ def test_cut_of_random_tokenizers() -> None:
     assert falls
 
 
-def _with_runs_of_blanks(rng: random.Random) -> Tokenizer:
-    """Merges of blanks, of words and of a blank and a word, each kind early or late; runs of some lengths only."""
+def _with_runs_of_spaces(rng: random.Random) -> Tokenizer:
+    """Merges of spaces, of words and of a space and a word, each kind early or late; runs of some lengths only."""
     words = [["a", "b"], ["ab", "a"], ["a", "."]]
     crossing = [
         [SIGN, "a"],
@@ -130,13 +130,13 @@ def _with_runs_of_blanks(rng: random.Random) -> Tokenizer:
     return tokenizer
 
 
-def test_runs_of_blanks() -> None:
-    """Whether a run goes with the word behind it depends on ranks and on its length, chunk ends in it or not."""
+def test_runs_of_spaces() -> None:
+    """Whether a run goes with the word after it depends on ranks and on its length, chunk ends in it or not."""
     separate = 0
     seeds = tier.pick(100, 400)
     for seed in range(seeds):
         rng = random.Random(f"blanks {seed}")
-        tokenizer = _with_runs_of_blanks(rng)
+        tokenizer = _with_runs_of_spaces(rng)
         core = _core(tokenizer)
         starts, ends = ["", "a", "x", "?", "b", "."], ["", "a", "ab", ".", "?", "x", "b"]
         lengths = [*range(1, 20), 31, 32, 33, 60, 61, 62, 63, 64, 65, 130]
@@ -195,7 +195,7 @@ def test_runs_as_added_tokens() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_blanks_and_signs(name: str) -> None:
+def test_spaces_and_signs(name: str) -> None:
     core, reference = native_cores.core_and_reference(name)
     contents = [token.content for token in reference.get_added_tokens_decoder().values()][:20]
     pieces = [
@@ -246,7 +246,7 @@ def _check_every_code_point(name: str) -> None:
 
 @given(text=strategies.texts(), chunk_chars=st.integers(1, 100))
 @pytest.mark.parametrize("name", SMALL)
-def test_any_text_with_blanks_spelled_out(name: str, text: str, chunk_chars: int) -> None:
+def test_any_text_with_spaces_spelled_out(name: str, text: str, chunk_chars: int) -> None:
     core, reference = native_cores.core_and_reference(name)
     text = text.replace("a", SIGN).replace("\n", "  ")
     (ids,) = expected(reference, [text])
@@ -377,14 +377,14 @@ def test_descriptions() -> None:
     assert described[1]["model"] == "BPE over characters, 262 entries, unknown characters as <unk>, fused"
 
 
-def test_entries_with_blanks_never_match() -> None:
-    """The text's blanks are signs by then."""
+def test_entries_with_spaces_never_match() -> None:
+    """The text's spaces are signs by then."""
     vocabulary = {**VOCABULARY, " ": 900, " a": 901, "a ": 902}
     tokenizer = _tokenizer(vocab=vocabulary, merges=[(" ", "a"), ("a", " "), *MERGES])
     assert different(_core(tokenizer), tokenizer, ["a a", " a", "a ", " ", "ab a b"]) == []
 
 
-def test_an_added_token_whose_blanks_the_one_before_has_taken() -> None:
+def test_an_added_token_whose_spaces_the_one_before_has_taken() -> None:
     """The reference drops it where nothing of it is left, and panics where more was taken."""
     tokenizer = _tokenizer()
     tokens = [AddedToken("<r>", rstrip=True, normalized=False), AddedToken(" ", lstrip=True, normalized=False)]

@@ -260,7 +260,7 @@ def test_unknown_characters_beside_and_inside_pieces() -> None:
     assert wrong(core, tokenizer, texts) == ([], 0)
 
 
-def test_cut_behind_a_character_that_is_removed_first() -> None:
+def test_cut_after_a_character_that_is_removed_first() -> None:
     """Its offsets are those of the reference library, which does not count it, and no places to divide the text at."""
     backend = corpus.load_tokenizer("unigram_t5")
     core, _ = native_cores.core_and_reference("unigram_t5")

@@ -92,7 +92,7 @@ def test_interesting_characters_in_contexts(options: BertOptions | None) -> None
     tokenizer = of_characters(options, [*interesting, *"".join(CONTEXTS)])
     core = word_pieces.core_of(tokenizer)
     for context in CONTEXTS if options == DEFAULT else CONTEXTS[:: tier.pick(3, 1)]:
-        # Side by side, divided by letters in blanks, and each by itself.
+        # Side by side, divided by letters between spaces, and each by itself.
         in_context = [context.replace("{c}", c) for c in interesting]
         joined = [" a ".join(in_context[k : k + 50]) for k in range(0, len(in_context), 50)]
         assert different(tokenizer, joined, core) == []

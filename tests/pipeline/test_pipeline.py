@@ -75,7 +75,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "gemma3": ("vocabulary_cuts", (), SpaceNormalizer(False), False, None, (2,), ()),
     "tiny_llama2": ("vocabulary_cuts", (), SpaceNormalizer(True), False, None, (1,), ()),
     "tiny_gemma": ("vocabulary_cuts", (), SpaceNormalizer(False), False, None, (), ()),
-    "tiny_metaspace": ("vocabulary_cuts_and_blanks", (), (), False, None, (), ()),
+    "tiny_metaspace": ("vocabulary_cuts_and_spaces", (), (), False, None, (), ()),
     "tiny_metaspace_first": ("vocabulary_cuts", (), (), False, None, (), ()),
 }
 UNCASED, CASED = BertOptions(True, True, None, True), BertOptions(True, True, None, False)

@@ -13,7 +13,7 @@ from lopt_plugin.pipeline import AddedToken
 
 _NO_ID = -2  # triton_kernels.common.word_ids.SEPARATOR
 
-# A stretch of text, and the id of the added token behind it; None behind the last one.
+# A stretch of text, and the id of the added token after it; None after the last one.
 Stretch = tuple[str, "int | None"]
 
 
@@ -32,7 +32,7 @@ class AddedTokenFinder:
         return not any(content in text for content in self._looking_around)
 
     def stretches(self, text: str, split_special_tokens: bool) -> list[Stretch]:
-        """All of the text, in order; the last stretch, and only it, has no token behind it."""
+        """All of the text, in order; the last stretch, and only it, has no token after it."""
         found: list[Stretch] = [(text, None)]
         for one in self._passes:
             if one.search(text):
@@ -51,7 +51,7 @@ class _Pass:
         self._pattern = re.compile("|".join(map(re.escape, contents)))
         self.search = self._pattern.search
 
-    def divide(self, text: str, behind: int | None, split_special_tokens: bool) -> Iterator[Stretch]:
+    def divide(self, text: str, after: int | None, split_special_tokens: bool) -> Iterator[Stretch]:
         begin = 0
         for match in self._pattern.finditer(text):
             token = self._tokens[match.group()]
@@ -59,14 +59,14 @@ class _Pass:
             if not (split_special_tokens and token.special):
                 yield text[begin : match.start()], token.id
                 begin = match.end()
-        yield text[begin:], behind
+        yield text[begin:], after
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Pieces of text, each with a separator behind it, for the added or special token there or for nothing.
+    """Pieces of text, each with a separator after it, for the added or special token there or for nothing.
 
-    pieces: [s]. token_ids: int32 [s], -2 for none. row_ends: int64 [rows], the numbers of those separators behind which
+    pieces: [s]. token_ids: int32 [s], -2 for none. row_ends: int64 [rows], the numbers of those separators after which
     a row ends.
     """
 
@@ -76,7 +76,7 @@ class Layout:
 
 
 def lay_out(rows: Iterable[Sequence[Stretch]], prefix: Sequence[int], suffix: Sequence[int]) -> Layout:
-    """Rows of stretches, each row with the ids of `prefix` before it and of `suffix` behind it."""
+    """Rows of stretches, each row with the ids of `prefix` before it and of `suffix` after it."""
     pieces: list[str] = []
     token_ids: list[int] = []
     row_ends: list[int] = []
@@ -84,9 +84,9 @@ def lay_out(rows: Iterable[Sequence[Stretch]], prefix: Sequence[int], suffix: Se
         for token in prefix:
             pieces.append("")
             token_ids.append(token)
-        for text, behind in stretches:
+        for text, after in stretches:
             pieces.append(text)
-            token_ids.append(_NO_ID if behind is None else behind)
+            token_ids.append(_NO_ID if after is None else after)
         if suffix:
             token_ids[-1:] = suffix
             pieces.extend([""] * (len(suffix) - 1))

@@ -46,7 +46,7 @@ def table() -> KindTable:
 
 
 def pack(texts: Iterable[str]) -> Bytes:
-    """UTF-8 of all texts, a byte 0xFF behind each."""
+    """UTF-8 of all texts, a byte 0xFF after each."""
     return np.frombuffer(b"".join(text.encode() + b"\xff" for text in texts), dtype=np.uint8)
 
 

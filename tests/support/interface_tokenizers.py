@@ -43,7 +43,7 @@ def _bert() -> PreTrainedTokenizerFast:
 
 
 def _llama() -> PreTrainedTokenizerFast:
-    """SentencePiece-style BPE: blanks as U+2581, unknown characters as bytes."""
+    """SentencePiece-style BPE: spaces as U+2581, unknown characters as bytes."""
     special = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
     backend = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])

@@ -23,7 +23,7 @@ from lopt_plugin.unicode_tables import byte_level, load
 LARGE = ["clip_vit", "deepseek_v3", "falcon", "gpt2", "gpt4o", "gpt_oss", "llama3", "mistral_tekken", "qwen3"]
 LARGE_SENTENCEPIECE = ["gemma3", "llama2", "llama2_added_normalized", "mistral_7b_v0_1", "mistral_7b_v0_3", "phi3_mini"]
 LARGE += LARGE_SENTENCEPIECE
-# Those of characters, with U+2581 for the blank; the others are byte-level.
+# Those of characters, with U+2581 for the space; the others are byte-level.
 SENTENCEPIECE = {"tiny_llama2", "tiny_gemma", "tiny_metaspace", "tiny_metaspace_first", *LARGE_SENTENCEPIECE}
 SMALL = [name for name in corpus.tokenizer_names() if name.startswith("tiny_") or name == "roberta_base"]
 # qwen3 is large for the quick tier; test_native_ids.py and test_native_bpe.py try it there too.
@@ -100,5 +100,5 @@ def _arguments() -> dict[str, Any]:
         "form_cells": b"",
         "end_of_word_suffix": "",
         "unknown_characters": None,
-        "blank_signs": None,
+        "space_signs": None,
     }

@@ -1,4 +1,4 @@
-"""Random BPE tokenizers over characters with U+2581 for the blank: merges in any order, unknown characters, flags."""
+"""Random BPE tokenizers over characters with U+2581 for the space: merges in any order, unknown characters, flags."""
 
 from __future__ import annotations
 
@@ -90,18 +90,18 @@ def random_tokenizer(rng: random.Random) -> RandomTokenizer:
         tokenizer.pre_tokenizer = pre_tokenizer
     added = _random_added_tokens(rng, [*known, *vocabulary]) if has_added_tokens else []
     tokenizer.add_tokens(added)
-    blanks = [" ", " ", "  ", SIGN, " " * rng.randint(3, 70), "\n"]
+    spaces = [" ", " ", "  ", SIGN, " " * rng.randint(3, 70), "\n"]
     entries = [name.replace(SIGN, rng.choice([" ", " ", SIGN])) for name in vocabulary if name not in BYTE_TOKENS]
     unknown = ["?", "é", "ж", "丐", "😁", "\U00010300"]
-    pieces = [*characters, *characters, *blanks, *rng.sample(entries, min(len(entries), 20)), *unknown]
+    pieces = [*characters, *characters, *spaces, *rng.sample(entries, min(len(entries), 20)), *unknown]
     return RandomTokenizer(tokenizer, [*pieces, *(token.content for token in added)])
 
 
 def _random_model(rng: random.Random, known: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
     parts = [*known]
     merges: list[tuple[str, str]] = []
-    holds_blanks = rng.random() < 0.2  # entries that no text can hold, as its blanks are spelled as signs
-    if holds_blanks:
+    holds_spaces = rng.random() < 0.2  # entries that no text can hold, as its spaces are spelled as signs
+    if holds_spaces:
         parts.append(" ")
     for _ in range(rng.choice([0, 3, 8, 20, 60, 150])):
         recent = parts[-8:] if rng.random() < 0.5 else parts
@@ -127,7 +127,7 @@ def _random_added_tokens(rng: random.Random, names: list[str]) -> list[AddedToke
         AddedToken(
             content,
             single_word=rng.random() < 0.2,
-            # The reference panics where a blank that one token has taken would begin the next.
+            # The reference panics where a space that one token has taken would begin the next.
             lstrip=rng.random() < 0.3 and not content[0].isspace(),
             rstrip=rng.random() < 0.3,
             normalized=rng.random() < 0.5,

@@ -6,13 +6,13 @@ another by what follows it; a contraction may begin at a seam.
 
 from __future__ import annotations
 
-BLANKS = ["     ", " \n \n  ", "\r\n\r\n ", "\t \t\n\t ", "\u3000 \u3000\n"]
+WHITE_SPACE = ["     ", " \n \n  ", "\r\n\r\n ", "\t \t\n\t ", "\u3000 \u3000\n"]
 
 SHORT_TEXTS = [
     *("a" * k + "1234567890" * 4 + "b12 x" for k in range(3)),
     *(" " * k + "\u00b2" * 100 + "1234567 and the rest" for k in range(4)),
     "x" + "1" * 130 + "." + "2" * 131 + "\u0663" * 30,
-    *("a" + blanks + tail for blanks in BLANKS for tail in ("", "b", ".")),
+    *("a" + spaces + tail for spaces in WHITE_SPACE for tail in ("", "b", ".")),
     " \n" * 20 + "a" + "\n " * 20,
     "it's I'LL we'\u017f they'Re don't'x 'll's ''s a'",
     "end.\n/path.\n\n//\n/\r\n!?\n/ .\n/",

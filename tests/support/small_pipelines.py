@@ -29,7 +29,7 @@ def small_pipelines() -> dict[str, Tokenizer]:
 
 
 def reaching() -> Tokenizer:
-    """The pattern of o200k, and a token that holds an ideograph and the capitals behind it."""
+    """The pattern of o200k, and a token that holds an ideograph and the capitals after it."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     ideograph = "".join(_stand_ins("中"))
     merges = [(ideograph[0], ideograph[1]), (ideograph[:2], ideograph[2]), ("A", "V"), (ideograph, "AV")]

@@ -34,7 +34,7 @@ def skip_without_engine() -> None:
 
 
 def run_script(name: str, *arguments: str | Path, **environment: str) -> Any:
-    """What the script of that name in this folder printed as JSON behind "RESULT "."""
+    """What the script of that name in this folder printed as JSON after "RESULT "."""
     printed = _run([sys.executable, str(HERE / name), *map(str, arguments)], HERE, environment)
     lines = [line for line in printed.splitlines() if line.startswith("RESULT ")]
     assert lines, printed[-3000:]

@@ -19,7 +19,7 @@ namespace lopt {
 class CutScanner {
   public:
     static constexpr const char* name = "vocabulary_cuts";
-    static constexpr const char* name_before_spaces = "vocabulary_cuts_and_blanks";
+    static constexpr const char* name_before_spaces = "vocabulary_cuts_and_spaces";
 
     // `before_spaces`: the text is split before every space, whatever the vocabulary says.
     // `separate_spaces`: a run of two to this many spaces is a piece.

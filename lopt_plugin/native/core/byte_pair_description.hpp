@@ -36,7 +36,7 @@ struct BytePairDescription {
 inline std::unique_ptr<BytePairCore> make_core(BytePairDescription description) {
     auto& [names, merges, ignore_merges, add_prefix_space, dropped_bytes, suffix, unknown, configuration, added] = description;
     if (configuration.metaspace && !configuration.normalizer.empty())
-        throw std::invalid_argument("blanks are spelled as signs, and there is another normalizer");
+        throw std::invalid_argument("spaces are spelled as signs, and there is another normalizer");
     if (!suffix.empty()) {
         if (ignore_merges) throw std::invalid_argument("merges are ignored for whole entries, and words end in a suffix");
         if (unknown) throw std::invalid_argument("words end in a suffix, and the model is over characters");

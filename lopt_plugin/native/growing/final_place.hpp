@@ -3,7 +3,7 @@
 // A scan reads on from the beginning of a pre-token: at most one character of any kind, then a run of letters, of numbers,
 // of symbols and the newlines after them, or of white space. So it reads on to the end of a run, and gives back some of it
 // if the rest of the pattern does not match: what it gives back is at most two pre-tokens of the same run (white space after
-// the last newline, and the last blank before a word; capital letters after a letter without case). So a boundary is final
+// the last newline, and the last space before a word; capital letters after a letter without case). So a boundary is final
 // if some more pre-tokens follow it that are complete themselves.
 #pragma once
 

@@ -67,7 +67,7 @@ class OffsetWalk {
     // span.
     void stretch(const BytePairShapes& shapes, const std::vector<Span>* spans, const Segment& segment, const Origin& origin,
                  const ClassTable* white_space = nullptr) {
-        if (trim_.white_space && !shapes.knows_white_space()) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        if (trim_.white_space && !shapes.knows_white_space()) throw OffsetsUnknownError("the names of tokens do not show their spaces");
         const bool ascii = ascii_ && !origin.alignment;  // normalized text may be non-ASCII even if the text is ASCII
         with_places(segment, origin, [&](const auto& place) {
             const auto skip_nothing = [](const uint8_t*&, const uint8_t*) { return 0; };
@@ -93,7 +93,7 @@ class OffsetWalk {
     // The same with `words`, which finds the characters of each id itself.
     template <class Words>
     void stretch(const Words& words, const Segment& segment, const Origin& origin) {
-        if (trim_.white_space) throw OffsetsUnknownError("the names of tokens do not show their blanks");
+        if (trim_.white_space) throw OffsetsUnknownError("the names of tokens do not show their spaces");
         const bool ascii = ascii_ && !origin.alignment;
         with_places(segment, origin, [&](const auto& place) {
             return words.walk({segment.begin, segment.end}, ascii, id_, last_, Emit<std::decay_t<decltype(place)>>{place, out_});

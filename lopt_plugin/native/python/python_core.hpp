@@ -188,7 +188,7 @@ class PythonCore {
             }});
     }
     // Ids and offsets, truncated to `limit` ids. first_id: -1, or an id; the lists then begin with this id and (0, 0).
-    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_blanks, bool spare_first,
+    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_spaces, bool spare_first,
                                   std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
         const std::optional<uint32_t> of_no_text = checked_first_id(first_id);
         typename Core::Borrowed space(*core_);
@@ -201,7 +201,7 @@ class PythonCore {
             kept = std::min(limit.value_or(count), count);
             first = keep_end ? count - kept : 0;
             offsets = allocated<Offset>(first + kept);
-            core_->offsets(*space, threads, first + kept, {trim_blanks, spare_first, first}, offsets.get());
+            core_->offsets(*space, threads, first + kept, {trim_spaces, spare_first, first}, offsets.get());
         });
         const uint32_t* const ids = space->ids.data() + first;
         if (!as_lists) return nb::make_tuple(array_of(ids, kept), array_over<int32_t, 2>(std::move(offsets), {kept, 2}, first));
@@ -214,7 +214,7 @@ class PythonCore {
         return nb::make_tuple(std::move(ids_list), nb::steal(offset_objects_.list(offsets.get() + first, kept, leading)));
     }
     // The ids of each word on its own, the number of ids per word, and the offsets within each word.
-    nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_blanks, bool spare_first) const {
+    nb::tuple encode_words(nb::list words, bool split_special, bool with_offsets, bool trim_spaces, bool spare_first) const {
         const nb::tuple alive(words);
         const std::vector<Characters> texts = characters_of_all(alive, "encode_words: a word is not a str");
         size_t characters = 0;
@@ -229,7 +229,7 @@ class PythonCore {
                 const size_t count = space->ids.size(), before = places.size();
                 if (with_offsets) {
                     places.resize(before + count);
-                    core_->offsets(*space, 1, count, {trim_blanks, spare_first, ids.size() ? count : 0}, places.data() + before);
+                    core_->offsets(*space, 1, count, {trim_spaces, spare_first, ids.size() ? count : 0}, places.data() + before);
                 }
                 ids.append(space->ids.data(), count);
                 counts.push_back(static_cast<uint32_t>(count));
@@ -279,7 +279,7 @@ class PythonCore {
     template <class Class>
     static void define(Class& type) {
         using namespace argument;
-        const auto spare_first = nb::arg("spare_first") = false, trim_blanks = nb::arg("trim_blanks") = false;
+        const auto spare_first = nb::arg("spare_first") = false, trim_spaces = nb::arg("trim_spaces") = false;
         const auto first_id = nb::arg("first_id") = -1;
         type.def("encode", &PythonCore::encode, text, threads(), chunk_bytes(), split_special(), first_id)
             .def("short_encoder", &PythonCore::short_encoder, nb::arg("most_characters"), nb::arg("most_together"),
@@ -294,9 +294,9 @@ class PythonCore {
                  nb::arg("layouts"), nb::arg("truncation"), nb::arg("padding"), nb::arg("as_lists"))
             .def("texts_to_pack", &PythonCore::texts_to_pack, texts, threads(), nb::arg("part_characters") = Packing::PART_CHARACTERS,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("encode_with_offsets", &PythonCore::encode_with_offsets, text, threads(), chunk_bytes(), split_special(), trim_blanks,
+            .def("encode_with_offsets", &PythonCore::encode_with_offsets, text, threads(), chunk_bytes(), split_special(), trim_spaces,
                  spare_first, nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, first_id)
-            .def("encode_words", &PythonCore::encode_words, nb::arg("words"), split_special(), nb::arg("with_offsets") = false, trim_blanks, spare_first)
+            .def("encode_words", &PythonCore::encode_words, nb::arg("words"), split_special(), nb::arg("with_offsets") = false, trim_spaces, spare_first)
             .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"), nb::arg("block_characters") = 1024,
                  nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0, nb::arg("secret") = nb::none())
