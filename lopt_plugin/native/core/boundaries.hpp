@@ -21,8 +21,12 @@ class Boundaries {
     // Is the position before character `at` a seam in every text that begins or continues with these characters up to
     // `end`? Requires 0 < at < end. See seam.hpp.
     bool is_seam(const Characters& text, size_t at, size_t end) const {
-        const Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
+        Junction junction{text[at - 1], text[at], at + 1 < end ? text[at + 1] : 0, at + 1 < end};
         if (is_surrogate(junction.left) || is_surrogate(junction.right) || is_surrogate(junction.next)) return false;
+        if (!segmenter_.divides(junction)) return false;
+        if (!junction.has_next) return true;  // whatever follows
+        junction.has_next = false;
+        junction.is_end = true;
         return segmenter_.divides(junction);
     }
 

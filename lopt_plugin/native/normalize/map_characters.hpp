@@ -37,6 +37,7 @@ class MapCharacters final : public NormalizerStep {
         if (left) junction.left = decode_character(character_before(reinterpret_cast<const uint8_t*>(left->data()) + left->size()), length);
         if (right) junction.right = decode_character(reinterpret_cast<const uint8_t*>(right->data()), length);
         if (right || next_changes) junction.has_next = false;
+        if (right) junction.is_end = false;
         return true;
     }
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const override { return changed_.next(begin, end) == end; }

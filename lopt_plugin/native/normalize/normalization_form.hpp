@@ -72,7 +72,7 @@ class NormalizationForm final : public NormalizerStep {
     // compose.
     bool passes(Junction& junction) const override {
         if ((classes_.of(junction.left) | classes_.of(junction.right)) & involved_) return false;
-        if (!junction.has_next || (classes_.of(junction.next) & involved_)) return false;
+        if (junction.has_next ? classes_.of(junction.next) & involved_ : !junction.is_end) return false;
         junction.has_next = false;  // its normalization depends on later characters
         return true;
     }

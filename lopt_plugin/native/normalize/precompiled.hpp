@@ -88,7 +88,8 @@ class Precompiled final : public NormalizerStep {
     bool passes(Junction& junction) const override {
         const uint32_t left = junction.left, right = junction.right;
         if (odd_.holds(left) || odd_.holds(right)) return false;
-        if (beginning_.holds(right) && (!junction.has_next || right >= 0x80 || odd_.holds(junction.next))) return false;
+        const bool next_is_odd = junction.has_next ? odd_.holds(junction.next) : !junction.is_end;
+        if (beginning_.holds(right) && (right >= 0x80 || next_is_odd)) return false;
         const std::string *before = image_of(left), *after = image_of(right);
         if ((before && before->empty()) || (after && after->empty())) return false;
         if (line_end_ && (right == '\r' || left == '\r' || (left == '\n' && (before ? *before : "\n") != *line_end_))) return false;
@@ -97,6 +98,7 @@ class Precompiled final : public NormalizerStep {
         if (before) junction.left = decode_character(character_before(reinterpret_cast<const uint8_t*>(before->data()) + before->size()), length);
         if (after) junction.right = decode_character(reinterpret_cast<const uint8_t*>(after->data()), length);
         if (after || next_changes) junction.has_next = false;
+        if (after) junction.is_end = false;
         return true;
     }
 

@@ -88,18 +88,19 @@ class ReplaceRuns final : public NormalizerStep {
     bool passes(Junction& junction) const override {
         const bool left = set_.holds(junction.left), right = set_.holds(junction.right);
         if (left && right && !each_) return false;
-        if (right && !left && least_ == 2 && junction.has_next) {
-            if (!set_.holds(junction.next)) return true;  // a run of one
-            // A run, which a prefix of the text may cut down to its first character: the same there, or no seam.
+        if (right && !left && least_ == 2 && (junction.has_next || junction.is_end)) {
+            if (junction.is_end || !set_.holds(junction.next)) return true;  // a run of one
+            if (content_.empty()) return false;
+            int length;
+            junction.right = decode_character(reinterpret_cast<const uint8_t*>(content_.data()), length);
             junction.has_next = false;
-            std::string first;
-            append_character(junction.right, first);
-            return content_.starts_with(first);
+            return true;
         }
         if ((left || right) && (least_ > 1 || content_.size() != 1 || (content_[0] & 0x80))) return false;
         if (left) junction.left = static_cast<uint8_t>(content_[0]);
         if (right) junction.right = static_cast<uint8_t>(content_[0]);
         if (right || (junction.has_next && set_.holds(junction.next))) junction.has_next = false;
+        if (right) junction.is_end = false;
         return true;
     }
     bool begins_apart(uint32_t c) const override { return each_ || !set_.holds(c); }

@@ -7,8 +7,8 @@
 //   normalizer        the result on one side does not depend on the other side (`passes`, step by step);
 //   pre-tokens        every scan has a boundary there, wherever it started (`always_divides`), or no vocabulary entry spans
 //                     the position.
-// A seam stays a seam when text is added or removed around its three characters. So ids before a seam are final, counts
-// between seams add up, and parts between seams can be encoded in any order.
+// A seam stays a seam when text is added or removed around its three characters, or when the third is removed and ends the
+// text. So ids before a seam are final, counts between seams add up, and parts between seams can be encoded in any order.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@
 
 namespace lopt {
 
-// The characters at a position: the one before it, the one after it, and the next one, if it is known.
+// The characters at a position: the one before it, the one after it, and the next one, if it is known, or known not to exist.
 struct Junction {
     uint32_t left, right, next;
     bool has_next;
+    bool is_end = false;  // the text ends after `right`
 };
 
 // Does every scanner of split_patterns that covers all text have a boundary between these characters, wherever it
