@@ -204,6 +204,14 @@ def test_ordinary_text_has_seams_at_hand(name: str) -> None:
         assert len(seams) > len(text) / 40
 
 
+def test_a_run_of_spaces_that_becomes_one_begins_with_a_seam() -> None:
+    """A run and a single space, which is all that a prefix may have of it, begin a word of Unigram."""
+    for name in unigrams.SMALL:
+        core, _ = native_cores.core_and_reference(name)
+        assert core.first_seam("one  two   three") == 3
+        assert core.first_seam("one  two   three", 4) == 8
+
+
 def test_the_text_after_it_may_be_unknown() -> None:
     """What is a seam of the beginning of a text is one of the text."""
     for name in ("tiny_qwen2", "tiny_clip", "tiny_gemma"):
