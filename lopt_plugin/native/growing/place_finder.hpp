@@ -71,7 +71,7 @@ class PlaceFinder {
             core_.find_segments(text_.part(part_.begin, part_.end), options, space_);
         } catch (const OffsetsUnknownError&) {
             places_.push_back({part_.end, true, SIZE_MAX, 2, false});
-            return places_;
+            return std::move(places_);
         }
         counted_ = space_.text.begin;
         white_space_is_taken_ = white_space_may_be_taken();
@@ -81,10 +81,10 @@ class PlaceFinder {
             if (space_.segments[i].token != NONE) find_after_token(i, origin);
             else find_in_stretch(i, origin);
         }
-        if (places_.back().count > most_) return places_;
+        if (places_.back().count > most_) return std::move(places_);
         const bool ends_in_token = !space_.segments.empty() && space_.segments.back().token != NONE;  // none: the normalizer removed all
         places_.push_back({part_.end, true, space_.ids.size(), pre_tokens_, ends_in_token});
-        return places_;
+        return std::move(places_);
     }
 
   private:
