@@ -84,7 +84,7 @@ def test_packing_over_tiles(tile: int) -> None:
     looked_up = word_ids.copy()
     looked_up[separators] = SEPARATOR
     ids_on_device = to_device(np.append(looked_up, [5] * 20).astype(np.int32))
-    # After the text the buffer has words, too, which are not to be counted.
+    # The buffer also holds words after the text. They must not be counted.
     all_starts = to_device(np.append(starts, starts[-1] + 1 + np.arange(20)).astype(np.int32))
     numbers, words, how_many = room(len(separators)), room(1), number_of(len(separators))
     kernel.find_separators(

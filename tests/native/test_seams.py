@@ -1,4 +1,4 @@
-"""Seams: a text taken apart at one, whatever stands before and after, has the ids of its sides."""
+"""Seams: the ids of a text are those of its two sides, whatever surrounds them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class _Pass:
 
 @dataclass(frozen=True)
 class Layout:
-    """Pieces of text, each with a separator after it, for the added or special token there or for nothing.
+    """Pieces of text. A separator follows each; it stands for an added or special token, or for nothing.
 
     pieces: [s]. token_ids: int32 [s], -2 for none. row_ends: int64 [rows], the numbers of those separators after which
     a row ends.

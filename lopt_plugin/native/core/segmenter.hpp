@@ -55,7 +55,7 @@ class Segmenter {
     bool divides_after(uint32_t token) const {
         return is_of_raw_text(token) || !(metaspace_ && metaspace_->normalizer_prepends && prepend_scheme_ == PrependScheme::always);
     }
-    // May an added token strip white space after it that it does not strip in a longer text? There, a token of the raw text has it.
+    // May an added token strip white space that it does not strip in a longer text, because a token of the raw text takes it there?
     bool may_strip_more(uint32_t token) const {
         return token != NONE && !is_of_raw_text(token) && raw_edges_.take_white_space_before() && normalized_edges_.take_white_space_after();
     }
