@@ -18,7 +18,9 @@ class DecodedText {
         if (!table_->shows(id, skip_special)) return;
         const bool is_first = !std::exchange(begun_, true);
         if (table_->joining() == Joining::bytes) {
-            open_ += table_->added(id);
+            const bool is_plain = table_->is_plain(id);
+            (is_plain && open_.empty() ? text_ : open_) += table_->added(id);
+            if (is_plain) settle();
         } else if (table_->is_byte(id)) {
             append_to_run(table_->byte(id));
         } else {

@@ -23,6 +23,8 @@ namespace {
 
 // For rows of at least this length, other Python threads run during decoding.
 constexpr size_t LONG_ROW = size_t{1} << 14;
+// The text of an id is asked for that many ids ahead.
+constexpr size_t AHEAD = 8;
 
 std::shared_ptr<const TokenTable> token_table(nb::list tokens, nb::list added, nb::list firsts, const std::vector<size_t>& special,
                                               bool byte_level, const std::vector<std::pair<size_t, uint8_t>>& byte_tokens, char stripped, uint32_t most) {
@@ -155,7 +157,11 @@ class PythonDecoder {
     }
     std::string text_of(std::span<const uint32_t> ids, bool skip_special) const {
         DecodedText text(*table_);
-        for (const uint32_t id : ids) text.append(id, skip_special);
+        for (size_t i = 0; i < ids.size(); i++) {
+            if (i + 2 * AHEAD < ids.size()) table_->prefetch_entry(ids[i + 2 * AHEAD]);
+            if (i + AHEAD < ids.size()) table_->prefetch_text(ids[i + AHEAD]);
+            text.append(ids[i], skip_special);
+        }
         return text.take();
     }
 
