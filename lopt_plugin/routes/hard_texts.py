@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections.abc import Sequence
 
 # One string for each class that split patterns and normalizers distinguish.
@@ -63,4 +64,11 @@ def _with_added_tokens(added_tokens: Sequence[str]) -> list[str]:
     texts.append("".join(token[:-1] + token[1:] for token in added_tokens[:_EVERY_CONTEXT_UP_TO]))
     # A mark that composes with a token's last character takes it out of the normalized text. Before tokenizers 0.23, a
     # token that was added again with other flags is still found in the raw text, which nothing but an attempt shows.
-    return [*texts, *("".join(token + mark for token in added_tokens) for mark in _MARKS)]
+    if len(added_tokens) <= _EVERY_CONTEXT_UP_TO:
+        return [*texts, *("".join(token + mark for token in added_tokens) for mark in _MARKS)]
+    return [*texts, "".join(token + _composing_mark(token) for token in added_tokens)]
+
+
+def _composing_mark(token: str) -> str:
+    """The first mark that composes with the last character; any, if none does."""
+    return next((mark for mark in _MARKS if len(unicodedata.normalize("NFC", token[-1:] + mark)) == 1), _MARKS[0])
