@@ -751,9 +751,10 @@ def test_two_entries_of_one_id_are_left_to_hugging_face() -> None:
 
 @pytest.mark.parametrize("largest", [1 << 20, (1 << 31) - 1, (1 << 32) - 1])
 @pytest.mark.parametrize("kind", ["BPE", "WordPiece"])
-def test_huge_ids_are_refused_before_the_state_is_asked_for(kind: str, largest: int) -> None:
+@pytest.mark.parametrize("huge", ["a", "[UNK]", "ab"])
+def test_huge_ids_are_refused_before_the_state_is_asked_for(kind: str, largest: int, huge: str) -> None:
     """Hugging Face writes a model's state in time and memory that grow with the largest id: gigabytes for 2^31."""
-    vocabulary = {"a": 0, "b": 1, "[UNK]": 2, "ab": largest}
+    vocabulary = {"a": 0, "b": 1, "[UNK]": 2, "ab": 3, huge: largest}
     model = models.BPE(vocabulary, [("a", "b")]) if kind == "BPE" else models.WordPiece(vocabulary, unk_token="[UNK]")
     tokenizer = Tokenizer(model)
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
