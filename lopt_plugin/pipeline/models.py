@@ -46,8 +46,8 @@ def read_model(tokenizer: tokenizers.Tokenizer, over_characters: bool) -> Model:
 def _check_ids(tokenizer: tokenizers.Tokenizer) -> None:
     """Raises Unsupported for a huge id, as Hugging Face writes a model's state in time that grows with the largest id.
 
-    Where an id is huge, a smaller one is missing, and is missing in the text of all smaller ones, which takes a twentieth
-    of the time that Hugging Face takes to load.
+    Where an id is huge, a smaller one is missing. That shows in the text of all smaller ones, which takes about a
+    twentieth of the time that Hugging Face takes to load.
     """
     model, size = tokenizer.model, tokenizer.get_vocab_size(with_added_tokens=False)
     # Without a decoder, entries are joined by spaces. There are as many as expected, unless entries have spaces, too.
