@@ -34,7 +34,8 @@ def measure(bench: Bench) -> list[Result]:
     passes = {"cold": prompt, **{f"warm {call}": prompt for call in range(WARM_CALLS)}}
     race = Race(bench.processes, bench.tokenizer, passes, choose_cpus(1, given.cpu))
     for repetition in range(given.repeat):
-        for result in results:
+        # Forward, then backward, so that none always follows the same other one: it finds the memory that one has left.
+        for result in results[:: 1 if repetition % 2 == 0 else -1]:
             threads = result.case["threads"]
             progress(f"repetition {repetition + 1}: {result.engine}, {threads}")
             measured = race.measure(result, choose_cpus(threads, given.cpu))
