@@ -186,6 +186,17 @@ def test_rich_texts(variant: str) -> None:
     assert changed_otherwise(variant, texts) == []
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_of_one_mark(form: str) -> None:
+    """Unchanged after a letter that does not compose with the mark, unless a mark follows that is sorted before it."""
+    marks = ["\u0301", "\u0323", "\u0345", "\u09be", "\u3099", "\u11a8"]
+    befores = ["", "x", "e", "\u00e9", "\u3042", "\u304b", "\u09c7", "\uac00", "\u0323"]
+    afters = ["", "e", "\u00e9", " ", *marks]
+    rows = [mark * length for mark in marks for length in (1, 2, 3, 70)]
+    texts = [before + row + after for before in befores for row in rows for after in afters]
+    assert changed_otherwise(form, [*texts, "".join(texts)]) == []
+
+
 @pytest.mark.parametrize("variant", ALL)
 def test_runs_at_the_edges_of_windows(variant: str) -> None:
     """64 bytes are looked at together, or 16, or 8."""

@@ -6,6 +6,7 @@
 // compose with it), is normalized independently of all other text.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -133,8 +134,8 @@ class NormalizationForm final : public NormalizerStep {
             }
             int length;
             const uint16_t bits = classes_.at(p, end, length);
-            const uint8_t* next = p + length;
-            if (!(bits & involved_) || harmless(begin, p, next, end, bits)) {
+            const uint8_t* const next = bits & involved_ ? after_unchanged(begin, p, end) : p + length;
+            if (next > p) {
                 p = next;
                 continue;
             }
@@ -158,19 +159,28 @@ class NormalizationForm final : public NormalizerStep {
         return characters_in(stretch.text()) == characters_in(made);
     }
 
-    // A single following character is unchanged if it has no decomposition, if the character before it neither follows,
-    // changes nor decomposes, if the two do not compose, and if no other character follows.
-    bool harmless(const uint8_t* begin, const uint8_t* p, const uint8_t* next, const uint8_t* end, uint16_t bits) const {
-        if (bits & (bits_.changes | bits_.decomposes)) return false;
-        int length;
-        if (next < end && (classes_.at(next, end, length) & involved_)) return false;
-        if (p == begin) return true;
-        const uint8_t* before = character_before(p);
-        if (classes_.at(before, end, length) & (involved_ | bits_.decomposes)) return false;
-        const size_t bit = pair_bit(decode_character(before, length), decode_character(p, length));
-        return !(pairs_[bit >> 6] >> (bit & 63) & 1);  // a collision only costs a call of the reference
+    // A following character is unchanged if it has no decomposition, if the character before it neither follows, changes nor
+    // decomposes, if the two do not compose, and if no other following character comes after it. So are equal ones in a row,
+    // which are not sorted, if two of them do not compose. Returns where they end; p if that is not known to be so.
+    const uint8_t* after_unchanged(const uint8_t* begin, const uint8_t* p, const uint8_t* end) const {
+        int length, other;
+        if (classes_.at(p, end, length) & (bits_.changes | bits_.decomposes)) return p;
+        const uint8_t *const next = p + length, *after = next;
+        while (end - after >= length && std::equal(p, next, after)) after += length;
+        if (after < end && (classes_.at(after, end, other) & involved_)) return p;
+        const uint32_t c = decode_character(p, other);
+        if (after > next && may_compose(c, c)) return p;
+        if (p == begin) return after;
+        const uint8_t* const before = character_before(p);
+        if (classes_.at(before, end, other) & (involved_ | bits_.decomposes)) return p;
+        return may_compose(decode_character(before, other), c) ? p : after;
     }
 
+    // A collision only costs a call of the reference.
+    bool may_compose(uint32_t first, uint32_t second) const {
+        const size_t bit = pair_bit(first, second);
+        return pairs_[bit >> 6] >> (bit & 63) & 1;
+    }
     static size_t pair_bit(uint32_t first, uint32_t second) {
         return ((static_cast<uint64_t>(first) << 21 | second) * HASH_A) >> (64 - 18);
     }
