@@ -1,4 +1,4 @@
-// Caches a function's answers for short texts, and for the last few longer ones: a text that grows asks again for what it has.
+// Caches a function's answers for short texts.
 #pragma once
 
 #include <cstddef>
@@ -31,21 +31,13 @@ class AnswerCache {
         }
         Answer answer = ask(text);
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-        if (lock) keep(key, answer);
+        if (lock && answers_.size() >= most_) answers_.clear();
+        if (lock) answers_.emplace(key, answer);
         return answer;
     }
 
   private:
-    static constexpr size_t SHORT = 64, LONGEST = size_t{1} << 15, MOST_OF_LONGER = size_t{1} << 18;  // bytes
-
-    void keep(const std::string& key, const Answer& answer) const {
-        const size_t longer = key.size() > SHORT ? key.size() : 0;
-        if (answers_.size() >= most_ || of_longer_ + longer > MOST_OF_LONGER) {
-            answers_.clear();
-            of_longer_ = 0;
-        }
-        if (answers_.emplace(key, answer).second) of_longer_ += longer;
-    }
+    static constexpr size_t LONGEST = 64;  // bytes
 
     struct Hash {
         uint64_t secret = new_secret();
@@ -57,7 +49,6 @@ class AnswerCache {
     size_t most_;
     mutable std::mutex mutex_;
     mutable std::unordered_map<std::string, Answer, Hash> answers_;
-    mutable size_t of_longer_ = 0;
 };
 
 }  // namespace lopt
