@@ -64,7 +64,7 @@ class _Pass:
 
 @dataclass(frozen=True)
 class Layout:
-    """Pieces of text. A separator follows each; it stands for an added or special token, or for nothing.
+    """Pieces of text, and the separator after each: an added token, a special token, or nothing.
 
     pieces: [s]. token_ids: int32 [s], -2 for none. row_ends: int64 [rows], the numbers of those separators after which
     a row ends.
