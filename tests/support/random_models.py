@@ -91,7 +91,7 @@ def random_character_model(rng: random.Random) -> Model:
         longer.append((pair, character) if rng.random() < 0.5 else (character, pair))
     for _ in range(rng.choice([0, 0, 1, 3])):
         character, other, cut = rng.choice(whole), rng.choice(whole), rng.randint(1, 2)
-        longer.append((character, other[:cut]) if rng.random() < 0.5 else (other[cut:], character))
+        longer.append(rng.choice([(character, other[:cut]), (other[cut:], character), (other[cut:], character[:cut])]))
     merges = list(dict.fromkeys([*merges, *pairs, *longer]))
     kind = rng.randrange(4)
     if kind == 1:

@@ -34,8 +34,8 @@ struct CharacterRun {
 
     const uint8_t* begin;
     uint32_t count = 0;
-    uint64_t joined;    // positions that may not be cuts; a piece is a maximal sequence of joined characters
-    uint64_t open;      // of the joined positions, those that an entry containing only part of a neighbour may span
+    uint64_t joined;    // positions that an entry may span with both neighbours; a piece is a maximal sequence of joined characters
+    uint64_t may_be_open;  // positions that an entry containing only part of a neighbour may span; `find` joins those it does
     uint64_t several;   // characters that are not one token
     uint64_t words;     // characters of pieces that are whole pre-tokens, where this matters
     // Set by `CharacterRuns::find`:
@@ -47,19 +47,19 @@ struct CharacterRun {
     void start(const uint8_t* at) {
         begin = at;
         count = 0;
-        joined = open = several = words = 0;
+        joined = may_be_open = several = words = 0;
     }
     const uint8_t* end() const { return begin + count * LENGTH; }
     // Removes the last piece, which continues after the run, but no characters before `from`.
     void drop_last_piece(uint32_t from) {
-        const uint64_t cuts = ~joined & places(count) & ~characters(from);
+        const uint64_t cuts = ~(joined | may_be_open) & places(count) & ~characters(from);
         count = cuts ? MOST - static_cast<uint32_t>(__builtin_clzll(cuts)) : from;
         joined &= places(count);
-        open &= places(count);
+        may_be_open &= places(count);
         several &= characters(count);
     }
     // Do the characters from `from` on form one piece?
-    bool is_one_piece(uint32_t from) const { return !(~joined & places(count) & ~characters(from)); }
+    bool is_one_piece(uint32_t from) const { return !(~(joined | may_be_open) & places(count) & ~characters(from)); }
     void set_word(uint32_t from) { words |= characters(count) & ~characters(from); }
 
     // Characters that need separate treatment: those in hard pieces, and those with several ids.
@@ -96,7 +96,10 @@ class CharacterRuns {
             characters_[c] = id != NONE ? id : several_ids(p, unknown);
         }
         for (const InnerPlace& place : cuts.open_places()) note_open(place);
-        std::vector<Pair> pairs;
+        struct MergedPair {
+            uint32_t rank, key, id;
+        };
+        std::vector<MergedPair> pairs;
         for (const auto& entry : entries) {
             const uint8_t* p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
             const size_t size = entry.bytes.size();
@@ -104,15 +107,18 @@ class CharacterRuns {
             for (size_t i = 0; i + 9 <= size; i++)
                 if (are_characters(p + i, 3)) set_triple(decode_three_bytes(p + i), decode_three_bytes(p + i + 3), decode_three_bytes(p + i + 6));
             if (size != 6 || !are_characters(p, 2)) continue;
-            const uint32_t id = token_of(entry.bytes);
-            pairs.push_back({key_of(decode_three_bytes(p), decode_three_bytes(p + 3)), id != NONE && rises(id) ? id : HARD});
+            const uint32_t left = decode_three_bytes(p), right = decode_three_bytes(p + 3), id = token_of(entry.bytes);
+            const bool is_easy = id != NONE && rises(id) && !((characters_[left] | characters_[right]) & SEVERAL);
+            pairs.push_back({is_easy ? merges.rank(characters_[left] & ID, characters_[right] & ID) : NONE, key_of(left, right), id});
         }
+        std::sort(pairs.begin(), pairs.end(), [](const MergedPair& a, const MergedPair& b) { return a.rank < b.rank; });
         pairs_.assign(power_of_two_at_least(3 * pairs.size() + 2), {NO_PAIR, NONE});
         shift_ = static_cast<unsigned>(__builtin_clzll(pairs_.size())) + 1;
-        for (const Pair& pair : pairs) {
+        for (const MergedPair& pair : pairs) {  // those without a rank come last
             size_t i = place(pair.key);
             while (pairs_[i].key != NO_PAIR) i = (i + 1) & (pairs_.size() - 1);
-            pairs_[i] = pair;
+            pairs_[i] = {pair.key, pair.rank == NONE ? HARD : static_cast<uint32_t>(pair_ids_.size())};
+            if (pair.rank != NONE) pair_ids_.push_back(pair.id);
         }
     }
 
@@ -122,7 +128,7 @@ class CharacterRuns {
         const uint8_t* p = run.end();
         uint32_t n = run.count;
         if (p >= end || !begins_three_bytes(p) || n == CharacterRun::MOST) return;
-        uint64_t joined = run.joined, open = run.open, several = run.several;
+        uint64_t joined = run.joined, may_be_open = run.may_be_open, several = run.several;
         uint32_t left = decode_three_bytes(p), left_entry = characters_[left];
         for (;;) {
             run.code_points[n] = left;
@@ -132,51 +138,47 @@ class CharacterRuns {
             p += CharacterRun::LENGTH;
             if (p >= end || !begins_three_bytes(p) || n == CharacterRun::MOST) break;
             const uint32_t right = decode_three_bytes(p), right_entry = characters_[right];
-            const uint32_t may_be_open = (left_entry & OPEN_RIGHT ? 1u : 0u) | (right_entry & OPEN_LEFT ? 1u : 0u);
-            joined |= static_cast<uint64_t>(may_be_open | !cuts_.between_characters(left, right)) << (n - 1);
-            open |= static_cast<uint64_t>(may_be_open) << (n - 1);
+            joined |= static_cast<uint64_t>(!cuts_.between_characters(left, right)) << (n - 1);
+            may_be_open |= static_cast<uint64_t>((left_entry >> open_right_shift(right) | right_entry >> OPEN_LEFT_SHIFT) & 1) << (n - 1);
             left = right;
             left_entry = right_entry;
         }
         run.count = n;
         run.joined = joined;
-        run.open = open;
+        run.may_be_open = may_be_open;
         run.several = several;
     }
 
     // Finds the tokens of a run. The end of the run must be a cut.
     void find(CharacterRun& run) const {
-        run.chosen = 0;
-        run.hard = run.words;
-        uint64_t open = 0;
-        for (uint64_t left = run.open & ~run.words; left; left &= left - 1) {
+        run.joined |= run.may_be_open & run.words;
+        uint64_t hard = run.several & (run.joined | run.joined << 1);
+        for (uint64_t left = run.may_be_open & ~run.words; left; left &= left - 1) {
             const unsigned i = CharacterRun::lowest(left);
-            if (is_open(run, i)) open |= CharacterRun::bit(i);
-            else if (cuts_.between_characters(run.code_points[i], run.code_points[i + 1])) run.joined &= ~CharacterRun::bit(i);
+            if (!is_open(run, i)) continue;
+            run.joined |= CharacterRun::bit(i);
+            hard |= CharacterRun::bit(i);
         }
         const uint64_t joined = run.joined;
-        for (uint64_t left = (run.several & (joined | joined << 1)) | open; left; left &= left - 1) set_hard(run, CharacterRun::lowest(left));
-        uint64_t in_triples = joined & joined >> 1;
-        for (uint64_t left = in_triples & ~run.hard; left; left &= left - 1) {
+        for (uint64_t left = joined & joined >> 1; left; left &= left - 1) {
             const unsigned i = CharacterRun::lowest(left);
             const uint32_t* c = run.code_points + i;
-            if (!get_triple(c[0], c[1], c[2])) continue;
-            set_hard(run, i);
-            left &= ~run.hard | CharacterRun::bit(i);
+            hard |= static_cast<uint64_t>(get_triple(c[0], c[1], c[2])) << i;
         }
-        in_triples |= in_triples << 1;
-        for (uint64_t left = joined & ~run.hard & ~in_triples; left; left &= left - 1) {
+        run.hard = whole_pieces(hard, joined) | run.words;
+        uint32_t orders[CharacterRun::MOST];
+        uint64_t pairs = 0, hard_pairs = 0;
+        for (uint64_t left = joined & ~run.hard; left; left &= left - 1) {
             const unsigned i = CharacterRun::lowest(left);
-            const uint32_t id = pair_id(run.code_points[i], run.code_points[i + 1]);
-            if (id == HARD) set_hard(run, i);
-            if (id >= HARD) continue;
-            run.ids[i] = id;
-            run.chosen |= CharacterRun::bit(i);
+            orders[i] = order(run.code_points[i], run.code_points[i + 1]);
+            pairs |= static_cast<uint64_t>(orders[i] < HARD) << i;
+            hard_pairs |= static_cast<uint64_t>(orders[i] == HARD) << i;
         }
-        for (uint64_t left = in_triples & ~run.hard; left;) {
-            const unsigned first = CharacterRun::lowest(left), count = run.piece(first) - 1;
-            choose(run, first, count);
-            left &= ~(CharacterRun::characters(first + count) & ~CharacterRun::characters(first));
+        if (hard_pairs) [[unlikely]] run.hard |= whole_pieces(hard_pairs, joined);
+        run.chosen = chosen(pairs & ~run.hard, orders);
+        for (uint64_t left = run.chosen; left; left &= left - 1) {
+            const unsigned i = CharacterRun::lowest(left);
+            run.ids[i] = pair_ids_[orders[i]];
         }
     }
 
@@ -196,21 +198,22 @@ class CharacterRuns {
         return out + ids[IDS_EACH];
     }
 
-    size_t bytes() const { return (characters_.size() + several_.size()) * sizeof(uint32_t) + pairs_.bytes() + triples_.bytes(); }
+    size_t bytes() const { return (characters_.size() + several_.size() + pair_ids_.size()) * sizeof(uint32_t) + pairs_.bytes() + triples_.bytes(); }
 
   private:
     static constexpr uint32_t CODE_POINTS = 0x10000;
     // A character's entry: its id, or the index of its ids, and flags.
     static constexpr unsigned SEVERAL_SHIFT = 31;
     static constexpr uint32_t SEVERAL = 1u << SEVERAL_SHIFT;
-    static constexpr uint32_t OPEN_RIGHT = 1u << 30, OPEN_LEFT = 1u << 29;  // an entry may contain part of the neighbour on that side
-    static constexpr uint32_t ID = OPEN_LEFT - 1;
-    static_assert(ID >= CODE_POINTS * (IDS_EACH + 1));
+    // An entry may contain part of the neighbour on that side; on the right, one of the 2^14 code points of its group.
+    static constexpr unsigned OPEN_RIGHT_SHIFT = 27, OPEN_LEFT_SHIFT = 26, GROUP_BITS = 14;
+    static constexpr uint32_t ID = (1u << OPEN_LEFT_SHIFT) - 1;
+    static_assert(ID >= CODE_POINTS * (IDS_EACH + 1) && ID > MAX_ID);
 
-    static constexpr uint32_t HARD = NONE - 1;  // in place of an id
+    static constexpr uint32_t HARD = NONE - 1;  // in place of an order
     static constexpr size_t TRIPLE_BITS = size_t{1} << 18;
     struct Pair {
-        uint32_t key, id;
+        uint32_t key, order;  // by rank, among all pairs
     };
     static constexpr uint32_t NO_PAIR = 0;  // U+0000 is not a three-byte character
 
@@ -222,10 +225,10 @@ class CharacterRuns {
 
     static uint32_t key_of(uint32_t left, uint32_t right) { return left << 16 | right; }
     size_t place(uint32_t key) const { return (key * HASH_A) >> shift_; }
-    uint32_t pair_id(uint32_t left, uint32_t right) const {
+    uint32_t order(uint32_t left, uint32_t right) const {
         const uint32_t key = key_of(left, right);
         for (size_t i = place(key);; i = (i + 1) & (pairs_.size() - 1))
-            if (pairs_[i].key == key || pairs_[i].key == NO_PAIR) return pairs_[i].id;
+            if (pairs_[i].key == key || pairs_[i].key == NO_PAIR) return pairs_[i].order;
     }
     static size_t triple_bit(uint32_t a, uint32_t b, uint32_t c) {
         return ((uint64_t{a} << 32 | uint64_t{b} << 16 | c) * HASH_A) >> (64 - 18);
@@ -241,49 +244,51 @@ class CharacterRuns {
         return SEVERAL | static_cast<uint32_t>(several_.size() - IDS_EACH - 1);
     }
     void note_open(const InnerPlace& place) {
-        if (place.left != NONE && place.left < CODE_POINTS) characters_[place.left] |= OPEN_RIGHT;
-        if (place.right != NONE && place.right < CODE_POINTS) characters_[place.right] |= OPEN_LEFT;
-        if (place.left != NONE || place.right != NONE) return;
+        if (place.right != NONE && place.right < CODE_POINTS) characters_[place.right] |= 1u << OPEN_LEFT_SHIFT;
+        if (place.right != NONE || (place.first_byte & 0xF0) != 0xE0) return;
+        const uint32_t open_right = 1u << open_right_shift((place.first_byte & 0x0Fu) << 12);
+        if (place.left != NONE && place.left < CODE_POINTS) characters_[place.left] |= open_right;
+        if (place.left != NONE) return;
         for (uint32_t c = 0x800; c < CODE_POINTS; c++)
-            if (last_of_three_bytes(c) == place.last_byte) characters_[c] |= OPEN_RIGHT;
+            if (last_of_three_bytes(c) == place.last_byte) characters_[c] |= open_right;
     }
+    // The bit of a character's entry that stands for the group of the character to its right.
+    static unsigned open_right_shift(uint32_t right) { return OPEN_RIGHT_SHIFT + (right >> GROUP_BITS); }
 
     bool is_open(const CharacterRun& run, unsigned i) const {
         const uint32_t left = run.code_points[i], right = run.code_points[i + 1];
         return cuts_.is_open(left, right, last_of_three_bytes(left), first_of_three_bytes(right));
     }
-    // Marks the whole piece that contains character i.
-    static void set_hard(CharacterRun& run, unsigned i) {
-        unsigned first = i, last = i;
-        while (first > 0 && (run.joined >> (first - 1) & 1)) first--;
-        while (run.joined >> last & 1) last++;
-        run.hard |= CharacterRun::characters(last + 1) & ~CharacterRun::characters(first);
+    // The characters of all pieces that contain a marked one.
+    static uint64_t whole_pieces(uint64_t marked, uint64_t joined) {
+        for (uint64_t more = marked; more;) {
+            more = ((marked & joined) << 1 | (marked >> 1 & joined)) & ~marked;
+            marked |= more;
+        }
+        return marked;
     }
 
-    // Chooses the merges of the piece that starts with character `first` and has `count` positions between characters.
-    void choose(CharacterRun& run, unsigned first, unsigned count) const {
-        uint32_t ranks[CharacterRun::MOST], ids[CharacterRun::MOST];
-        for (unsigned k = 0; k < count; k++) {
-            const unsigned i = first + k;
-            ids[k] = pair_id(run.code_points[i], run.code_points[i + 1]);
-            if (ids[k] == HARD) return set_hard(run, i);
-            ranks[k] = ids[k] == NONE ? NONE : merges_.rank(run.ids[i], run.ids[i + 1]);
+    // The pairs that are merged: again and again those that come before both neighbours, which rules the neighbours out.
+    static uint64_t chosen(uint64_t pairs, const uint32_t* orders) {
+        uint64_t right_first = 0;  // where pairs i and i + 1 share a character, and the second one is merged first
+        const uint64_t with_next = pairs & pairs >> 1;
+        for (uint64_t left = with_next; left; left &= left - 1) {
+            const unsigned i = CharacterRun::lowest(left);
+            right_first |= static_cast<uint64_t>(orders[i + 1] < orders[i]) << i;
         }
-        for (;;) {
-            unsigned best = 0;
-            for (unsigned k = 1; k < count; k++) best = ranks[k] < ranks[best] ? k : best;
-            if (ranks[best] == NONE) return;
-            run.chosen |= CharacterRun::bit(first + best);
-            run.ids[first + best] = ids[best];
-            ranks[best] = NONE;
-            if (best > 0) ranks[best - 1] = NONE;
-            if (best + 1 < count) ranks[best + 1] = NONE;
+        uint64_t result = 0;
+        while (pairs) {
+            const uint64_t later = (right_first & pairs >> 1) | (with_next & ~right_first & pairs) << 1;
+            const uint64_t first = pairs & ~later;
+            result |= first;
+            pairs &= ~(first | first << 1 | first >> 1);
         }
+        return result;
     }
 
     const MergeTable& merges_;
     const Cuts& cuts_;
-    std::vector<uint32_t> characters_, several_;
+    std::vector<uint32_t> characters_, several_, pair_ids_;
     Table<Pair> pairs_;
     Table<uint64_t> triples_;
     unsigned shift_ = 0;

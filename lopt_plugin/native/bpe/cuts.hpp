@@ -82,7 +82,7 @@ class Cuts {
     size_t bytes() const { return pairs_.bytes() + open_.bytes() + left_open_.bytes() + right_open_.bytes() + sizeof ascii_; }
 
   private:
-    static constexpr size_t PAIR_BITS = size_t{1} << 19, OPEN_BITS = size_t{1} << 16;
+    static constexpr size_t PAIR_BITS = size_t{1} << 20, OPEN_BITS = size_t{1} << 16;
     void set_pair(uint32_t left, uint32_t right) {
         set(pairs_, pair_bit(left, right));
         if (left != right)
@@ -93,7 +93,7 @@ class Cuts {
         if (character < 0x80) has_neighbours_[character] = true;
     }
     static size_t pair_bit(uint32_t left, uint32_t right) {
-        return ((static_cast<uint64_t>(left) << 21 | right) * HASH_A) >> (64 - 19);
+        return ((static_cast<uint64_t>(left) << 21 | right) * HASH_A) >> (64 - 20);
     }
     // Hashes a whole character and the one known byte of its neighbour.
     static size_t open_bit(uint32_t character, uint8_t byte) {
