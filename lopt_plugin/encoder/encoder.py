@@ -56,6 +56,8 @@ class Encoder:
         self._pending_call_state: PendingCallState | None = None
         if not lazy:
             self._state.snapshot()
+            # Building it made other tokenizers, which counts as changes. The first call would compare the backend.
+            self._state.snapshot()
 
     def _copy_for(self, backend: Tokenizer) -> Encoder:
         """An encoder for a copy of the backend; it shares whatever was built for this one and is still valid."""

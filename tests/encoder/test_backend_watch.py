@@ -191,6 +191,13 @@ def test_a_change_that_no_counter_sees_is_noticed_after_some_calls(monkeypatch: 
     assert encoder.encode_list(text) == backend.encode(text).ids
 
 
+def test_the_first_call_compares_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loading makes other tokenizers, which counts as changes; they are compared when loading ends."""
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"))
+    monkeypatch.setattr(backend_watch.BackendWatch, "fingerprint", lambda watch: pytest.fail("compared"))
+    _equal(encoder)
+
+
 def test_classes_that_cannot_be_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend_watch, "watch_classes", lambda: False)
     encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"))
