@@ -160,20 +160,19 @@ class NormalizationForm final : public NormalizerStep {
     }
 
     // A following character is unchanged if it has no decomposition, if the character before it neither follows, changes nor
-    // decomposes, if the two do not compose, and if no other following character comes after it. So are equal ones in a row,
-    // which are not sorted, if two of them do not compose. Returns where they end; p if that is not known to be so.
+    // decomposes, and if the two do not compose. So are equal ones in a row, which are not sorted; no character composes with
+    // itself. Returns where they end; p if that is not known to be so. Another following character after them begins a
+    // stretch, which goes back to the character before them.
     const uint8_t* after_unchanged(const uint8_t* begin, const uint8_t* p, const uint8_t* end) const {
         int length, other;
         if (classes_.at(p, end, length) & (bits_.changes | bits_.decomposes)) return p;
         const uint8_t *const next = p + length, *after = next;
         while (end - after >= length && std::equal(p, next, after)) after += length;
-        if (after < end && (classes_.at(after, end, other) & involved_)) return p;
-        const uint32_t c = decode_character(p, other);
-        if (after > next && may_compose(c, c)) return p;
         if (p == begin) return after;
         const uint8_t* const before = character_before(p);
         if (classes_.at(before, end, other) & (involved_ | bits_.decomposes)) return p;
-        return may_compose(decode_character(before, other), c) ? p : after;
+        const uint32_t first = decode_character(before, other);
+        return may_compose(first, decode_character(p, other)) ? p : after;
     }
 
     // A collision only costs a call of the reference.
