@@ -34,8 +34,10 @@ struct CharacterRun {
 
     const uint8_t* begin;
     uint32_t count = 0;
-    uint64_t joined;    // positions that an entry may span with both neighbours; a piece is a maximal sequence of joined characters
-    uint64_t may_be_open;  // positions that an entry containing only part of a neighbour may span; `find` joins those it does
+    // Positions that an entry containing both neighbours may span. A piece is a maximal sequence of joined characters.
+    uint64_t joined;
+    // Positions that an entry containing only part of a neighbour may span. `find` adds those where one can to `joined`.
+    uint64_t may_be_open;
     uint64_t several;   // characters that are not one token
     uint64_t words;     // characters of pieces that are whole pre-tokens, where this matters
     // Set by `CharacterRuns::find`:
@@ -205,7 +207,7 @@ class CharacterRuns {
     // A character's entry: its id, or the index of its ids, and flags.
     static constexpr unsigned SEVERAL_SHIFT = 31;
     static constexpr uint32_t SEVERAL = 1u << SEVERAL_SHIFT;
-    // An entry may contain part of the neighbour on that side; on the right, one of the 2^14 code points of its group.
+    // An entry may contain part of the neighbour on that side. On the right, there is a bit for each group of 2^14 code points.
     static constexpr unsigned OPEN_RIGHT_SHIFT = 27, OPEN_LEFT_SHIFT = 26, GROUP_BITS = 14;
     static constexpr uint32_t ID = (1u << OPEN_LEFT_SHIFT) - 1;
     static_assert(ID >= CODE_POINTS * (IDS_EACH + 1) && ID > MAX_ID);
@@ -268,9 +270,10 @@ class CharacterRuns {
         return marked;
     }
 
-    // The pairs that are merged: again and again those that come before both neighbours, which rules the neighbours out.
+    // The pairs that are merged. A pair that comes before both its neighbours is merged in any case, and rules them out. Then
+    // the same holds among the pairs that are left.
     static uint64_t chosen(uint64_t pairs, const uint32_t* orders) {
-        uint64_t right_first = 0;  // where pairs i and i + 1 share a character, and the second one is merged first
+        uint64_t right_first = 0;  // where pairs i and i + 1 share a character, and the second one comes first
         const uint64_t with_next = pairs & pairs >> 1;
         for (uint64_t left = with_next; left; left &= left - 1) {
             const unsigned i = CharacterRun::lowest(left);
