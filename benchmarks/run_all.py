@@ -4,7 +4,7 @@
     python benchmarks/run_all.py --write            RESULTS.md from the figures in --folder alone
     python benchmarks/run_all.py --readme           prints the table of docs/performance.md, from these too
 
-About half an hour on two cores. Figures are kept in --folder, so that --only measures some again and keeps the others:
+29 to 35 minutes on two cores. Figures are kept in --folder, so that --only measures some again and keeps the others:
 in figures/ beside RESULTS.md, which is committed with it.
 """
 
