@@ -56,7 +56,7 @@ class Encoder:
         self._pending_call_state: PendingCallState | None = None
         if not lazy:
             self._state.snapshot()
-            # Building it made other tokenizers, which counts as changes. The first call would have to compare the backend.
+            # Building it made other tokenizers, which counts as changes. Compared here, not by the first call.
             self._state.snapshot()
 
     def _copy_for(self, backend: Tokenizer) -> Encoder:
