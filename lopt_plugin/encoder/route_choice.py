@@ -130,8 +130,8 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
         contents = [token.content for token in pipeline.added_tokens]
         native.seam_texts = functools.partial(hard_texts, contents)
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
-        if checked.mismatch is None and settings.prefix_cache_mb:
-            native.takes_apart()  # the prefix cache keeps nothing until seams are checked
+        if checked.mismatch is None:
+            native.takes_apart()  # no text is divided at seams until they are checked
     except BaseException as error:
         return Snapshot(None, _failure(attempt, error, instead), description=description)
     if checked.mismatch is not None:

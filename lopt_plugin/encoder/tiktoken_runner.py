@@ -126,8 +126,7 @@ class TiktokenRunner:
             reason = f"the self-check found ids that differ from tiktoken's in {self._checked.mismatch}"
             logger.error("lopt_plugin: %s. Please report this encoding", reason)
             raise Unsupported(reason)
-        if self.settings.prefix_cache_mb:
-            native.takes_apart()  # the prefix cache keeps nothing until seams are checked
+        native.takes_apart()  # no text is divided at seams until they are checked
         return native
 
     def _verify(self, answer: Answer, ask: Callable[[], Answer]) -> None:

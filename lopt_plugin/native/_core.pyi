@@ -256,7 +256,8 @@ class _AnyCore:
     ) -> list[int]:
         """The ids of one text, without those of the post-processor.
 
-        chunk_bytes: length of the chunks, in bytes of UTF-8; 0: `default_chunk_bytes` of the text's length.
+        chunk_bytes: length of the chunks, in characters if the text has seams, else in bytes of UTF-8; 0:
+            `default_chunk_bytes` of the text's length.
         first_id: an id to begin the list with, or a negative number.
         Raises LoneSurrogateError; ValueError for a text of more than 2**30 characters, or a first_id above all others.
         """
@@ -284,7 +285,10 @@ class _AnyCore:
         """
 
     def trust_seams(self) -> None:
-        """Declares that texts keep their ids when divided at seams. Before that, only whole texts are recognized."""
+        """Declares that texts keep their ids when divided at seams.
+
+        Before that, long texts are divided into chunks, and the prefix cache recognizes only whole texts.
+        """
 
     def prefix_counters(self) -> dict[str, int]:
         """The prefix cache's counters; empty if it is off.

@@ -40,7 +40,7 @@ std::optional<Ids> ids_of(const Core& core, const Characters& text, const Encode
         own.data = std::memcpy(owner.get(), text.data, bytes);
     }
     try {
-        core.encode(own, options, space, [&](const uint32_t* ids, size_t count) { given.insert(given.end(), ids, ids + count); }, owner);
+        core.encode(own, options, space, [&](const uint32_t* ids, size_t count, size_t) { given.insert(given.end(), ids, ids + count); }, owner);
         if (owner && core.prefix_cache().texts()) core.prefix_cache().texts()->release_removed();
     } catch (const NeedsReference&) {
         return std::nullopt;
@@ -48,6 +48,7 @@ std::optional<Ids> ids_of(const Core& core, const Characters& text, const Encode
     Ids ids;
     if (space.known.ids) ids.assign(space.known.held->text.ids.data(), space.known.held->text.ids.data() + space.known.ids);
     ids.insert(ids.end(), space.ids.data(), space.ids.data() + space.ids.size());
+    if (ids.empty()) ids = given;  // the workspace does not keep what the sink got, where no text is held
     CHECK(given.size() <= ids.size() && std::equal(given.rbegin(), given.rend(), ids.rbegin()));
     CHECK(options.recall || given.size() == ids.size());
     return ids;

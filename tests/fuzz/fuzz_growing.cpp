@@ -76,7 +76,7 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
 
     // Parts from seam to seam, as a text that grows is encoded.
     Ids joined;
-    Parts<Core> parts(core, text, 0, text.length, false, how & 2);
+    Parts parts(core.boundaries(), text, 0, text.length, false, how & 2);
     while (!parts.done()) {
         const auto part = parts.next(step);
         const auto own = ids_of_part(core, text, part.begin, part.end, part.inside, split_special);
@@ -92,7 +92,7 @@ void check(const Tokenizer&, const Pair<Core>& cores, Input& in) {
         CHECK(intervals.count(text, from, to, *space) == of_part->size());
     }
     // A seam of the text that ends at `to` is one of the whole.
-    if (const size_t seam = last_seam(core, text, 0, to)) {
+    if (const size_t seam = core.boundaries().last_seam(text, 0, to)) {
         auto both = ids_of_part(core, text, 0, seam, false, split_special);
         const auto rest = ids_of_part(core, text, seam, text.length, true, split_special);
         CHECK(both && rest && core.boundaries().is_seam(text, seam, text.length));

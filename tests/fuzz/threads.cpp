@@ -87,6 +87,7 @@ void try_all(const Pair<Core>& cores, const Characters& text, const Expected& ri
     CHECK(ids_of(core, text, {threads, chunk}) == right.ids);
     CHECK(ids_of(recalling, text, {threads, 0, false, false, true}) == right.ids);
     CHECK(ids_of(recalling, text, {1, 0, false, false, true}) == right.ids);
+    CHECK(ids_of(recalling, text, {threads, chunk}) == right.ids);
     const auto offsets = offsets_of(core, text, threads, chunk);
     CHECK(std::equal(offsets.begin(), offsets.end(), right.offsets.begin(), right.offsets.end(), same));
     if (!right.ids) return;

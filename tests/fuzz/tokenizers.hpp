@@ -175,7 +175,7 @@ struct Pair {
         constexpr size_t LIMIT = size_t{1} << 16, BLOCK = 16;
         constexpr int HASH_BITS = 3;
         recalling->prefix_cache().turn_on(LIMIT, BLOCK, HASH_BITS);
-        recalling->prefix_cache().trust_seams();
+        recalling->trust_seams();
     }
 };
 

@@ -15,8 +15,7 @@ from hypothesis import given, strategies as st
 from native_cores import expected
 from short_texts import SHORT_TEXTS
 
-# From this many characters on, texts that are not ASCII are transcoded by several threads.
-PARALLEL_TRANSCODING = 1 << 19
+LONG = 1 << 19  # characters
 
 LARGE = [name for name in ("llama3", "qwen3", "llama2", "gemma3") if name in native_cores.ALL]
 NAMES = [*native_cores.SMALL, *unigrams.SMALL, *LARGE]
@@ -81,10 +80,10 @@ def test_runs_over_many_chunks(name: str) -> None:
 @pytest.mark.parametrize("kind", corpus.corpora())
 @pytest.mark.parametrize("name", NAMES)
 def test_long_documents(name: str, kind: str) -> None:
-    """Chunks of the core's own length, and texts long enough to be transcoded in parallel."""
+    """Chunks of the core's own length."""
     core, reference = native_cores.core_and_reference(name)
-    documents = corpus.texts(kind, PARALLEL_TRANSCODING)
-    text = "\n".join(documents) * (PARALLEL_TRANSCODING // sum(map(len, documents)) + 1)
+    documents = corpus.texts(kind, LONG)
+    text = "\n".join(documents) * (LONG // sum(map(len, documents)) + 1)
     start = text[: tier.pick(40_000, 150_000)]
     (ids,) = expected(reference, [start])
     assert core.encode(start, 2) == ids
@@ -99,23 +98,10 @@ def test_long_documents(name: str, kind: str) -> None:
 def test_characters_of_each_width(name: str, widest: str) -> None:
     """Python keeps a string in units of one, two or four bytes, by its widest character: here the last or the first."""
     core, reference = native_cores.core_and_reference(name)
-    words = "the quick brown fox 1234 and so on\n" * (PARALLEL_TRANSCODING // 30)
+    words = "the quick brown fox 1234 and so on\n" * (LONG // 30)
     (once,) = expected(reference, [words[: len(words) // 100]])
     assert core.encode(words[: len(words) // 100], 2, 1000) == once
     for text in (words + widest, f"{widest}\n\n{words}"):
         ids = core.encode(text)
         for threads in (2, 8):
             assert core.encode(text, threads) == ids
-
-
-@pytest.mark.parametrize("small", ["tiny_qwen2", "tiny_deepseek_v3"])
-def test_what_is_normalized_in_one_part_only(small: str) -> None:
-    """Whether anything must be normalized is found out part by part."""
-    core, reference = native_cores.core_and_reference(small)
-    for place in (0, 1, PARALLEL_TRANSCODING - 1):
-        text = "\u00e9 " * (place // 2) + "Cafe\u0301 e\u0301\u0323 \u212b" + "\u00e9 " * (PARALLEL_TRANSCODING // 2)
-        (ids,) = expected(reference, [text[max(0, place - 1000) : place + 1000]])
-        assert core.encode(text[max(0, place - 1000) : place + 1000], 2, 10) == ids
-        ids = core.encode(text)
-        assert core.encode(text, 2) == ids
-        assert core.encode(text, 5, 99_999) == ids

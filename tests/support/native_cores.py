@@ -39,6 +39,15 @@ def core_and_reference(name: str) -> tuple[Any, Reference]:
     return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, reference
 
 
+@functools.lru_cache(maxsize=2)
+def core_that_divides(name: str) -> tuple[Any, Reference]:
+    """The same, with a core that divides long texts at seams."""
+    _, reference = core_and_reference(name)
+    route = NativeRoute(read_pipeline(reference.tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0))
+    route.core.trust_seams()
+    return route.core, reference
+
+
 def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
     """tiny_gemma with no added tokens but runs of a character, which no other entry holds; and its core."""
     state = json.loads(corpus.tokenizer_json("tiny_gemma"))

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -17,13 +18,19 @@
 
 namespace lopt {
 
+// Thrown by work that only the caller's own thread can do.
+struct OnlyOnCaller : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 class ThreadPool {
   public:
     using Work = std::function<void(size_t)>;
 
     // Calls work(i) for every i below count, on the caller and at most threads - 1 workers, and returns when all items
     // are done. Calls consume(i) on the caller, in order, as soon as all items up to i are done, so sequential work
-    // overlaps with the rest. Rethrows the first exception; nothing is consumed after it.
+    // overlaps with the rest. The caller does what a worker could not (OnlyOnCaller). Rethrows the first other exception;
+    // nothing is consumed after it.
     void run(size_t count, size_t threads, const Work& work, const Work& consume = {}) {
         if (threads < 2 || count < 2) {
             for (size_t i = 0; i < count; i++) {
@@ -37,10 +44,7 @@ class ThreadPool {
         size_t consumed = 0;
         while (job->do_one())
             while (consume && consumed < count && job->ready(consumed, false)) consume_one(*job, consume, consumed++);
-        while (consumed < count && job->ready(consumed, true)) {
-            if (consume) consume_one(*job, consume, consumed);
-            consumed++;
-        }
+        while (consumed < count && job->ready(consumed, true)) consume_one(*job, consume, consumed++);
         job->wait_for(count);
         if (job->error) std::rethrow_exception(job->error);
     }
@@ -49,7 +53,7 @@ class ThreadPool {
 
   private:
     struct Job {
-        Job(size_t n, const Work* f) : count(n), work(f), done(n, 0) {}
+        Job(size_t n, const Work* f) : count(n), work(f), done(n, 0), left_to_caller(n, 0) {}
 
         // Does the next item that has not been started; returns false if there is none.
         bool do_one() {
@@ -57,6 +61,8 @@ class ThreadPool {
             if (i >= count) return false;
             try {
                 (*work)(i);
+            } catch (const OnlyOnCaller&) {
+                left_to_caller[i] = 1;
             } catch (...) {
                 fail();
             }
@@ -89,14 +95,15 @@ class ThreadPool {
         std::atomic<size_t> next{0};
         std::mutex mutex;
         std::condition_variable progress;
-        std::vector<uint8_t> done;
+        std::vector<uint8_t> done, left_to_caller;
         size_t finished = 0;
         std::exception_ptr error;
     };
 
     static void consume_one(Job& job, const Work& consume, size_t i) {
         try {
-            consume(i);
+            if (job.left_to_caller[i]) (*job.work)(i);
+            if (consume) consume(i);
         } catch (...) {
             job.fail();
         }

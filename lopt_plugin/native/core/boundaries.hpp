@@ -1,6 +1,7 @@
 // Where a text can be divided, judged by the characters at the position, and what kind of word an undivided part is.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,6 +31,22 @@ class Boundaries {
         return segmenter_.divides(junction);
     }
 
+    // The last seam in (begin, end) that text after `end` cannot remove; 0 if there is none.
+    size_t last_seam(const Characters& text, size_t begin, size_t end) const {
+        for (size_t at = end; at-- > begin + 1;)
+            if (is_seam(text, at, end)) return at;
+        return 0;
+    }
+    // The first seam in [begin, end), where begin > 0; `end` if there is none.
+    size_t first_seam(const Characters& text, size_t begin, size_t end) const {
+        for (size_t at = begin; at < end; at++)
+            if (is_seam(text, at, end)) return at;
+        return end;
+    }
+    // Called once it is verified that dividing texts at seams does not change their ids. Until then, `encode` divides none.
+    void trust_seams() { trusts_seams_.store(true, std::memory_order_release); }
+    bool trusts_seams() const { return trusts_seams_.load(std::memory_order_acquire); }
+
     // The last position in (begin, end) that has whole groups of digits before it and another group after it; 0 if there
     // is none. Only spaces and newlines may precede the digits. The position is a boundary if text[begin, end) is a text
     // of its own or follows a seam.
@@ -49,6 +66,7 @@ class Boundaries {
 
     const Method& method_;
     const Segmenter<Method>& segmenter_;
+    std::atomic<bool> trusts_seams_{false};
 };
 
 }  // namespace lopt

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -33,17 +32,14 @@ class PrefixCache {
         least_characters_ = std::max(least_characters, 2 * block_characters_);
     }
     HeldTexts* texts() const { return texts_.get(); }
-    // Called once it is verified that dividing texts at seams does not change their ids. Until then, only whole texts are
-    // found.
-    void trust_seams() { trusts_seams_.store(true, std::memory_order_release); }
     bool applies(const Characters& text) const { return texts_ && text.length >= least_characters_ && texts_->takes(text); }
 
-    // Finds the known part of the text, and divides the rest.
+    // Finds the known part of the text, and divides the rest. Finds only whole texts until seams are trusted.
     void recall(const Characters& text, bool split_special, Workspace& space) const {
         const HeldTexts::Found found = texts_->find(text, split_special);
         const auto& held = found.held;
         const size_t common = found.characters;
-        const bool trusts_seams = trusts_seams_.load(std::memory_order_acquire);
+        const bool trusts_seams = boundaries_.trusts_seams();
         if (held && common == text.length && common == held->text.characters.length) {
             space.known = {held, common, held->text.ids.size(), held->text.utf8_bytes};
         } else if (held && trusts_seams) {
@@ -66,7 +62,7 @@ class PrefixCache {
                 if (seam.character <= known.characters) seams.push_back(seam);
         for (const auto& division : space.divisions)
             seams.push_back({division.character, known.utf8_bytes + static_cast<size_t>(division.at - space.text.begin), known.ids + division.ids});
-        const size_t utf8_bytes = known.utf8_bytes + static_cast<size_t>(space.text.end - space.text.begin);
+        const size_t utf8_bytes = known.utf8_bytes + space.utf8_bytes;
         const auto held = texts_->hold({owner, text, split_special, std::move(space.ids), std::move(seams), utf8_bytes}, known, space.indexed_end);
         space.ids.clear();
         space.known = {held, text.length, held->text.ids.size(), utf8_bytes};
@@ -87,7 +83,6 @@ class PrefixCache {
 
     const Boundaries<Method>& boundaries_;
     std::unique_ptr<HeldTexts> texts_;  // null: the cache is off
-    std::atomic<bool> trusts_seams_{false};
     size_t block_characters_ = 0, least_characters_ = 0;
 };
 

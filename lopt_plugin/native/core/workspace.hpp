@@ -50,6 +50,7 @@ struct Workspace {
     KnownBeginning known;  // its ids precede `ids`
     size_t indexed_end = 0;  // see HeldTexts::hold
     std::vector<Division> divisions;
+    size_t utf8_bytes = 0;  // of the text without what is known
     // For offsets: the text, and the origin of each segment unless all segments are unchanged parts of it.
     Text text{};
     bool ascii = false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "core/parts.hpp"
 #include "growing/growing_word.hpp"
 #include "text/utf8.hpp"
 
@@ -53,64 +54,9 @@ std::string spaced_part(const Core& core, const Characters& text, size_t begin, 
 // Number of characters to encode at a time, chosen so that the working memory fits in the caches.
 inline constexpr size_t PART = size_t{1} << 14;
 
-// The last seam in (begin, end) that text after `end` cannot remove; 0 if there is none.
-template <class Core>
-size_t last_seam(const Core& core, const Characters& text, size_t begin, size_t end) {
-    for (size_t at = end; at-- > begin + 1;)
-        if (core.boundaries().is_seam(text, at, end)) return at;
-    return 0;
-}
-
-// The first seam in [begin, end), where begin > 0; `end` if there is none.
-template <class Core>
-size_t first_seam(const Core& core, const Characters& text, size_t begin, size_t end) {
-    for (size_t at = begin; at < end; at++)
-        if (core.boundaries().is_seam(text, at, end)) return at;
-    return end;
-}
-
-// The parts of text[begin, end), from seam to seam. `inside`: `begin` is also a seam. Where there is no seam, a part may
-// end after a group of digits. That is a boundary in this text, but not in a text that starts inside the run of digits.
-template <class Core>
-class Parts {
-  public:
-    struct Part {
-        size_t begin, end;
-        bool inside;
-    };
-
-    // only_seams: parts only end at seams.
-    Parts(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool only_seams = false)
-        : core_(core), text_(text), at_(begin), end_(end), inside_(inside), only_seams_(only_seams) {}
-
-    bool done() const { return at_ == end_; }
-    // The next part: at most `wanted` characters if there is a place to end, otherwise more.
-    Part next(size_t wanted) {
-        size_t stop = end_, searched = at_;
-        while (end_ - at_ > wanted) {
-            stop = last_seam(core_, text_, searched, at_ + wanted);
-            if (!stop && !only_seams_) stop = core_.boundaries().last_group(text_, at_, at_ + wanted);
-            if (stop) break;
-            stop = end_;
-            searched = std::max(at_ + wanted, at_ + 2) - 2;  // the last position was tested without its next character
-            wanted *= 2;
-        }
-        const Part part{at_, stop, inside_};
-        at_ = stop;
-        inside_ = true;
-        return part;
-    }
-
-  private:
-    const Core& core_;
-    const Characters& text_;
-    size_t at_, end_;
-    bool inside_, only_seams_;
-};
-
 // Writes the ids of text[part] to `space.ids`.
 template <class Core>
-size_t encode_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, bool split_special, typename Core::Workspace& space) {
+size_t encode_part(const Core& core, const Characters& text, const TextPart& part, bool split_special, typename Core::Workspace& space) {
     EncodeOptions options{1, 0, split_special};
     options.inside = part.inside;
     core.encode(text.part(part.begin, part.end), options, space);
@@ -137,7 +83,7 @@ class Estimate {
 template <class Core>
 size_t count_ids(const Core& core, const Characters& text, size_t begin, size_t end, bool inside, bool split_special, size_t limit,
                  typename Core::Workspace& space) {
-    Parts<Core> parts(core, text, begin, end, inside);
+    Parts parts(core.boundaries(), text, begin, end, inside);
     Estimate estimate;
     size_t count = 0;
     while (!parts.done() && count <= limit) {
@@ -156,7 +102,7 @@ inline constexpr size_t LONG_WORD = 512;
 // Writes the first `most` ids of the text, or all of them, to `out`. Encodes little more text than that.
 template <class Core>
 void first_ids(const Core& core, const Characters& text, size_t most, EncodeOptions options, typename Core::Workspace& space, IdBuffer& out) {
-    Parts<Core> parts(core, text, 0, text.length, false);
+    Parts parts(core.boundaries(), text, 0, text.length, false);
     Estimate estimate;
     while (!parts.done() && out.size() < most) {
         const auto part = parts.next(estimate.characters(most - out.size()));
@@ -173,7 +119,7 @@ class Intervals {
   public:
     Intervals(const Core& core, const Characters& text, bool split_special, typename Core::Workspace& space) : core_(core), split_special_(split_special) {
         constexpr size_t APART = 64;  // characters
-        Parts<Core> parts(core, text, 0, text.length, false, true);
+        Parts parts(core.boundaries(), text, 0, text.length, false, true);
         size_t count = 0;
         while (!parts.done()) {
             const auto part = parts.next(APART);

@@ -50,7 +50,7 @@ class PrefixCounts {
 // A position in a part of the text: what is encoded from the part's beginning up to there, or further, certainly has more
 // than `room` ids. The end of the text if none is known.
 template <class Core>
-size_t too_many_ids_at(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room) {
+size_t too_many_ids_at(const Core& core, const Characters& text, const TextPart& part, size_t room) {
     if constexpr (requires { core.method().most_in_one(); }) {
         const size_t of_id = core.segmenter().most_characters_of_id(), in_one = core.method().most_in_one();
         if (!of_id || core.segmenter().any_id_may_take_more()) return text.length;
@@ -79,7 +79,7 @@ bool may_lose_token(const Core& core, const Characters& text, size_t begin, size
 // The longest prefix of text[part] with at most `room` ids; the whole part has more, and so have prefixes that end at
 // `too_many` or later.
 template <class Core>
-size_t longest_prefix_of_part(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t too_many, size_t room, bool split_special,
+size_t longest_prefix_of_part(const Core& core, const Characters& text, const TextPart& part, size_t too_many, size_t room, bool split_special,
                               size_t long_word, typename Core::Workspace& space) {
     PrefixCounts<Core> counts(core, text, part.end - part.begin, split_special, space);
     const auto count = [&](const Place& from, size_t end) { return from.count + counts(from.at, end, from.inside); };
@@ -124,7 +124,7 @@ size_t longest_prefix_of_part(const Core& core, const Characters& text, const ty
 // least one is the end of an id of a longer prefix. So if all prefixes that end at these positions have more than `room`
 // ids, all longer ones do too.
 template <class Core>
-size_t longest_prefix_by_reach(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t room, bool split_special, size_t reach,
+size_t longest_prefix_by_reach(const Core& core, const Characters& text, const TextPart& part, size_t room, bool split_special, size_t reach,
                                typename Core::Workspace& space) {
     const auto fits = [&](size_t end) { return encode_part(core, text, {part.begin, end, part.inside}, split_special, space) <= room; };
     size_t longest = part.begin, more = part.end;
@@ -148,9 +148,9 @@ size_t longest_prefix(const Core& core, Characters text, size_t most, bool split
     text.length = std::min(text.length, too_many + BEYOND);
     Estimate estimate;
     size_t before = 0;
-    typename Parts<Core>::Part part{0, text.length, false};
+    TextPart part{0, text.length, false};
     for (const size_t longest : {PART, SHORT, size_t{1}}) {
-        Parts<Core> parts(core, text, part.begin, part.end, part.inside);
+        Parts parts(core.boundaries(), text, part.begin, part.end, part.inside);
         bool found = false;
         while (!parts.done()) {
             const size_t wanted = std::min(longest, estimate.characters(most - before));

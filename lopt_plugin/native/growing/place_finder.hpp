@@ -53,7 +53,7 @@ class NormalizedApart {
 template <class Core>
 class PlaceFinder {
   public:
-    using Part = typename Parts<Core>::Part;
+    using Part = TextPart;
     using Workspace = typename Core::Workspace;
 
     // See `places_of`. All must outlive this object.
@@ -229,7 +229,7 @@ class PlaceFinder {
 // `row`: null, or that of a text that grows. Then only those that text after the part cannot change as long as the row is open,
 // as far as they are not near its end (final_place.hpp). The ids before the last of them are left in `space.ids`.
 template <class Core>
-std::vector<Place> places_of(const Core& core, const Characters& text, const typename Parts<Core>::Part& part, size_t most, bool split_special,
+std::vector<Place> places_of(const Core& core, const Characters& text, const TextPart& part, size_t most, bool split_special,
                              typename Core::Workspace& space, const OpenRow<Core>* row = nullptr) {
     return PlaceFinder<Core>(core, text, part, most, split_special, space, row).find();
 }

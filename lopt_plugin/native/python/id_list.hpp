@@ -12,7 +12,7 @@
 
 namespace lopt {
 
-// All members hold the interpreter lock.
+// All members hold the interpreter lock, except where `takes_unlocked` allows it.
 class IdList : public ListBuilder {
   public:
     // largest: the largest id that may occur.
@@ -31,6 +31,8 @@ class IdList : public ListBuilder {
             push(object);
         }
     }
+    // Does `append` not need the lock for so many?
+    bool takes_unlocked(size_t count) const { return shared_ && fits(count); }
     // The same for objects that represent ids.
     void append_objects(PyObject* const* objects, size_t count) {
         reserve(count);

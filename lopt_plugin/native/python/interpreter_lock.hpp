@@ -3,8 +3,7 @@
 
 #include <Python.h>
 
-#include <stdexcept>
-
+#include "base/thread_pool.hpp"
 #include "python/acquire_lock.hpp"
 
 namespace lopt {
@@ -22,8 +21,8 @@ class InterpreterUnlocked {
 };
 
 // Thrown if Python is needed on a thread that Python does not know, such as one of our workers.
-struct NotPythonThread : std::runtime_error {
-    NotPythonThread() : std::runtime_error("not a thread of Python's") {}
+struct NotPythonThread : OnlyOnCaller {
+    NotPythonThread() : OnlyOnCaller("not a thread of Python's") {}
 };
 
 // Holds the lock during its lifetime, on Python's own threads only: a child forked while one of our threads creates or

@@ -26,13 +26,14 @@ class ListBuilder {
     // Makes room for `count` more items. The first call reserves little more than requested, because it is usually the
     // only one.
     void reserve(size_t count) {
-        if (room_ - size_ >= count) return;
+        if (fits(count)) return;
         const size_t room = size_ == 0 ? roomy(count) : std::max(size_ + count, room_ + room_ / 4);
         auto* const items = static_cast<PyObject**>(PyMem_Realloc(items_, room * sizeof(PyObject*)));
         if (!items) throw std::bad_alloc();
         items_ = items;
         room_ = room;
     }
+    bool fits(size_t count) const { return room_ - size_ >= count; }
     // Takes over the reference. There must be room.
     void push(PyObject* item) { items_[size_++] = item; }
     // Where to write the next items; set_end then adds them.

@@ -40,27 +40,27 @@ class PythonCore {
         IdList list(largest_id_);
         typename Core::Borrowed space(*core_);
         bool begun = false;
-        const auto append = [&](const uint32_t* ids, size_t count) {
+        const auto append = [&](const uint32_t* ids, size_t count, size_t following) {
             if (!std::exchange(begun, true)) {
                 const KnownBeginning& known = space->known;
-                // Most texts have that many ids; a list that grows touches its memory twice. Room that is not used costs none.
-                const size_t expected = options.threads > 1 ? nb::len(text) / 4 : 0;
-                list.reserve(first.has_value() + std::max(expected, known.ids + count));
+                // A list that grows touches its memory twice. Room that is not used costs none.
+                list.reserve(first.has_value() + known.ids + count + following + following / 8);
                 if (first) list.append(&*first, 1);
                 if (known.ids) list.append(known.held->text.ids.data(), known.ids);
             }
             list.append(ids, count);
         };
-        if (options.threads == 1) {
+        if (options.threads == 1 && nb::len(text) < Core::LEAST_DIVIDED) {
             run_and_hold(text, options, *space);
         } else {
-            // Creates part of the list while other threads are still encoding.
-            run_and_hold(text, options, *space, [&append](const uint32_t* ids, size_t count) {
+            // Fills the list while the ids are in the processor's caches, and while other threads are still encoding.
+            run_and_hold(text, options, *space, [&](const uint32_t* ids, size_t count, size_t following) {
+                if (begun && list.takes_unlocked(count)) return list.append(ids, count);
                 const InterpreterLocked locked;
-                append(ids, count);
+                append(ids, count, following);
             });
         }
-        if (!begun) append(space->ids.data(), space->ids.size());
+        if (!begun) append(space->ids.data(), space->ids.size(), 0);
         return nb::steal(list.finish());
     }
     // See ShortEncoder.
@@ -247,7 +247,7 @@ class PythonCore {
     void remember_prefixes(size_t limit_bytes, size_t block_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
         core_->prefix_cache().turn_on(limit_bytes, block_characters, hash_bits, least_characters, secret);
     }
-    void trust_seams() { core_->prefix_cache().trust_seams(); }
+    void trust_seams() { core_->trust_seams(); }
     // Counters of the prefix cache, by name; empty if it is off.
     nb::dict prefix_counters() const {
         nb::dict result;
@@ -317,29 +317,12 @@ class PythonCore {
         const InterpreterUnlocked unlocked;
         work();
     }
-    // Calls work(i), and then take(i) in order, for all i below `count`. What needs the normalizer, and therefore Python, is
-    // left to the calling thread.
-    template <class Work, class Take>
-    void run_parts(size_t count, size_t threads, Work&& work, Take&& take) const {
-        std::vector<uint8_t> deferred(count, 0);
-        const auto try_work = [&](size_t i) {
-            try {
-                work(i);
-            } catch (const NotPythonThread&) {
-                deferred[i] = 1;
-            }
-        };
-        core_->pool().run(count, threads, try_work, [&](size_t i) {
-            if (deferred[i]) work(i);
-            take(i);
-        });
-    }
     // Whether the normalizer certainly leaves a text as it is.
     bool surely_kept(const Characters& text) const {
         if constexpr (requires { core_->method().normalizer(); }) {
             Buffer<uint8_t> bytes;
             bool marked = false;
-            const Text utf8 = to_utf8(text, core_->method().page_marks(), 1, core_->pool(), bytes, marked);
+            const Text utf8 = to_utf8(text, core_->method().page_marks(), bytes, marked);
             return core_->method().normalizer().surely_keeps(utf8.begin, utf8.end);
         }
         return false;
@@ -460,7 +443,7 @@ class PythonCore {
                 parts[i].ends.push_back(parts[i].ids.size());
             }
         };
-        run_parts(parts.size(), threads, encode, [&](size_t i) {
+        core_->pool().run(parts.size(), threads, encode, [&](size_t i) {
             take(parts[i]);
             parts[i] = {};
         });

@@ -100,14 +100,14 @@ class PythonGrowing : public PythonCore<Core> {
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
         size_t seam = 0;
-        this->unlock_if_long(part.length, [&] { seam = lopt::last_seam(this->core(), characters, begin, begin + part.length); });
+        this->unlock_if_long(part.length, [&] { seam = this->core().boundaries().last_seam(characters, begin, begin + part.length); });
         return seam ? std::optional(seam) : std::nullopt;
     }
     std::optional<size_t> first_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
         const Characters characters = characters_of(text), part = checked_part(text, begin, end);
         const size_t stop = begin + part.length;
         size_t seam = stop;
-        this->unlock_if_long(part.length, [&] { seam = lopt::first_seam(this->core(), characters, std::max<size_t>(begin, 1), stop); });
+        this->unlock_if_long(part.length, [&] { seam = this->core().boundaries().first_seam(characters, std::max<size_t>(begin, 1), stop); });
         return seam < stop ? std::optional(seam) : std::nullopt;
     }
 
@@ -280,7 +280,7 @@ class PythonGrowing : public PythonCore<Core> {
         return count_ranges({text}, ranges, threads, split_special)[0];
     }
     void add_ranges(const Characters& text, size_t row, size_t threads, std::vector<Range>& ranges) const {
-        Parts<Core> parts(this->core(), text, 0, text.length, false);
+        Parts parts(this->core().boundaries(), text, 0, text.length, false);
         while (!parts.done()) {
             const auto part = parts.next(threads > 1 ? RANGE : text.length);
             ranges.push_back({row, part.begin, part.end});
@@ -293,7 +293,7 @@ class PythonGrowing : public PythonCore<Core> {
             const Range& range = ranges[i];
             counts[i] = count_ids(this->core(), rows[range.row], range.begin, range.end, range.begin > 0, split_special, SIZE_MAX, *space);
         };
-        this->run_parts(ranges.size(), threads, count_range, [&](size_t i) { totals[ranges[i].row] += counts[i]; });
+        this->core().pool().run(ranges.size(), threads, count_range, [&](size_t i) { totals[ranges[i].row] += counts[i]; });
         return totals;
     }
 };

@@ -17,7 +17,7 @@
 
 namespace lopt {
 
-// All members hold the interpreter lock.
+// All members except `write` and `at` hold the interpreter lock.
 class SharedIntegers {
   public:
     static constexpr size_t MOST = size_t{1} << 20;
