@@ -156,7 +156,6 @@ class Core {
         std::vector<TextPart> found;
         const size_t wanted = options.chunk_bytes ? options.chunk_bytes : default_chunk(text.length, options.threads);
         if (text.length <= wanted || options.offsets || !space.divisions.empty() || !boundaries_.trusts_seams()) return found;
-        check_length(text.length);
         for (Parts parts(boundaries_, text, 0, text.length, options.inside); !parts.done();) {
             found.push_back(parts.next(wanted));
             // Chunks share a text with few seams better.
