@@ -39,11 +39,13 @@ ALL = {
     " --repeat 1",
     "speed_others": "speed/speed.py --tokenizers qwen3,gpt_oss --corpora leval_en,zh"
     " --engines lopt,snaptokens,tokie,quicktok --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
-    "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 2",
-    "speed_wordpiece": "speed/speed.py --tokenizers bert_base_uncased --engines hf,lopt --repeat 1",
-    "speed_unigram": f"speed/speed.py --tokenizers t5_small --engines hf,lopt,{PEERS},snaptokens --repeat 1",
+    "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 1",
+    "speed_wordpiece": "speed/speed.py --tokenizers bert_base_uncased --engines hf,lopt"
+    " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
+    "speed_unigram": f"speed/speed.py --tokenizers t5_small --engines hf,lopt,{PEERS},snaptokens"
+    " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 3",
-    "lopt_table": "papers/lopt_table.py --prompts 3",
+    "lopt_table": "papers/lopt_table.py --prompts 2",
     "lopt_figures": "papers/lopt_figures.py",
     "blockbpe": "papers/blockbpe.py",
     "counting": "speed/counting.py",

@@ -21,15 +21,6 @@ inline bool is_mapped(size_t bytes) { return bytes >= size_t{1} << 20; }
 inline bool is_mapped(size_t) { return false; }
 #endif
 
-// Huge pages, where the system has them on request: the first touch of a small page costs as much as encoding its bytes.
-inline constexpr size_t HUGE_PAGE = size_t{2} << 20;
-inline constexpr size_t LEAST_HUGE = size_t{4} << 20;
-inline void want_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] size_t bytes) {
-#if defined(__linux__)
-    if (bytes >= LEAST_HUGE) madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-}
-
 inline void free_memory(void* memory, size_t bytes) {
 #if defined(__linux__)
     if (is_mapped(bytes)) {
@@ -49,7 +40,6 @@ inline void* move_memory(void* memory, size_t from, size_t to) {
         if (is_mapped(from)) moved = mremap(memory, from, to, MREMAP_MAYMOVE);
         else moved = mmap(nullptr, to, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (moved == MAP_FAILED) throw std::bad_alloc();
-        want_huge_pages(moved, to);
         if (from && !is_mapped(from)) {
             std::memcpy(moved, memory, from);
             std::free(memory);

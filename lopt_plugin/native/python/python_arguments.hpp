@@ -50,10 +50,8 @@ template <class Element>
 using Allocated = std::unique_ptr<Element[], FreeMemory>;
 template <class Element>
 Allocated<Element> allocated(size_t count) {
-    const size_t bytes = count * sizeof(Element) + 1;
-    void* const memory = bytes < LEAST_HUGE ? std::malloc(bytes) : std::aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    void* const memory = std::malloc(count * sizeof(Element) + 1);
     if (!memory) throw std::bad_alloc();
-    want_huge_pages(memory, bytes);
     return Allocated<Element>(static_cast<Element*>(memory));
 }
 // An array that takes over the memory, starting at element `first`.
