@@ -15,7 +15,6 @@
 #include "core/boundaries.hpp"
 #include "core/chunks.hpp"
 #include "core/method.hpp"
-#include "core/parts.hpp"
 #include "core/prefix_cache.hpp"
 #include "core/segmenter.hpp"
 #include "core/workspace.hpp"
@@ -56,8 +55,8 @@ class Core {
     const PrefixCache<Method>& prefix_cache() const { return prefixes_; }
 
     // Writes the ids of one text to `sink` as soon as they are final, or to `space.ids` if `sink` is not called. With
-    // `recall`, the ids of `space.known` precede them. `owner` keeps the text alive if later texts may reuse it. Throws LoneSurrogateError, or
-    // whatever the normalizer throws.
+    // `recall`, the ids of `space.known` precede them. `owner` keeps the text alive if later texts may reuse it. Throws
+    // LoneSurrogateError, or whatever the normalizer throws.
     void encode(const Characters& text, const EncodeOptions& options, Workspace& space, const Sink& sink = {}, const std::shared_ptr<void>& owner = {}) const {
         space.known = {};
         space.divisions.clear();
@@ -144,36 +143,43 @@ class Core {
         EncodeOptions options = asked;
         // If a chunk length is given, the number of threads is used as requested.
         if (!asked.chunk_bytes && asked.threads > 1) options.threads = has_work_for_several(text) ? threads_worth(asked.threads, text.length) : 1;
-        if (const auto parts = parts_of(text, options, space); !parts.empty()) return encode_parts(text, parts, options, space, sink, keeps);
+        if (const auto ends = ends_of_parts(text, options, space); !ends.empty()) return encode_parts(text, ends, options, space, sink, keeps);
         bool marked = false;
         const Text utf8 = to_utf8(text, method_->page_marks(), space.utf8, marked);
         locate_divisions(text, utf8, chunk_of(utf8, options), space);
         encode_utf8(utf8, text.ascii, marked, options, sink, space);
     }
-    // The parts of a text that is long, or that several threads encode. Their UTF-8 and ids stay in the processor's caches,
+    // Where the parts end of a text that is long, or that several threads encode. Their UTF-8 and ids stay in the processor's caches,
     // which saves a third of the time, and need no fresh memory. Empty if the text is encoded as a whole, or in chunks.
-    std::vector<TextPart> parts_of(const Characters& text, const EncodeOptions& options, const Workspace& space) const {
-        std::vector<TextPart> found;
+    std::vector<size_t> ends_of_parts(const Characters& text, const EncodeOptions& options, const Workspace& space) const {
+        constexpr size_t SEARCHED = 256, MOST_LONGER = 4;  // characters that are tested at each place; how many places
         const size_t wanted = options.chunk_bytes ? options.chunk_bytes : default_chunk(text.length, options.threads);
-        if (text.length <= wanted || options.offsets || !space.divisions.empty() || !boundaries_.trusts_seams()) return found;
-        for (Parts parts(boundaries_, text, 0, text.length, options.inside); !parts.done();) {
-            found.push_back(parts.next(wanted));
-            // Chunks share a text with few seams better.
-            if (found.back().end - found.back().begin > std::max(4 * wanted, LEAST_CHUNK)) return {};
+        if (text.length <= wanted || options.offsets || !space.divisions.empty() || !boundaries_.trusts_seams()) return {};
+        std::vector<size_t> ends{0};
+        while (ends.back() < text.length) {
+            const size_t begin = ends.back();
+            for (size_t at = begin + wanted; ends.back() == begin; at += wanted) {
+                // Chunks share a text with few seams better.
+                if (at > begin + MOST_LONGER * wanted) return {};
+                const size_t stop = std::min(at + SEARCHED, text.length);
+                const size_t seam = at < stop ? boundaries_.first_seam(text, at, stop) : text.length;
+                if (seam < stop || stop == text.length) ends.push_back(seam);
+            }
         }
-        return found;
+        return {ends.begin() + 1, ends.end()};
     }
-    void encode_parts(const Characters& text, const std::vector<TextPart>& parts, const EncodeOptions& options, Workspace& space, const Sink& sink, bool keeps) const {
+    // Encodes the parts of a text that have these ends.
+    void encode_parts(const Characters& text, const std::vector<size_t>& ends, const EncodeOptions& options, Workspace& space, const Sink& sink, bool keeps) const {
         struct Encoded {
             IdBuffer ids;
             size_t utf8_bytes;
         };
-        std::vector<Encoded> encoded(parts.size());
+        std::vector<Encoded> encoded(ends.size());
         const auto work = [&](size_t i) {
             Borrowed own(*this);
             EncodeOptions of_part = {1, SIZE_MAX, options.split_special};  // not divided again
-            of_part.inside = parts[i].inside;
-            encode(text.part(parts[i].begin, parts[i].end), of_part, *own);
+            of_part.inside = options.inside || i > 0;
+            encode(text.part(i > 0 ? ends[i - 1] : 0, ends[i]), of_part, *own);
             encoded[i].utf8_bytes = own->utf8_bytes;
             encoded[i].ids.append(own->ids.data(), own->ids.size());
         };
@@ -185,9 +191,9 @@ class Core {
             space.utf8_bytes += part.utf8_bytes;
             count += part.ids.size();
             if (keeps) space.ids.append(part.ids.data(), part.ids.size());
-            if (sink) sink(part.ids.data(), part.ids.size(), count * (parts.size() - i - 1) / (i + 1));
+            if (sink) sink(part.ids.data(), part.ids.size(), count * (ends.size() - i - 1) / (i + 1));
         };
-        pool_.run(parts.size(), options.threads, work, join);
+        pool_.run(ends.size(), options.threads, work, join);
     }
     // The longest stretch that is not divided, in bytes; SIZE_MAX if none is divided.
     static size_t chunk_of(const Text& utf8, const EncodeOptions& options) {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "core/parts.hpp"
 #include "growing/growing_word.hpp"
+#include "growing/parts.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
