@@ -4,8 +4,8 @@
     python benchmarks/run_all.py --write            RESULTS.md from the figures in --folder alone
     python benchmarks/run_all.py --readme           prints the table of docs/performance.md, from these too
 
-23 minutes on two cores, more on slower ones. Figures are kept in --folder, so that --only measures some again and keeps the others:
-in figures/ beside RESULTS.md, which is committed with it.
+23 minutes on two cores, more on slower ones. Figures are kept in --folder, so that --only measures some again and
+keeps the others: in figures/ beside RESULTS.md, which is committed with it.
 """
 
 from __future__ import annotations
