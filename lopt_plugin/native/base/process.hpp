@@ -9,11 +9,16 @@
 
 namespace lopt {
 
+namespace detail {
+inline std::atomic<pid_t> process{0};  // 0: unknown, for example in a newly forked child
+// When the library is loaded. A handler that is registered while another thread forks is not called in that child, which would
+// take itself for its parent.
+inline const bool told_of_forks = pthread_atfork(nullptr, nullptr, [] { process.store(0, std::memory_order_relaxed); }) == 0;
+}  // namespace detail
+
 inline pid_t process_number() {
-    static std::atomic<pid_t> number{0};  // 0: unknown, for example in a newly forked child
-    static const int registered = pthread_atfork(nullptr, nullptr, [] { number.store(0, std::memory_order_relaxed); });
-    pid_t known = registered == 0 ? number.load(std::memory_order_relaxed) : 0;
-    if (known == 0) number.store(known = getpid(), std::memory_order_relaxed);
+    pid_t known = detail::told_of_forks ? detail::process.load(std::memory_order_relaxed) : 0;
+    if (known == 0) detail::process.store(known = getpid(), std::memory_order_relaxed);
     return known;
 }
 
