@@ -116,11 +116,13 @@ class CharacterRuns {
         std::sort(pairs.begin(), pairs.end(), [](const MergedPair& a, const MergedPair& b) { return a.rank < b.rank; });
         pairs_.assign(power_of_two_at_least(3 * pairs.size() + 2), {NO_PAIR, NONE});
         shift_ = static_cast<unsigned>(__builtin_clzll(pairs_.size())) + 1;
-        for (const MergedPair& pair : pairs) {  // those without a rank come last
+        uint32_t last = 0;
+        for (const MergedPair& pair : pairs) {
+            const bool in_order = pair.rank != NONE && pair.id >= last;
+            if (in_order) last = pair.id;
             size_t i = place(pair.key);
             while (pairs_[i].key != NO_PAIR) i = (i + 1) & (pairs_.size() - 1);
-            pairs_[i] = {pair.key, pair.rank == NONE ? HARD : static_cast<uint32_t>(pair_ids_.size())};
-            if (pair.rank != NONE) pair_ids_.push_back(pair.id);
+            pairs_[i] = {pair.key, in_order ? pair.id : HARD};
         }
     }
 
@@ -180,7 +182,7 @@ class CharacterRuns {
         run.chosen = chosen(pairs & ~run.hard, orders);
         for (uint64_t left = run.chosen; left; left &= left - 1) {
             const unsigned i = CharacterRun::lowest(left);
-            run.ids[i] = pair_ids_[orders[i]];
+            run.ids[i] = orders[i];
         }
     }
 
