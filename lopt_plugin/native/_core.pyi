@@ -250,20 +250,19 @@ class _AnyCore:
         self,
         text: str,
         threads: int = 1,
-        chunk_bytes: int = 0,
+        chunk_chars: int = 0,
         split_special_tokens: bool = False,
         first_id: int = -1,
     ) -> list[int]:
         """The ids of one text, without those of the post-processor.
 
-        chunk_bytes: length of the chunks, in characters if the text has seams, else in bytes of UTF-8; 0:
-            `default_chunk_bytes` of the text's length.
+        chunk_chars: length of the chunks, in characters; 0: `default_chunk_chars` of the text's length.
         first_id: an id to begin the list with, or a negative number.
         Raises LoneSurrogateError; ValueError for a text of more than 2**30 characters, or a first_id above all others.
         """
 
     def encode_array(
-        self, text: str, threads: int = 1, chunk_bytes: int = 0, split_special_tokens: bool = False
+        self, text: str, threads: int = 1, chunk_chars: int = 0, split_special_tokens: bool = False
     ) -> npt.NDArray[np.int32]:
         """`encode` as int32 [n]."""
 
@@ -356,7 +355,7 @@ class _AnyCore:
         self,
         text: str,
         threads: int = 1,
-        chunk_bytes: int = 0,
+        chunk_chars: int = 0,
         split_special_tokens: bool = False,
         trim_spaces: bool = False,
         spare_first: bool = False,
@@ -370,7 +369,7 @@ class _AnyCore:
         self,
         text: str,
         threads: int = 1,
-        chunk_bytes: int = 0,
+        chunk_chars: int = 0,
         split_special_tokens: bool = False,
         trim_spaces: bool = False,
         spare_first: bool = False,
@@ -442,7 +441,7 @@ class _AnyCore:
         inside: bool = False,
         split_special_tokens: bool = False,
         threads: int = 1,
-        chunk_bytes: int = 0,
+        chunk_chars: int = 0,
     ) -> list[int]:
         """`encode` of characters [begin, end) by themselves; `inside`: as the text after a seam.
 
@@ -490,7 +489,7 @@ class _AnyCore:
         inside: It follows a seam of a longer text.
         """
 
-    def default_chunk_bytes(self, text_bytes: int, threads: int) -> int: ...
+    def default_chunk_chars(self, text_chars: int, threads: int) -> int: ...
     def info(self) -> dict[str, int | bool]:
         """Bytes of the tables and of the integer objects; of Core, whether words are matched or merged by rank."""
 

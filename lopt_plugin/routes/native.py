@@ -276,7 +276,7 @@ class NativeRoute:
         threads, chunk_chars = self._threads_and_chunk(chars)
         if threads == 1:
             return 1
-        return max(1, -(-chars // (chunk_chars or self.core.default_chunk_bytes(chars, threads))))
+        return max(1, -(-chars // (chunk_chars or self.core.default_chunk_chars(chars, threads))))
 
     def threads_for(self, chars: int) -> int:
         """The number of threads for a text or a batch of that length."""

@@ -102,7 +102,7 @@ def test_literals_at_every_place_of_a_window(with_tokens: bool) -> None:
         for around, after in (("", ""), ("", "!!'s"), ("!", "x"), (" ", " " + "c" * 70), ("'", "'t <|endoftext|>" * 9))
     ]
     assert native_cores.different(core, tokenizer, texts) == []
-    assert native_cores.different(core, tokenizer, texts[::3], threads=3, chunk_bytes=11) == []
+    assert native_cores.different(core, tokenizer, texts[::3], threads=3, chunk_chars=11) == []
     if with_tokens:
         tokenizer.encode_special_tokens = True
         assert native_cores.different(core, tokenizer, texts, split_special_tokens=True) == []
@@ -124,7 +124,7 @@ def test_hard_texts_of_several_seeds(name: str) -> None:
         for seed in tier.pick((2,), (2, 3)):
             texts = corpus.conformance(family, seed)
             assert native_cores.different(core, reference, texts) == []
-            assert native_cores.different(core, reference, texts[:60], threads=4, chunk_bytes=701) == []
+            assert native_cores.different(core, reference, texts[:60], threads=4, chunk_chars=701) == []
 
 
 WHITE_SPACE = [" ", "  ", "\r\n", *"\t\x0b\x0c\x1c\x85\xa0\u1680\u2003\u2028\u202f\u3000"]
@@ -188,7 +188,7 @@ def test_suffix_and_scanner_work_without_each_other(name: str, pre_tokenizer: pr
         for family in corpus.conformance_families():
             texts = [text[:2000] for text in corpus.conformance(family, 5)[: tier.pick(20, 50)]]
             assert native_cores.different(core, tokenizer, ["", " ", *texts]) == []
-            assert native_cores.different(core, tokenizer, texts[:20], threads=2, chunk_bytes=97) == []
+            assert native_cores.different(core, tokenizer, texts[:20], threads=2, chunk_chars=97) == []
 
 
 def test_clip_and_byte_level_without_a_suffix() -> None:
@@ -309,7 +309,7 @@ def test_long_words(length: int) -> None:
     ]
     texts = [before + word + after for word in words for before, after in (("", ""), ("a ", " b"), ("1", "1"))]
     assert native_cores.different(core, reference, texts) == []
-    assert native_cores.different(core, reference, texts[::4], threads=3, chunk_bytes=max(100, length // 7)) == []
+    assert native_cores.different(core, reference, texts[::4], threads=3, chunk_chars=max(100, length // 7)) == []
 
 
 def test_memory_of_a_long_word_is_given_back() -> None:

@@ -15,12 +15,12 @@ import strategies
 import tables
 import tier
 from hypothesis import given
+from native_cores import core_of
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.pipeline import Pipeline, Unsupported, describe, normalizers as reading, read_pipeline
 from lopt_plugin.pipeline.normalizers import ByReference
-from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 from lopt_plugin.unicode_tables import load, normalizers as sets
 from lopt_plugin.unicode_tables.derive import normalizers as derive_normalizers
@@ -100,11 +100,6 @@ def with_normalizer(name: str, normalizer: Any) -> Tokenizer:
     tokenizer.normalizer = normalizer
     # Before tokenizers 0.23, a normalizer that is set later does not reach the tokens that were added before.
     return Tokenizer.from_str(tokenizer.to_str())
-
-
-def core_of(tokenizer: Tokenizer) -> Any:
-    pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
 
 
 @functools.lru_cache(maxsize=8)

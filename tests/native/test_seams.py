@@ -18,6 +18,7 @@ import tier
 import unigrams
 import word_pieces
 from hypothesis import given, settings
+from native_cores import core_of
 from short_texts import SHORT_TEXTS
 from small_pipelines import small_pipelines
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
@@ -107,7 +108,7 @@ def test_hard_texts(name: str) -> None:
 @pytest.mark.parametrize("name", SMALL_PIPELINES)
 def test_other_pipelines(name: str) -> None:
     reference = small_pipelines()[name]
-    core = test_normalizers.core_of(reference)
+    core = core_of(reference)
     contents = [token.content for token in reference.get_added_tokens_decoder().values()]
     assert wrong_seams(core, reference, [*SHORT_TEXTS, *many_texts(random.Random(name), contents, 100)], 12) == []
 
@@ -116,7 +117,7 @@ def test_other_pipelines(name: str) -> None:
 def test_random_sentencepiece(seed: int) -> None:
     rng = random.Random(f"seams {seed}")
     made = random_sentencepiece.random_tokenizer(rng)
-    core = test_normalizers.core_of(made.tokenizer)
+    core = core_of(made.tokenizer)
     assert wrong_seams(core, made.tokenizer, [text[:200] for text in made.texts(rng, 25)], 20) == []
 
 
@@ -127,10 +128,10 @@ def test_normalizers_with_tokens_of_every_flag(variant: str) -> None:
     contents = ["<x>", "Aa", " b", "\u00e9 ", "e\u0301e", "12", "\n\n"]
     tokenizer.add_tokens(random_tokens(rng, [content for content in contents if rng.random() < 0.6]))
     try:
-        core = test_normalizers.core_of(tokenizer)
+        core = core_of(tokenizer)
     except Unsupported:  # contents that become nothing, or the same
         tokenizer = test_normalizers.with_normalizer("tiny_qwen2", test_normalizers.ALL[variant]())
-        core = test_normalizers.core_of(tokenizer)
+        core = core_of(tokenizer)
     assert wrong_seams(core, tokenizer, many_texts(rng, contents, 60)) == []
 
 
@@ -146,7 +147,7 @@ def test_tokens_of_every_flag(name: str, seed: int) -> None:
     tokenizer.add_tokens(random_tokens(rng, contents))
     # Before tokenizers 0.23, a token that is added again with other flags is found as before, too.
     tokenizer = Tokenizer.from_str(tokenizer.to_str())
-    core = test_normalizers.core_of(tokenizer)
+    core = core_of(tokenizer)
     assert wrong_seams(core, tokenizer, many_texts(rng, contents, 60)) == []
 
 
@@ -159,7 +160,7 @@ def test_bert_normalizers(accents: bool | None, lowercase: bool, normalized: boo
     tokenizer.add_tokens(
         [AddedToken("[x]", normalized=normalized), AddedToken("ab", single_word=True, normalized=normalized)]
     )
-    core = test_normalizers.core_of(tokenizer)
+    core = core_of(tokenizer)
     rng = random.Random(f"{accents} {lowercase}")
     assert wrong_seams(core, tokenizer, many_texts(rng, ["[x]", "ab", "[", "x]"], 150)) == []
 
@@ -180,7 +181,7 @@ def test_bert_normalizers(accents: bool | None, lowercase: bool, normalized: boo
 def test_split_steps_in_a_row(splits: list[Any]) -> None:
     tokenizer = corpus.load_tokenizer("tiny_starcoder")
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
-    core = test_normalizers.core_of(tokenizer)
+    core = core_of(tokenizer)
     assert wrong_seams(core, tokenizer, many_texts(random.Random(1), ["<x>"], 150)) == []
 
 
@@ -246,4 +247,4 @@ def test_uncertain_positions_are_no_seams() -> None:
     """A normalizer that only the reference can do, one that puts something in front, and a model without a split."""
     for normalizer in (normalizers.Replace(Regex("[a-c]+"), "b"), normalizers.Prepend("x")):
         tokenizer = test_normalizers.with_normalizer("tiny_qwen2", normalizer)
-        assert seams_of(test_normalizers.core_of(tokenizer), "one two three") == []
+        assert seams_of(core_of(tokenizer), "one two three") == []

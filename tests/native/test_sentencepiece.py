@@ -19,7 +19,7 @@ import random_sentencepiece
 import strategies
 import tier
 from hypothesis import given, strategies as st
-from native_cores import different, expected
+from native_cores import core_of, different, expected
 from random_sentencepiece import BYTE_TOKENS, PREPEND, REPLACE, SIGN
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -31,24 +31,18 @@ NAMES = sorted(name for name in native_cores.SENTENCEPIECE if name in native_cor
 SMALL = [name for name in NAMES if name.startswith("tiny_")]
 
 
-def _core(tokenizer: Tokenizer) -> Any:
-    pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
-
-
 def _check_random_tokenizers(seeds: Iterable[int]) -> None:
     checked = 0
     for seed in seeds:
         rng = random.Random(f"sentencepiece {seed}")
         made = random_sentencepiece.random_tokenizer(rng)
         try:
-            pipeline = read_pipeline(made.tokenizer)
+            core = core_of(made.tokenizer)
         except Unsupported as unsupported:
             if "two added tokens have the content" not in str(unsupported):
                 raise
             continue
         checked += 1
-        core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
         texts = made.texts(rng, 30)
         for text, ids in zip(texts, expected(made.tokenizer, texts), strict=True):
             found = {
@@ -81,7 +75,7 @@ def test_cut_of_random_tokenizers() -> None:
         rng = random.Random(f"cut {seed}")
         tokenizer = random_sentencepiece.random_tokenizer(rng).tokenizer if seed % 2 else _with_runs_of_spaces(rng)
         try:
-            core = _core(tokenizer)
+            core = core_of(tokenizer)
         except Unsupported:
             continue
         parts = [*"ab. x", *sorted(tokenizer.get_vocab())]
@@ -137,7 +131,7 @@ def test_runs_of_spaces() -> None:
     for seed in range(seeds):
         rng = random.Random(f"blanks {seed}")
         tokenizer = _with_runs_of_spaces(rng)
-        core = _core(tokenizer)
+        core = core_of(tokenizer)
         starts, ends = ["", "a", "x", "?", "b", "."], ["", "a", "ab", ".", "?", "x", "b"]
         lengths = [*range(1, 20), 31, 32, 33, 60, 61, 62, 63, 64, 65, 130]
         texts = [x + " " * n + y for x in starts for n in rng.sample(lengths, 8) for y in ends]
@@ -184,7 +178,7 @@ def test_runs_as_added_tokens() -> None:
     for seed in range(300):
         rng = random.Random(f"runs {seed}")
         tokenizer = _with_runs_as_added_tokens(rng)
-        core = _core(tokenizer)
+        core = core_of(tokenizer)
         runs = [character * n for character in "\n\t" for n in (1, 1, 2, 3, 5, 6, 19, 20, 21, 45)]
         parts = ["a", "b", "ab", " ", "  ", "<b>", "<", "?", "é", *runs]
         texts = ["".join(rng.choices(parts, k=rng.randint(1, 40))) for _ in range(12)]
@@ -381,7 +375,7 @@ def test_entries_with_spaces_never_match() -> None:
     """The text's spaces are signs by then."""
     vocabulary = {**VOCABULARY, " ": 900, " a": 901, "a ": 902}
     tokenizer = _tokenizer(vocab=vocabulary, merges=[(" ", "a"), ("a", " "), *MERGES])
-    assert different(_core(tokenizer), tokenizer, ["a a", " a", "a ", " ", "ab a b"]) == []
+    assert different(core_of(tokenizer), tokenizer, ["a a", " a", "a ", " ", "ab a b"]) == []
 
 
 def test_an_added_token_whose_spaces_the_one_before_has_taken() -> None:
@@ -390,7 +384,7 @@ def test_an_added_token_whose_spaces_the_one_before_has_taken() -> None:
     tokens = [AddedToken("<r>", rstrip=True, normalized=False), AddedToken(" ", lstrip=True, normalized=False)]
     tokenizer.add_tokens([*tokens, AddedToken("\n", lstrip=True, rstrip=True, normalized=False)])
     texts = ["<r> a", "<r>a", "<r> ", "a<r> <r> b", "<r>\n", "\n\n", "a\n\nb", "a  b", "   ", "a  "]
-    assert different(_core(tokenizer), tokenizer, texts) == []
+    assert different(core_of(tokenizer), tokenizer, texts) == []
 
 
 def test_long_runs_are_encoded_in_linear_time_and_alike_in_chunks() -> None:

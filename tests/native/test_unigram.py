@@ -17,6 +17,7 @@ import pytest
 import tier
 import tokenizers
 import unigrams
+from native_cores import core_of
 from short_texts import SHORT_TEXTS
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
@@ -40,7 +41,7 @@ PARTS += ["\r", "\n", "\x01", "\u200b", "\u2581", "\u3000"]
 @functools.cache
 def core_and_tokenizer(name: str) -> tuple[Any, Tokenizer]:
     tokenizer = corpus.load_tokenizer(name)
-    return build_core(read_pipeline(tokenizer)), tokenizer
+    return core_of(tokenizer), tokenizer
 
 
 def wrong(core: Any, tokenizer: Tokenizer, texts: list[str]) -> tuple[list[str], int]:
@@ -92,7 +93,7 @@ def test_letters_that_begin_keys() -> None:
     letters = sorted({letter[0] for letter in decomposed if len(letter) > 1})[:: tier.pick(7, 1)]
     marks = "\u0301\u0308\u0323\u0344\u093c\u094d\u3099\u200d"
     texts = [letter.join(["", *marks, *("a" + mark for mark in marks), ""]) for letter in letters]
-    assert wrong(build_core(read_pipeline(tokenizer)), tokenizer, texts)[0] == []
+    assert wrong(core_of(tokenizer), tokenizer, texts)[0] == []
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name != "unigram_bytes"])
@@ -110,12 +111,12 @@ def test_random_models() -> None:
     for seed in range(tier.pick(150, 5_000)):
         rng = random.Random(seed)
         tokenizer = unigrams.random_tokenizer(rng)
-        core = build_core(read_pipeline(tokenizer))
+        core = core_of(tokenizer)
         texts = unigrams.random_texts(rng, tokenizer, 25)
         assert (seed, wrong(core, tokenizer, texts)[0]) == (seed, [])
         text = "".join(texts)
         ids = tokenizer.encode(text, add_special_tokens=False).ids
-        assert (seed, core.encode(text, threads=2, chunk_bytes=rng.randint(1, 40))) == (seed, ids)
+        assert (seed, core.encode(text, threads=2, chunk_chars=rng.randint(1, 40))) == (seed, ids)
 
 
 @pytest.mark.every_parameter
@@ -129,7 +130,7 @@ def test_fused_unknown_characters_may_be_a_piece() -> None:
     """With scores above 10, two unknown characters score more than the piece that they are."""
     tokenizer = Tokenizer(models.Unigram([("<unk>", 100.0), ("ab", 20.0), ("<0x61>", 20.0), ("c", 20.0)], unk_id=0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
-    core = build_core(read_pipeline(tokenizer))
+    core = core_of(tokenizer)
     texts = ["ab", "abc", "ba", "aab", "abab", "a", "<unk>", "<unk>a", "c<unk>c"]
     assert wrong(core, tokenizer, texts) == ([], 0)
     assert core.encode("ab") == [1]
@@ -159,7 +160,7 @@ def test_a_space_before_the_first_character_only(normalizer: Any, is_native: boo
             read_pipeline(tokenizer)
         return
     texts = [first + "ab" for first in ("", " ", "  ", "x", "xx", "\u0301", "\x01", "\u200b", "\ufb01", "\u3000", "X")]
-    assert wrong(build_core(read_pipeline(tokenizer)), tokenizer, texts) == ([], 0)
+    assert wrong(core_of(tokenizer), tokenizer, texts) == ([], 0)
     # After the token "A", the ring that NFKD makes of U+00C5 has the offset 0 as well.
     tokenizer.add_tokens([AddedToken("A", normalized=True)])
     with pytest.raises(Unsupported, match="added tokens of normalized text"):
@@ -255,7 +256,7 @@ def test_unknown_characters_beside_and_inside_pieces() -> None:
     pieces = [("<unk>", 0.0), ("a", -1.0), ("a\u4e2d", -3.0), ("a\u4e2d\u4e2db", -9.0), ("b", -1.0), ("\u00e9", -2.0)]
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
-    core = build_core(read_pipeline(tokenizer))
+    core = core_of(tokenizer)
     texts = ["".join(row) for count in range(1, 7) for row in itertools.product("a\u4e2db\u00e8", repeat=count)]
     assert wrong(core, tokenizer, texts) == ([], 0)
 

@@ -257,7 +257,7 @@ def test_long_words(longest: int) -> None:
         lengths = [n for n in LENGTHS if n < 1000 or longest < 1000]  # the reference is quadratic below its limit
         texts = [around + piece * n + around for piece in alphabet for n in lengths for around in ("", " ", "a", "!")]
         assert different(tokenizer, texts, core) == []
-        assert different(tokenizer, ["ab!".join(texts[:800])], core, threads=3, chunk_bytes=1000) == []
+        assert different(tokenizer, ["ab!".join(texts[:800])], core, threads=3, chunk_chars=1000) == []
 
 
 def test_a_word_of_a_million_characters() -> None:
@@ -291,7 +291,7 @@ def test_random_vocabularies() -> None:
         texts = ["".join(rng.choices([*alphabet, *alphabet, *names, " "], k=rng.randint(1, 30))) for _ in range(40)]
         core = word_pieces.core_of(tokenizer)
         assert (seed, different(tokenizer, [*texts, *texts], core)) == (seed, [])
-        assert (seed, different(tokenizer, texts, core, threads=2, chunk_bytes=3)) == (seed, [])
+        assert (seed, different(tokenizer, texts, core, threads=2, chunk_chars=3)) == (seed, [])
         slow = SlowWordPiece(options, tokenizer, prefix, longest)
         assert (seed, [text for text in texts if slow.encode(text) != core.encode(text)]) == (seed, [])
 
@@ -363,7 +363,7 @@ def test_added_tokens_of_all_flags(options: BertOptions | None) -> None:
         core = word_pieces.core_of(tokenizer)
         texts = ["".join(rng.choices(pieces, k=rng.randint(1, 10))) for _ in range(150)]
         assert (seed, different(tokenizer, texts, core)) == (seed, [])
-        assert (seed, different(tokenizer, texts, core, threads=3, chunk_bytes=2)) == (seed, [])
+        assert (seed, different(tokenizer, texts, core, threads=3, chunk_chars=2)) == (seed, [])
         tokenizer.encode_special_tokens = True
         assert (seed, different(tokenizer, texts, core, split_special_tokens=True)) == (seed, [])
 

@@ -33,19 +33,16 @@ BYTE_LEVEL = [name for name in ALL if name not in SENTENCEPIECE]
 
 @functools.lru_cache(maxsize=2)
 def core_and_reference(name: str) -> tuple[Any, Reference]:
-    """The core of a tokenizer, and the tokenizer; for those with a native route."""
+    """The core of a tokenizer, which divides long texts, and the tokenizer; for those with a native route."""
     reference = Reference(name)
-    pipeline = read_pipeline(reference.tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, reference
+    return core_of(reference.tokenizer), reference
 
 
-@functools.lru_cache(maxsize=2)
-def core_that_divides(name: str) -> tuple[Any, Reference]:
-    """The same, with a core that divides long texts at seams."""
-    _, reference = core_and_reference(name)
-    route = NativeRoute(read_pipeline(reference.tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0))
-    route.core.trust_seams()
-    return route.core, reference
+def core_of(tokenizer: Tokenizer) -> Any:
+    """The core of a tokenizer with a native route. It divides long texts at seams."""
+    core = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0)).core
+    core.trust_seams()
+    return core
 
 
 def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
@@ -61,8 +58,7 @@ def core_with_runs(character: str) -> tuple[Any, Tokenizer]:
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
     state["added_tokens"] = [{"id": model["vocab"][run], "content": run, **flags} for run in runs]
     tokenizer = Tokenizer.from_str(json.dumps(state))
-    pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, tokenizer
+    return core_of(tokenizer), tokenizer
 
 
 def expected(reference: Tokenizer | Reference, texts: list[str]) -> list[list[int]]:
@@ -84,10 +80,12 @@ def make_core(vocabulary: dict[str, int] | tuple[bytes, int], merges: list[Any] 
 
     Merges that are bytes are the JSON text of them, right or wrong.
     """
-    from lopt_plugin.routes.native_core import core_of
+    from lopt_plugin.routes import native_core
 
     text = merges if isinstance(merges, bytes) else json.dumps(merges).encode()
-    return core_of("byte pair", {**_arguments(), "vocabulary": vocabulary, "merges": text, **changes})
+    core = native_core.core_of("byte pair", {**_arguments(), "vocabulary": vocabulary, "merges": text, **changes})
+    core.trust_seams()
+    return core
 
 
 @functools.cache

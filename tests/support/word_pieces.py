@@ -9,12 +9,11 @@ from typing import Any
 
 import corpus
 import native_cores
+from native_cores import core_of as core_of
 from reference import Reference
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
-from lopt_plugin.pipeline import BertOptions, read_pipeline
-from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.settings import Settings
+from lopt_plugin.pipeline import BertOptions
 from lopt_plugin.unicode_tables import bert as words, load
 
 SMALL = ["bert_base_uncased", "wordpiece_added", "wordpiece_cased", "wordpiece_uncased"]
@@ -28,11 +27,6 @@ ALL_OPTIONS = [
     )
 ]
 DEFAULT = BertOptions(True, True, None, True)
-
-
-def core_of(tokenizer: Tokenizer) -> Any:
-    pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
 
 
 @functools.lru_cache(maxsize=2)

@@ -41,15 +41,15 @@ class BytePairEncoder {
             cut_scanner_.emplace(model.cuts(), model.unknown_characters(), scanner == CutScanner::name_before_spaces, separate_spaces);
             divides_words_ = false;
             next_ = &BytePairEncoder::next_cut;
-            scan_ = &BytePairEncoder::scan_at_cuts;
+            encode_ = &BytePairEncoder::encode_at_cuts;
             return;
         }
         const bool known = Scanners::visit(scanner, [this]<class Scanner>() {
             next_ = &BytePairEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
             if constexpr (!leaves_out<Scanner>) add_windows_ = widest_add_windows<Scanner>();
-            if (leaves_out<Scanner> || model_.ends_words()) scan_ = &BytePairEncoder::scan_words<Scanner>;
-            else scan_ = refinements_.empty() ? &BytePairEncoder::scan_cut<Scanner> : &BytePairEncoder::scan_refined<Scanner>;
+            if (leaves_out<Scanner> || model_.ends_words()) encode_ = &BytePairEncoder::encode_words<Scanner>;
+            else encode_ = refinements_.empty() ? &BytePairEncoder::encode_cut<Scanner> : &BytePairEncoder::encode_refined<Scanner>;
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
         const auto uses = [&](std::initializer_list<std::string_view> names) {
@@ -64,10 +64,9 @@ class BytePairEncoder {
         digits_in_group_ = lopt::digits_in_group(scanner);
     }
 
-    // Appends the ids of all pre-tokens that start in [from, stop); returns the end of the last one. `from` must be the
-    // start of a pre-token. May read the text up to its end.
-    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
-        return from < stop ? (this->*scan_)(text, from, stop, space, out) : from;
+    // Appends the ids of a stretch.
+    void encode(const Text& text, Workspace& space, IdBuffer& out) const {
+        if (text.begin < text.end) (this->*encode_)(text, space, out);
     }
     // Is a run of this ASCII character encoded independently of its neighbours, and are they encoded independently of it?
     bool stands_alone(uint8_t character) const {
@@ -147,7 +146,7 @@ class BytePairEncoder {
     template <class Scanner>
     static constexpr bool leaves_out = requires { &Scanner::parts; };
 
-    using ScanFunction = const uint8_t* (BytePairEncoder::*)(const Text&, const uint8_t*, const uint8_t*, Workspace&, IdBuffer&) const;
+    using EncodeFunction = void (BytePairEncoder::*)(const Text&, Workspace&, IdBuffer&) const;
 
     template <class Scanner>
     const uint8_t* next_of(const uint8_t* p, const uint8_t* end) const {
@@ -155,50 +154,51 @@ class BytePairEncoder {
     }
     const uint8_t* next_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_->next(p, end); }
 
-    const uint8_t* scan_at_cuts(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+    void encode_at_cuts(const Text& text, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
+        const uint8_t* p = text.begin;
         window.start(p);
-        while (p < stop) {
+        while (p < text.end) {
             if (leads_script(*p) && model_.character_runs()) {
-                const uint8_t* const end = filler_.add_characters(text, p, stop, space, out);
+                const uint8_t* const end = filler_.add_characters(text, p, text.end, space, out);
                 if (end > p) {
                     p = end;
                     continue;
                 }
             }
             filler_.make_room(text, window, out);
-            if (stop - p >= 64) {
+            if (text.end - p >= 64) {
                 const uint64_t starts = cut_scanner_->starts(p, ~uint64_t{0});
                 if (starts) {
                     p = BaselineVectors::add_starts(window, p, starts);
                     continue;
                 }
-            } else if (stop == text.end && text.readable_end - p >= 64) {
-                const uint64_t starts = cut_scanner_->starts(p, (uint64_t{1} << (stop - p)) - 1);
+            } else if (text.readable_end - p >= 64) {
+                const uint64_t starts = cut_scanner_->starts(p, (uint64_t{1} << (text.end - p)) - 1);
                 if (starts) BaselineVectors::add_starts(window, p, starts);
-                window.add(p = stop);
+                window.add(text.end);
                 break;
             }
             p = cut_scanner_->next(p, text.end);
             window.add(p);
         }
         filler_.flush(text, window, out);
-        return p;
     }
 
     template <class Scanner>
-    const uint8_t* scan_cut(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+    void encode_cut(const Text& text, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
+        const uint8_t* p = text.begin;
         window.start(p);
         space.run.start(p);
-        while (p < stop) {
+        while (p < text.end) {
             filler_.make_room(text, window, out);
             // A window that begins with such a script would yield few bounds.
-            if (stop - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
+            if (text.end - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
                 filler_.flush_run(text, space, out);
                 uint64_t of_script;
                 const uint8_t* const from = p;
-                const uint8_t* const at = p = add_windows_(classes_, p, stop, window, of_script);
+                const uint8_t* const at = p = add_windows_(classes_, p, text.end, window, of_script);
                 for (; of_script; of_script &= of_script - 1) {
                     const uint8_t* end = at + __builtin_ctzll(of_script);
                     filler_.add_cut(text, p, end, space, out);
@@ -212,14 +212,14 @@ class BytePairEncoder {
         }
         filler_.flush_run(text, space, out);
         filler_.flush(text, window, out);
-        return p;
     }
 
     template <class Scanner>
-    const uint8_t* scan_refined(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+    void encode_refined(const Text& text, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
+        const uint8_t* p = text.begin;
         window.start(p);
-        while (p < stop) {
+        while (p < text.end) {
             const uint8_t* end = Scanner::next(classes_, p, text.end);
             space.pieces.clear();
             refine_one(p, end, space.pieces);
@@ -233,12 +233,12 @@ class BytePairEncoder {
             p = end;
         }
         if (window.count) model_.window_encoder().resolve(window, text.readable_end, out);
-        return p;
     }
 
     // If text is dropped, or if every word gets an end-of-word byte, the words are copied into one buffer.
     template <class Scanner>
-    const uint8_t* scan_words(const Text& text, const uint8_t* p, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
+    void encode_words(const Text& text, Workspace& space, IdBuffer& out) const {
+        const uint8_t* p = text.begin;
         Window& window = space.window;
         WordBuffer& words = space.words;
         const bool end_words = model_.ends_words();
@@ -254,7 +254,7 @@ class BytePairEncoder {
             window.add(word + length + end_words);
         };
         words.start(window);
-        while (p < stop) {
+        while (p < text.end) {
             const uint8_t* end = Scanner::next(classes_, p, text.end);
             space.pieces.clear();
             refine_parts(p, end, space.pieces);
@@ -266,7 +266,6 @@ class BytePairEncoder {
             p = end;
         }
         if (window.count) model_.window_encoder().resolve(window, words.readable_end(), out);
-        return p;
     }
 
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -294,7 +293,7 @@ class BytePairEncoder {
     bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
     size_t digits_in_group_ = 0;
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
-    ScanFunction scan_ = nullptr;
+    EncodeFunction encode_ = nullptr;
     AddWindows add_windows_ = nullptr;
 };
 

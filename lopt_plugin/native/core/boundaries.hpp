@@ -1,6 +1,7 @@
 // Where a text can be divided, judged by the characters at the position, and what kind of word an undivided part is.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,16 @@ class Boundaries {
         for (size_t at = begin; at < end; at++)
             if (is_seam(text, at, end)) return at;
         return end;
+    }
+    // The first seam among the `searched` characters after a multiple of `distance` from `from` on; the text's length if there
+    // is none. Few texts have no seam there, and not every position has to be tested.
+    size_t next_seam(const Characters& text, size_t from, size_t distance, size_t searched) const {
+        while (text.length - from > distance) {
+            from += distance;
+            for (size_t at = from; at < std::min(from + searched, text.length); at++)
+                if (is_seam(text, at, text.length)) return at;
+        }
+        return text.length;
     }
     // Called once it is verified that dividing texts at seams does not change their ids. Until then, `encode` divides none.
     void trust_seams() { trusts_seams_.store(true, std::memory_order_release); }

@@ -93,7 +93,6 @@ class BytePairMethod {
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
     bool is_word(std::string_view text, uint32_t id) const { return model_.word_id(text) == id; }
-    bool walks_apart() const { return encoder_.keeps_all(); }
     // Throws OffsetsUnknownError if the ids do not determine the offsets.
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const {
         // The reference does not count dropped bytes, and counts any other byte as one or two, depending on its stand-in.

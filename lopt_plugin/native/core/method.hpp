@@ -23,7 +23,7 @@ template <class Method>
 concept EncodingMethod = requires(const Method& method, const uint8_t* begin, const uint8_t* end, uint32_t c, std::string& out, Sources* sources,
                                   const Junction& at, const AddedTokenEdges& tokens, std::string_view text, OffsetWalk& walk, const Segment& segment,
                                   const Origin& origin) {
-    // Encodes stretches of normalized text; see Chunk.
+    // Its encode(text, space, ids) appends the ids of a stretch of normalized text.
     { method.encoder() } -> std::same_as<const typename Method::Encoder&>;
     // For added tokens.
     { method.classes() } -> std::same_as<const ClassTable&>;
@@ -56,8 +56,6 @@ concept EncodingMethod = requires(const Method& method, const uint8_t* begin, co
     // The number of digits per word, counted from the start of a run of digits; 0 if unknown or unlimited.
     { method.digits_in_group() } -> std::same_as<size_t>;
 
-    // Are the offsets between two boundaries of a stretch known without the rest of it?
-    { method.walks_apart() } -> std::same_as<bool>;
     // Computes the offsets of the ids of a stretch.
     { method.walk(walk, segment, origin) } -> std::same_as<void>;
     // The size of its tables.

@@ -51,7 +51,9 @@ class PrefixCache {
         texts_->used(space.known);
         space.indexed_end = found.goes_on || text.length - space.known.characters <= space.known.characters ? text.length : common;
         if (!trusts_seams) return;
-        for (size_t at = next_seam(text, space.known.characters); at < space.indexed_end; at = next_seam(text, at)) space.divisions.push_back({at, nullptr, 0, 0});
+        const size_t searched = (block_characters_ + 3) / 4;
+        for (size_t at = space.known.characters; (at = boundaries_.next_seam(text, at, block_characters_, searched)) < space.indexed_end;)
+            space.ends.push_back({at - space.known.characters, 0, 0});
     }
     // Holds a text that was encoded in `space`; the whole text is known afterwards. See HeldTexts for the owner.
     void hold(const Characters& text, bool split_special, Workspace& space, const std::shared_ptr<void>& owner) const {
@@ -60,8 +62,11 @@ class PrefixCache {
         if (known.held)
             for (const Seam& seam : known.held->text.seams)
                 if (seam.character <= known.characters) seams.push_back(seam);
-        for (const auto& division : space.divisions)
-            seams.push_back({division.character, known.utf8_bytes + static_cast<size_t>(division.at - space.text.begin), known.ids + division.ids});
+        // The last one is the end of the text.
+        for (size_t i = 0; i + 1 < space.ends.size(); i++) {
+            const Seam& end = space.ends[i];
+            seams.push_back({known.characters + end.character, known.utf8_bytes + end.utf8_bytes, known.ids + end.ids});
+        }
         const size_t utf8_bytes = known.utf8_bytes + space.utf8_bytes;
         const auto held = texts_->hold({owner, text, split_special, std::move(space.ids), std::move(seams), utf8_bytes}, known, space.indexed_end);
         space.ids.clear();
@@ -70,16 +75,6 @@ class PrefixCache {
 
   private:
     bool divides(const Characters& text, size_t at) const { return at < text.length && boundaries_.is_seam(text, at, text.length); }
-    // The first seam at least one block after `from` that is near a multiple of a block; the text's length if there is
-    // none. Few texts have no seam there, and not every position has to be tested.
-    size_t next_seam(const Characters& text, size_t from) const {
-        for (size_t at = from + block_characters_; at < text.length; at += block_characters_) {
-            const size_t stop = std::min(at + (block_characters_ + 3) / 4, text.length);
-            for (size_t i = at; i < stop; i++)
-                if (divides(text, i)) return i;
-        }
-        return text.length;
-    }
 
     const Boundaries<Method>& boundaries_;
     std::unique_ptr<HeldTexts> texts_;  // null: the cache is off

@@ -161,13 +161,12 @@ class Segmenter {
         }
     }
 
-    // Writes the segments of a text, divided at `space.divisions`, to `space.segments`. `marked`: the text may contain
+    // Writes the segments of a text to `space.segments`. `marked`: the text may contain
     // characters of marked pages. First finds added tokens in the raw text, then in the normalized text between them.
     void find(const Text& text, const EncodeOptions& options, bool marked, Workspace& space) const {
         auto &segments = space.segments, &raw_segments = space.raw_segments;
         segments.clear();
         raw_tokens_.find(method_.classes(), text.begin, text.end, options.split_special, segments);
-        divide(space, segments);
         const bool normalize = marked || method_.normalizes_ascii(), normalizer_prepends = metaspace_ && metaspace_->normalizer_prepends;
         if (!normalize && !normalizer_prepends && prepend_scheme_ == PrependScheme::never && normalized_tokens_.empty()) return;
         raw_segments.swap(segments);
@@ -177,10 +176,8 @@ class Segmenter {
             if (options.offsets) space.origins.push_back(origin);
         };
         Buffer<Segment> found;
-        size_t next_division = 0;
         for (const Segment& raw : raw_segments) {
-            const bool divided = move_divisions(space, next_division, static_cast<size_t>(&raw - raw_segments.data()), segments.size());
-            const bool inside = divided || (options.inside && raw.begin == text.begin);
+            const bool inside = options.inside && raw.begin == text.begin;
             if (raw.token != NONE) {
                 add(raw, {raw.begin, nullptr, false});
                 continue;
@@ -241,34 +238,6 @@ class Segmenter {
             spaced_white_space_ |= with_spaces && is_space;
         }
     }
-    // Divides the segments of the text at the divisions, and stores its segment in each division.
-    static void divide(Workspace& space, Buffer<Segment>& segments) {
-        auto& divisions = space.divisions;
-        if (divisions.empty()) return;
-        Buffer<Segment> divided;
-        divided.reserve(segments.size() + divisions.size());
-        size_t next = 0;
-        for (Segment segment : segments) {
-            for (; next < divisions.size() && divisions[next].at < segment.end; next++) {
-                const uint8_t* const at = divisions[next].at;
-                if (segment.begin < at) {
-                    divided.push_back({segment.begin, at, segment.token});
-                    segment.begin = at;
-                }
-                divisions[next].segment = divided.size();
-            }
-            divided.push_back(segment);
-        }
-        segments.swap(divided);
-    }
-    // Moves the divisions from index `next` on that are before segment `from` to segment `to`; returns whether there were
-    // any.
-    static bool move_divisions(Workspace& space, size_t& next, size_t from, size_t to) {
-        const size_t first = next;
-        for (; next < space.divisions.size() && space.divisions[next].segment == from; next++) space.divisions[next].segment = to;
-        return next > first;
-    }
-
     // Applies change(out, sources) to a stretch; returns the stretch itself if that changes nothing. Sets `alignment` if
     // offsets are wanted.
     template <class Change>

@@ -70,7 +70,6 @@ class UnigramMethod {
     static const Model* growing_model() { return nullptr; }
     static size_t digits_in_group() { return 0; }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }
-    static bool walks_apart() { return true; }
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const { walk.stretch(offsets_, segment, origin); }
     size_t bytes() const { return classes_->memory_bytes() + model_.bytes() + encoder_.bytes() + offsets_.bytes(); }
 

@@ -87,7 +87,6 @@ class WordPieceMethod {
     static const Model* growing_model() { return nullptr; }
     static size_t digits_in_group() { return 0; }
     static const Metaspace* metaspace() { return nullptr; }
-    static bool walks_apart() { return true; }
     void walk(OffsetWalk& walk, const Segment& segment, const Origin& origin) const { walk.stretch(offsets_, segment, origin); }
     const WordPiece& model() const { return model_; }
     size_t bytes() const { return words_->memory_bytes() + (text_ ? text_->memory_bytes() : 0) + model_.bytes() + encoder_.bytes() + offsets_.bytes(); }

@@ -19,18 +19,11 @@ namespace lopt {
 
 struct EncodeOptions {
     size_t threads = 1;
-    size_t chunk_bytes = 0;      // 0: depends on the length of the text
+    size_t chunk_chars = 0;      // 0: depends on the length of the text
     bool split_special = false;  // treat special added tokens as plain text
     bool offsets = false;        // `offsets` will be called
     bool recall = false;         // the start may come from earlier texts, see Workspace::known
     bool inside = false;         // the text follows a seam (seam.hpp), so it is not the start of a stretch
-};
-
-// A seam at which a text is divided. The text between two of them is normalized and encoded independently.
-struct Division {
-    size_t character;  // index in the text
-    const uint8_t* at;
-    size_t segment, ids;  // numbers of segments and ids before it
 };
 
 // Buffers of one call, reused by later ones. Stretch: the encoder's own workspace.
@@ -41,33 +34,35 @@ struct Workspace {
     Buffer<uint8_t> utf8;
     Buffer<Segment> segments, raw_segments;
     std::vector<std::unique_ptr<std::string>> owned;  // results of normalization
-    // How much of the text the first `ids` ids cover: up to `at` in a segment (null: up to its start).
-    struct Mark {
-        size_t ids, segment;
-        const uint8_t* at;
-    };
-    std::vector<Mark> marks;  // where chunks were joined
     KnownBeginning known;  // its ids precede `ids`
     size_t indexed_end = 0;  // see HeldTexts::hold
-    std::vector<Division> divisions;
+    // Where the chunks of the text end, without what is known, and what precedes; empty if it is encoded as a whole.
+    std::vector<Seam> ends;
     size_t utf8_bytes = 0;  // of the text without what is known
     // For offsets: the text, and the origin of each segment unless all segments are unchanged parts of it.
     Text text{};
     bool ascii = false;
     Buffer<Origin> origins;
     std::deque<Alignment> alignments;
+    std::vector<std::unique_ptr<Workspace>> chunks;  // the same of each chunk
 
+    // Forgets the last text.
+    void begin() {
+        known = {};
+        ends.clear();
+        chunks.clear();
+    }
     // Forgets the text. Frees the memory of unusually large texts; returns the remaining size in bytes.
     size_t rest() {
         constexpr size_t OF_TEXT = size_t{4} << 20, OF_OTHERS = size_t{1} << 20;
         owned.clear();
         known = {};
         alignments.clear();
+        chunks.clear();
         text = {};
         return sizeof *this + stretch.keep_at_most(OF_OTHERS) + ids.keep_at_most(OF_TEXT) + keep_at_most(OF_TEXT, utf8) +
                keep_at_most(OF_OTHERS, segments) + keep_at_most(OF_OTHERS, raw_segments) + keep_at_most(OF_OTHERS, owned) +
-               keep_at_most(OF_OTHERS, marks) + keep_at_most(OF_OTHERS, divisions) +
-               keep_at_most(OF_OTHERS, origins);
+               keep_at_most(OF_OTHERS, ends) + keep_at_most(OF_OTHERS, origins);
     }
 };
 

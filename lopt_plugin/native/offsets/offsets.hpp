@@ -36,10 +36,10 @@ struct Trim {
 // Computes the offsets of one text, segment by segment.
 class OffsetWalk {
   public:
-    // Walks the ids at [begin, end) of a text, and writes their offsets to the same positions of `out`. `ascii`: the
-    // whole text is ASCII.
-    OffsetWalk(const uint8_t* text, bool ascii, const uint32_t* ids, size_t begin, size_t end, const Trim& trim, Offset* out)
-        : text_(text), at_(text), ascii_(ascii), id_(ids + begin), first_(ids + trim.first), last_(ids + end), trim_(trim), out_(out + begin) {}
+    // Walks the ids at [begin, end) of a text, and writes their offsets to the same positions of `out`. They are those of `text`,
+    // which `characters` precede. `ascii`: it is ASCII.
+    OffsetWalk(const uint8_t* text, bool ascii, size_t characters, const uint32_t* ids, size_t begin, size_t end, const Trim& trim, Offset* out)
+        : at_(text), count_(static_cast<int32_t>(characters)), ascii_(ascii), id_(ids + begin), first_(ids + trim.first), last_(ids + end), trim_(trim), out_(out + begin) {}
 
     bool done() const { return id_ == last_; }
 
@@ -98,12 +98,6 @@ class OffsetWalk {
         with_places(segment, origin, [&](const auto& place) {
             return words.walk({segment.begin, segment.end}, ascii, id_, last_, Emit<std::decay_t<decltype(place)>>{place, out_});
         });
-    }
-
-    // Sets the number of characters before `at`, for a walk that does not start at the beginning of the text.
-    void start(const uint8_t* at, int32_t count) {
-        at_ = at;
-        count_ = count;
     }
 
   private:
@@ -195,8 +189,7 @@ class OffsetWalk {
 
     // Number of characters of the text before p; p never moves back.
     int32_t character(const uint8_t* p) {
-        if (ascii_) return static_cast<int32_t>(p - text_);
-        count_ += static_cast<int32_t>(count_characters(at_, p));
+        count_ += static_cast<int32_t>(ascii_ ? p - at_ : static_cast<ptrdiff_t>(count_characters(at_, p)));
         at_ = p;
         return count_;
     }
@@ -238,9 +231,8 @@ class OffsetWalk {
         return count;
     }
 
-    const uint8_t* text_;
     const uint8_t* at_;  // characters are counted up to this position
-    int32_t count_ = 0;
+    int32_t count_;
     bool ascii_;
     const uint32_t *id_, *first_, *last_;
     Trim trim_;

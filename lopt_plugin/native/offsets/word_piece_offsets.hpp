@@ -44,7 +44,7 @@ class WordPieceOffsets {
         while (p < stretch.end && id < last) {
             p = take_lone(p, stretch.end, count, counted, id, last, emit);
             words.start(p);
-            while (p < stretch.end && !words.full(p) && !(words.count && is_lone(p))) p = scanner_.step(p, stretch.end, stretch.end, words);
+            while (p < stretch.end && !words.full(p) && !(words.count && is_lone(p))) p = scanner_.step(p, stretch.end, words);
             for (uint32_t k = 0; k < words.count && id < last; k++) {
                 const uint8_t *begin = words.begin(k), *end = begin + words.length(k);
                 if (words.ends[k] == UINT32_MAX) throw OffsetsUnknownError("a word is too long");

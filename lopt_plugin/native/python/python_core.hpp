@@ -23,7 +23,7 @@ namespace lopt {
 namespace argument {
 inline const nb::arg text("text"), texts("texts");
 inline auto threads() { return nb::arg("threads") = 1; }
-inline auto chunk_bytes() { return nb::arg("chunk_bytes") = 0; }
+inline auto chunk_chars() { return nb::arg("chunk_chars") = 0; }
 inline auto split_special() { return nb::arg("split_special_tokens") = false; }
 }  // namespace argument
 
@@ -34,8 +34,8 @@ class PythonCore {
     PythonCore(const PythonCore&) = delete;
     PythonCore& operator=(const PythonCore&) = delete;
 
-    nb::object encode(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, int64_t first_id) const {
-        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true};
+    nb::object encode(nb::str text, size_t threads, size_t chunk_chars, bool split_special, int64_t first_id) const {
+        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_chars, split_special, false, true};
         const std::optional<uint32_t> first = checked_first_id(first_id);
         IdList list(largest_id_);
         typename Core::Borrowed space(*core_);
@@ -73,9 +73,9 @@ class PythonCore {
         };
         return new ShortEncoder(this, encode, most_characters, most_together, std::move(around));
     }
-    nb::object encode_array(nb::str text, size_t threads, size_t chunk_bytes, bool split_special) const {
+    nb::object encode_array(nb::str text, size_t threads, size_t chunk_chars, bool split_special) const {
         typename Core::Borrowed space(*core_);
-        run_and_hold(text, {std::max<size_t>(threads, 1), chunk_bytes, split_special, false, true}, *space);
+        run_and_hold(text, {std::max<size_t>(threads, 1), chunk_chars, split_special, false, true}, *space);
         const KnownBeginning& known = space->known;
         return nb::cast(written_array(known.ids + space->ids.size(), [&](int32_t* data) {
             if (known.ids) std::memcpy(data, known.held->text.ids.data(), known.ids * sizeof(int32_t));
@@ -188,7 +188,7 @@ class PythonCore {
             }});
     }
     // Ids and offsets, truncated to `limit` ids. first_id: -1, or an id; the lists then begin with this id and (0, 0).
-    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_bytes, bool split_special, bool trim_spaces, bool spare_first,
+    nb::tuple encode_with_offsets(nb::str text, size_t threads, size_t chunk_chars, bool split_special, bool trim_spaces, bool spare_first,
                                   std::optional<size_t> limit, bool keep_end, bool as_lists, int64_t first_id) const {
         const std::optional<uint32_t> of_no_text = checked_first_id(first_id);
         typename Core::Borrowed space(*core_);
@@ -196,7 +196,7 @@ class PythonCore {
         size_t first = 0, kept = 0;
         const Characters characters = characters_of(text);
         unlock_if_long(characters.length, [&] {
-            core_->encode(characters, {std::max<size_t>(threads, 1), chunk_bytes, split_special, true}, *space);
+            core_->encode(characters, {std::max<size_t>(threads, 1), chunk_chars, split_special, true}, *space);
             const size_t count = space->ids.size();
             kept = std::min(limit.value_or(count), count);
             first = keep_end ? count - kept : 0;
@@ -242,7 +242,7 @@ class PythonCore {
         return nb::make_tuple(array_of(ids.data(), ids.size()), array_of(counts.data(), counts.size()), array);
     }
     size_t id_count() const { return size_t{largest_id_} + 1; }
-    size_t default_chunk_bytes(size_t text_bytes, size_t threads) const { return Core::default_chunk(text_bytes, std::max<size_t>(threads, 1)); }
+    size_t default_chunk_chars(size_t text_chars, size_t threads) const { return Core::default_chunk(text_chars, std::max<size_t>(threads, 1)); }
     // See Core; must be called before anything is encoded.
     void remember_prefixes(size_t limit_bytes, size_t block_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
         core_->prefix_cache().turn_on(limit_bytes, block_characters, hash_bits, least_characters, secret);
@@ -281,10 +281,10 @@ class PythonCore {
         using namespace argument;
         const auto spare_first = nb::arg("spare_first") = false, trim_spaces = nb::arg("trim_spaces") = false;
         const auto first_id = nb::arg("first_id") = -1;
-        type.def("encode", &PythonCore::encode, text, threads(), chunk_bytes(), split_special(), first_id)
+        type.def("encode", &PythonCore::encode, text, threads(), chunk_chars(), split_special(), first_id)
             .def("short_encoder", &PythonCore::short_encoder, nb::arg("most_characters"), nb::arg("most_together"),
                  nb::arg("around").none(), nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("encode_array", &PythonCore::encode_array, text, threads(), chunk_bytes(), split_special())
+            .def("encode_array", &PythonCore::encode_array, text, threads(), chunk_chars(), split_special())
             .def("encode_batch", &PythonCore::encode_batch, texts, threads(), split_special())
             .def("encode_batch_lists", &PythonCore::encode_batch_lists, texts, threads(), split_special())
             .def("encode_ahead", &PythonCore::encode_ahead, texts, nb::arg("workers"), split_special(),
@@ -294,10 +294,10 @@ class PythonCore {
                  nb::arg("layouts"), nb::arg("truncation"), nb::arg("padding"), nb::arg("as_lists"))
             .def("texts_to_pack", &PythonCore::texts_to_pack, texts, threads(), nb::arg("part_characters") = Packing::PART_CHARACTERS,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
-            .def("encode_with_offsets", &PythonCore::encode_with_offsets, text, threads(), chunk_bytes(), split_special(), trim_spaces,
+            .def("encode_with_offsets", &PythonCore::encode_with_offsets, text, threads(), chunk_chars(), split_special(), trim_spaces,
                  spare_first, nb::arg("limit") = nb::none(), nb::arg("keep_end") = false, nb::arg("as_lists") = false, first_id)
             .def("encode_words", &PythonCore::encode_words, nb::arg("words"), split_special(), nb::arg("with_offsets") = false, trim_spaces, spare_first)
-            .def("default_chunk_bytes", &PythonCore::default_chunk_bytes, nb::arg("text_bytes"), nb::arg("threads"))
+            .def("default_chunk_chars", &PythonCore::default_chunk_chars, nb::arg("text_chars"), nb::arg("threads"))
             .def("remember_prefixes", &PythonCore::remember_prefixes, nb::arg("limit_bytes"), nb::arg("block_characters") = 1024,
                  nb::arg("hash_bits") = 64, nb::arg("least_characters") = 0, nb::arg("secret") = nb::none())
             .def("trust_seams", &PythonCore::trust_seams)

@@ -41,33 +41,26 @@ class UnigramEncoder {
     UnigramEncoder(const Unigram& model, UnigramWords words, bool prepends)
         : model_(model), words_(std::move(words)), prepends_(prepends), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS) {}
 
-    // Appends the ids of all words that begin in [from, stop), where `from` is the start of a unit; returns the end of
-    // the last unit. May read the text up to its end.
-    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
-        const uint8_t* p = from;
-        while (true) {
-            p = words_.skip_white_space(p, stop);
-            if (p >= stop) break;
+    // Appends the ids of a stretch.
+    void encode(const Text& text, Workspace& space, IdBuffer& out) const {
+        for (const uint8_t* p = text.begin; (p = words_.skip_white_space(p, text.end)) < text.end;) {
             const uint8_t* const end = words_.word_end(p, text.end);
             add({p, end}, text.readable_end, space, out);
             p = end;
         }
         resolve(space, out);
-        return p;
     }
     // Calls visit(end) for each unit of a stretch, after appending its ids to `out`, until it returns false.
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
             const uint8_t* const end = next(p, text.end);
-            scan({p, end, text.readable_end}, p, end, space, out);
+            encode({p, end, text.readable_end}, space, out);
             if (!visit(p = end)) return;
         }
     }
     // The end of the unit that begins at p.
     const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return words_.next(p, end); }
-    // A position of [p, end) at which every scan has a boundary; `end` if there is none.
-    const uint8_t* word_end_after(const uint8_t* p, const uint8_t* end) const { return words_.next_end(p, end); }
     // The end of the text that must be encoded together with a space prepended at p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return words_.word_end(p, end); }
     bool divides(uint32_t left, uint32_t right) const { return words_.divides(left, right); }

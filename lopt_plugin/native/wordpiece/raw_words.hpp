@@ -46,10 +46,9 @@ class RawWordScanner {
         return divides ? p + length : word_end(p + length, end);
     }
 
-    // Adds the raw words that one step finds in [p, stop) to a window that is not full; returns the end of the last unit.
-    // The text ends at `end`.
-    [[gnu::always_inline]] const uint8_t* step(const uint8_t* p, const uint8_t* stop, const uint8_t* end, RawWords& words) const {
-        if (windows_ && stop - p >= 64 && *p < 0x80) {
+    // Adds the raw words that one step finds in [p, end) to a window that is not full; returns the end of the last unit.
+    [[gnu::always_inline]] const uint8_t* step(const uint8_t* p, const uint8_t* end, RawWords& words) const {
+        if (windows_ && end - p >= 64 && *p < 0x80) {
             const uint8_t* reached = step_of_64(p, words);
             if (reached != p) return reached;
         }
@@ -57,7 +56,7 @@ class RawWordScanner {
         uint16_t bits = classes_.at(p, end, length);
         while (bits & word_bit::raw_white_space) {
             p += length;
-            if (p >= stop) return p;
+            if (p >= end) return p;
             bits = classes_.at(p, end, length);
         }
         const uint8_t* q = p + length;

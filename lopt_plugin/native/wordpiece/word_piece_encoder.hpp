@@ -41,35 +41,33 @@ class WordPieceEncoder {
         find_lone_characters();
     }
 
-    // Appends the ids of all raw words that start in [from, stop), where `from` is the start of a unit; returns the end
-    // of the last unit. May read the text up to its end.
-    const uint8_t* scan(const Text& text, const uint8_t* from, const uint8_t* stop, Workspace& space, IdBuffer& out) const {
-        const uint8_t* p = from;
+    // Appends the ids of a stretch.
+    void encode(const Text& text, Workspace& space, IdBuffer& out) const {
+        const uint8_t* p = text.begin;
         RawWords& words = space.words;
         words.start(p);
-        while (p < stop) {
+        while (p < text.end) {
             if (words.full(p)) {
                 resolve(space, text.readable_end, out);
                 words.start(p);
             }
-            if (begins_row(p, stop)) {
+            if (begins_row(p, text.end)) {
                 if (words.count) resolve(space, text.readable_end, out);
-                p = add_row(p, stop, out);
+                p = add_row(p, text.end, out);
                 words.start(p);
                 continue;
             }
-            p = scanner_.step(p, stop, text.end, words);
+            p = scanner_.step(p, text.end, words);
         }
         if (words.count) resolve(space, text.readable_end, out);
         if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
-        return p;
     }
     // Calls visit(end) for each unit of a stretch, after appending its ids to `out`, until it returns false.
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
             const uint8_t* const end = scanner_.next(p, text.end);
-            scan({p, end, text.readable_end}, p, end, space, out);
+            encode({p, end, text.readable_end}, space, out);
             if (!visit(p = end)) return;
         }
     }
