@@ -67,11 +67,12 @@ class Acceleration:
         """
         try:
             from ..tokenizer.accelerated import accelerate_in_place
+            from ..tokenizer.flat_copies import with_flat_copies
 
             reason = _why_not(tokenizer)
             if reason is None:
                 if shared:
-                    new = copy.deepcopy(tokenizer)
+                    new = copy.deepcopy(tokenizer, with_flat_copies(tokenizer, {}))
                 else:
                     new = object.__new__(type(tokenizer))
                     new.__dict__.update(tokenizer.__dict__)

@@ -66,9 +66,11 @@ def _with_added_tokens(added_tokens: Sequence[str]) -> list[str]:
     # token that was added again with other flags is still found in the raw text, which nothing but an attempt shows.
     if len(added_tokens) <= _EVERY_CONTEXT_UP_TO:
         return [*texts, *("".join(token + mark for token in added_tokens) for mark in _MARKS)]
-    return [*texts, "".join(token + _composing_mark(token) for token in added_tokens)]
+    # By last character: the 6,415 added tokens of Gemma 3 have five different ones.
+    marks = {last: _composing_mark(last) for last in {token[-1:] for token in added_tokens}}
+    return [*texts, "".join(token + marks[token[-1:]] for token in added_tokens)]
 
 
-def _composing_mark(token: str) -> str:
-    """The first mark that composes with the last character; any, if none does."""
-    return next((mark for mark in _MARKS if len(unicodedata.normalize("NFC", token[-1:] + mark)) == 1), _MARKS[0])
+def _composing_mark(last: str) -> str:
+    """The first mark that composes with the last character of a token; any, if none does."""
+    return next((mark for mark in _MARKS if len(unicodedata.normalize("NFC", last + mark)) == 1), _MARKS[0])

@@ -20,6 +20,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 from ..encoder.encoder import Encoder
 from ..settings import SETTING_NAMES, Settings, logger
 from .decode_calls import DecodeCalls
+from .flat_copies import with_flat_copies
 from .overrides import DECODE, first_override
 
 _OWN_ATTRIBUTES = ("_lopt_encoder", "_lopt_settings")
@@ -55,7 +56,8 @@ def accelerate(tokenizer: PreTrainedTokenizerBase, **settings: Any) -> LoptMixin
     original = tokenizer._lopt_original() if isinstance(tokenizer, LoptMixin) else tokenizer
     backend = original._tokenizer
     # The backend is shared: a copy, made through JSON, may give other ids, and lacks what was patched on it.
-    accelerated: LoptMixin = accelerate_in_place(copy.deepcopy(original, {id(backend): backend}), read)
+    copied = copy.deepcopy(original, with_flat_copies(original, {id(backend): backend}))
+    accelerated: LoptMixin = accelerate_in_place(copied, read)
     return accelerated
 
 
@@ -142,6 +144,7 @@ class LoptMixin(DecodeCalls):
         return self._lopt_copied(copy.copy)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        with_flat_copies(self, memo)
         copied = memo[id(self)] = self._lopt_copied(lambda parts: copy.deepcopy(parts, memo))
         return copied
 
