@@ -272,10 +272,8 @@ class NativeRoute:
         return {**self.core.info(), "seams_checked": self.seams_checked, "prefix_cache": prefixes}
 
     def chunks(self, chars: int) -> int:
-        """The maximum number of chunks for a text of that length, if it were ASCII and had no added tokens."""
+        """About how many chunks a text of that length is divided into, if it has seams."""
         threads, chunk_chars = self._threads_and_chunk(chars)
-        if threads == 1:
-            return 1
         return max(1, -(-chars // (chunk_chars or self.core.default_chunk_chars(chars, threads))))
 
     def threads_for(self, chars: int) -> int:

@@ -127,14 +127,14 @@ def test_threads_and_chunks(name: str) -> None:
     texts = ["".join(rng.choices([*representatives.SNIPPETS, " the", "中文字", "e\u0301"], k=300)) for _ in range(4)]
     for text in texts:
         whole = found(core, text)
-        for threads, chunk_bytes in ((1, 1), (1, 7), (2, 64), (3, 100), (8, 33)):
-            assert found(core, text, threads=threads, chunk_chars=chunk_bytes) == whole
+        for threads, chunk_chars in ((1, 1), (1, 7), (2, 64), (3, 100), (8, 33)):
+            assert found(core, text, threads=threads, chunk_chars=chunk_chars) == whole
             if whole is not None:
                 ids, offsets = whole
                 for limit in (1, len(ids) // 2, len(ids) + 5):
-                    cut = found(core, text, threads=threads, chunk_chars=chunk_bytes, limit=limit)
+                    cut = found(core, text, threads=threads, chunk_chars=chunk_chars, limit=limit)
                     assert cut == (ids[:limit], offsets[:limit])
-                    cut = found(core, text, threads=threads, chunk_chars=chunk_bytes, limit=limit, keep_end=True)
+                    cut = found(core, text, threads=threads, chunk_chars=chunk_chars, limit=limit, keep_end=True)
                     assert cut == (ids[-limit:], offsets[-limit:])
 
 
