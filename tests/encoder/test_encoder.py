@@ -76,6 +76,9 @@ class FakeCore:
     def id_count(self) -> int:
         return 1 << 20
 
+    def default_chunk_chars(self, text_chars: int, threads: int) -> int:
+        return text_chars
+
     def encode_array(self, *arguments: Any) -> Any:
         return np.array(self.encode(*arguments), dtype=np.int32)
 
