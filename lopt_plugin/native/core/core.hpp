@@ -91,7 +91,7 @@ class Core {
         if (space.chunks.empty()) return walk(space, {}, space.ids, count, trim, out);
         pool_.run(space.chunks.size(), threads, [&](size_t i) {
             const Seam before = i > 0 ? space.ends[i - 1] : Seam{};
-            if (before.ids < count) walk(*space.chunks[i], before, space.ids, std::min(count, space.ends[i].ids), trim, out);
+            if (before.ids < count) walk(space.chunks[i], before, space.ids, std::min(count, space.ends[i].ids), trim, out);
         });
     }
 
@@ -106,17 +106,11 @@ class Core {
     class Borrowed {
       public:
         explicit Borrowed(const Core& core) : core_(core), space_(core.idle_.take()) {}
-        ~Borrowed() {
-            if (!space_) return;
-            for (auto& chunk : space_->chunks)
-                if (chunk) core_.idle_.give_back(std::move(chunk));
-            core_.idle_.give_back(std::move(space_));
-        }
+        ~Borrowed() { core_.idle_.give_back(std::move(space_)); }
         Borrowed(const Borrowed&) = delete;
         Borrowed& operator=(const Borrowed&) = delete;
         Workspace& operator*() { return *space_; }
         Workspace* operator->() { return space_.get(); }
-        std::unique_ptr<Workspace> kept() { return std::move(space_); }
 
       private:
         const Core& core_;
@@ -168,18 +162,18 @@ class Core {
         const auto begin_of = [&ends](size_t i) { return i > 0 ? ends[i - 1].character : 0; };
         const std::vector<size_t> firsts = groups_of(ends.size(), together, [&](size_t i) { return ends[i].character - begin_of(i); });
         std::vector<IdBuffer> groups(firsts.size() - 1);
-        if (options.offsets) space.chunks.resize(ends.size());
+        if (options.offsets) space.chunks = std::vector<SegmentedText>(ends.size());
         const auto work = [&](size_t group) {
+            Borrowed own(*this);
             groups[group].clear();
             for (size_t i = firsts[group]; i < firsts[group + 1]; i++) {
-                Borrowed own(*this);
                 EncodeOptions of_chunk = options;
                 of_chunk.inside |= i > 0;
                 encode_whole(text.part(begin_of(i), ends[i].character), of_chunk, *own);
                 ends[i].ids = own->ids.size();
                 ends[i].utf8_bytes = own->utf8_bytes;
                 groups[group].append(own->ids.data(), own->ids.size());
-                if (options.offsets) space.chunks[i] = own.kept();
+                if (options.offsets) space.chunks[i] = std::move(static_cast<SegmentedText&>(*own));
             }
         };
         space.ids.clear();
@@ -218,12 +212,12 @@ class Core {
             else encoder_.encode(stretch_text(space.text, segment), space.stretch, space.ids);
         }
     }
-    // Writes the offsets of ids [before.ids, last) of a text: of those in `space`, which came after `before`.
-    void walk(const Workspace& space, const Seam& before, const IdBuffer& ids, size_t last, const Trim& trim, Offset* out) const {
-        OffsetWalk walk(space.text.begin, space.ascii, before.character, ids.data(), before.ids, last, trim, out);
-        for (size_t i = 0; i < space.segments.size() && !walk.done(); i++) {
-            const Segment& segment = space.segments[i];
-            const Origin origin = space.origins.empty() ? Origin{segment.begin, nullptr, false} : space.origins[i];
+    // Writes the offsets of ids [before.ids, last) of a text: those of `chunk`, which comes after `before`.
+    void walk(const SegmentedText& chunk, const Seam& before, const IdBuffer& ids, size_t last, const Trim& trim, Offset* out) const {
+        OffsetWalk walk(chunk.text.begin, chunk.ascii, before.character, ids.data(), before.ids, last, trim, out);
+        for (size_t i = 0; i < chunk.segments.size() && !walk.done(); i++) {
+            const Segment& segment = chunk.segments[i];
+            const Origin origin = chunk.origins.empty() ? Origin{segment.begin, nullptr, false} : chunk.origins[i];
             if (segment.token != NONE) walk.token(method_->classes(), segment, origin);
             else method_->walk(walk, segment, origin);
         }

@@ -26,25 +26,29 @@ struct EncodeOptions {
     bool inside = false;         // the text follows a seam (seam.hpp), so it is not the start of a stretch
 };
 
+// A text, or a chunk of one, and its segments: all that the offsets of its ids follow from.
+struct SegmentedText {
+    Text text{};
+    bool ascii = false;
+    Buffer<uint8_t> utf8;
+    Buffer<Segment> segments;
+    std::vector<std::unique_ptr<std::string>> owned;  // results of normalization
+    Buffer<Origin> origins;  // of each segment, unless all segments are unchanged parts of the text
+    std::deque<Alignment> alignments;
+};
+
 // Buffers of one call, reused by later ones. Stretch: the encoder's own workspace.
 template <class Stretch>
-struct Workspace {
+struct Workspace : SegmentedText {
     Stretch stretch;
     IdBuffer ids;
-    Buffer<uint8_t> utf8;
-    Buffer<Segment> segments, raw_segments;
-    std::vector<std::unique_ptr<std::string>> owned;  // results of normalization
+    Buffer<Segment> raw_segments;
     KnownBeginning known;  // its ids precede `ids`
     size_t indexed_end = 0;  // see HeldTexts::hold
     // Where the chunks of the text end, without what is known, and what precedes; empty if it is encoded as a whole.
     std::vector<Seam> ends;
     size_t utf8_bytes = 0;  // of the text without what is known
-    // For offsets: the text, and the origin of each segment unless all segments are unchanged parts of it.
-    Text text{};
-    bool ascii = false;
-    Buffer<Origin> origins;
-    std::deque<Alignment> alignments;
-    std::vector<std::unique_ptr<Workspace>> chunks;  // the same of each chunk
+    std::vector<SegmentedText> chunks;  // if offsets are wanted
 
     // Forgets the last text.
     void begin() {

@@ -71,8 +71,6 @@ class WordPieceEncoder {
             if (!visit(p = end)) return;
         }
     }
-    // The end of the unit that starts at p.
-    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return scanner_.next(p, end); }
 
     // The only id of a character that is a word of its own; NONE if it is not, or if that is unknown.
     uint32_t lone_id(uint32_t code_point) const { return code_point < LONE_CHARACTERS ? lone_[code_point] : NONE; }
