@@ -214,7 +214,7 @@ class WordPieceEncoder {
         const auto add = [&](std::string_view word) {
             const auto* p = reinterpret_cast<const uint8_t*>(word.data());
             const uint8_t* end = p + word.size();
-            if (word.empty() || word.size() > LONGEST_KEY || next(p, end) != end) return;
+            if (word.empty() || word.size() > LONGEST_KEY || scanner_.next(p, end) != end) return;
             int length;
             if (characters_.classes().at(p, end, length) & word_bit::raw_white_space) return;
             IdBuffer ids;
