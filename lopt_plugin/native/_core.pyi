@@ -441,7 +441,6 @@ class _AnyCore:
         inside: bool = False,
         split_special_tokens: bool = False,
         threads: int = 1,
-        chunk_chars: int = 0,
     ) -> list[int]:
         """`encode` of characters [begin, end) by themselves; `inside`: as the text after a seam.
 

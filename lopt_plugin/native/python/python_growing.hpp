@@ -82,9 +82,8 @@ class PythonGrowing : public PythonCore<Core> {
   public:
     using PythonCore<Core>::PythonCore;
 
-    nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads,
-                           size_t chunk_chars) const {
-        return with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), chunk_chars, split_special},
+    nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads) const {
+        return with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), 0, split_special},
                          [&](const IdBuffer& ids) { return id_list(this->largest_id(), ids.data(), ids.size()); });
     }
     FinalIds* settled_ids(const FinalIds* first, size_t count) const {
@@ -215,7 +214,7 @@ class PythonGrowing : public PythonCore<Core> {
         const auto begin = nb::arg("begin") = 0;
         const auto end = nb::arg("end") = nb::none();
         const auto inside = nb::arg("inside") = false;
-        type.def("encode_part", &PythonGrowing::encode_part, text, begin, end, inside, split_special(), threads(), chunk_chars())
+        type.def("encode_part", &PythonGrowing::encode_part, text, begin, end, inside, split_special(), threads())
             .def("settled_ids", &PythonGrowing::settled_ids, nb::arg("first") = nb::none(), nb::arg("count") = 0,
                  nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
             .def("settle_part", &PythonGrowing::settle_part, nb::arg("settled"), text, begin, end, inside, split_special(), threads())
