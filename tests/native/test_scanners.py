@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import random
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import corpus
 import native_cores
@@ -13,7 +15,9 @@ import numpy as np
 import pytest
 import representatives
 import tier
+from random_models import STAND_INS, stand_ins
 from reference import Reference
+from tokenizers import Tokenizer
 
 from lopt_plugin.pipeline import BytePairModel, read_pipeline
 from lopt_plugin.routes.native import NativeRoute
@@ -99,6 +103,43 @@ def test_windows(name: str) -> None:
             yield "".join(rng.choice(few) * rng.choice([1, 1, 1, 2, 3, 20]) for _ in range(300))
 
     assert _cut_elsewhere(name, texts()) == []
+
+
+@pytest.mark.every_parameter
+@pytest.mark.parametrize("name", [name for name in SMALL if "clip" not in name])
+def test_ids_that_show_every_boundary(name: str) -> None:
+    """Only ids show how windows and stretches are scanned. Here, they change with a boundary too few or too many."""
+    rng = random.Random(name)
+    alphabet = [c for c in representatives.characters() if ord(c) >= 0x800]
+    alphabet += "\u4e2d\u6587\u3002\u304b\u3000\u30fbaZ1 \n'/.\r\u00e9"
+    differ = []
+    for _ in range(tier.pick(12, 60)):
+        few = rng.sample(alphabet, rng.randint(3, 10))
+        core, reference = _with_all_pairs(name, few, rng)
+        lengths = rng.choices([3, 30, 200], k=20)
+        texts = ["".join(rng.choice(few) * rng.choice([1, 1, 2, 3, 30]) for _ in range(length)) for length in lengths]
+        differ += native_cores.different(core, reference, texts)
+    assert differ == []
+
+
+def _with_all_pairs(name: str, characters: list[str], rng: random.Random) -> tuple[Any, Tokenizer]:
+    """The tokenizer with a vocabulary of these characters and all pairs of them, merged in any order, and its core.
+
+    Some entries of three characters are no merge's result: where merges are ignored, these are whole pre-tokens.
+    """
+    state = json.loads(corpus.tokenizer_json(name))
+    whole = [stand_ins(c.encode()) for c in characters]
+    parts = [entry[:end] for entry in whole for end in range(2, len(entry) + 1)]
+    pairs = [left + right for left, right in itertools.product(whole, repeat=2)]
+    merges = [(part[:-1], part[-1]) for part in dict.fromkeys(parts)]
+    merges += [(left, right) for left, right in rng.sample([*itertools.product(whole, repeat=2)], len(pairs))]
+    triples = ["".join(rng.choices(whole, k=3)) for _ in range(20)]
+    entries = dict.fromkeys([*STAND_INS, *parts, *pairs, *triples])
+    state["model"] |= {"vocab": {entry: i for i, entry in enumerate(entries)}, "merges": merges}
+    state["model"] |= dict.fromkeys(("unk_token", "continuing_subword_prefix", "end_of_word_suffix"))
+    state |= {"added_tokens": [], "post_processor": None}
+    tokenizer = Tokenizer.from_str(json.dumps(state))
+    return native_cores.core_of(tokenizer), tokenizer
 
 
 @pytest.mark.parametrize("name", SMALL)

@@ -160,7 +160,7 @@ class BytePairEncoder {
         window.start(p);
         while (p < text.end) {
             if (leads_script(*p) && model_.character_runs()) {
-                const uint8_t* const end = filler_.add_characters(text, p, text.end, space, out);
+                const uint8_t* const end = filler_.add_characters(text, p, space, out);
                 if (end > p) {
                     p = end;
                     continue;
@@ -189,13 +189,25 @@ class BytePairEncoder {
     void encode_cut(const Text& text, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
         const uint8_t* p = text.begin;
+        const uint8_t* stretch_from = p;
         window.start(p);
-        space.run.start(p);
         while (p < text.end) {
             filler_.make_room(text, window, out);
+            if constexpr (requires { &Scanner::starts_among; }) {
+                if (p >= stretch_from && text.end - p > 3 && leads_script(p[3]) && begins_three_bytes(p) && model_.character_runs()) {
+                    constexpr ptrdiff_t LEAST = 24;  // bytes; shorter stretches save nothing
+                    const uint8_t* read_end;
+                    const uint8_t* const end = filler_.template add_stretch<Scanner>(classes_, text, p, read_end, space, out);
+                    // After a stretch in vain, none is tried for a while, so that little is read twice, whatever the text.
+                    stretch_from = end - p >= std::max(LEAST, (read_end - p) / 4) ? end : read_end + std::min(LEAST, text.end - read_end);
+                    if (end > p) {
+                        p = end;
+                        continue;
+                    }
+                }
+            }
             // A window that begins with such a script would yield few bounds.
             if (text.end - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
-                filler_.flush_run(text, space, out);
                 uint64_t of_script;
                 const uint8_t* const from = p;
                 const uint8_t* const at = p = add_windows_(classes_, p, text.end, window, of_script);
@@ -210,7 +222,6 @@ class BytePairEncoder {
             filler_.add_cut(text, p, end, space, out);
             p = end;
         }
-        filler_.flush_run(text, space, out);
         filler_.flush(text, window, out);
     }
 

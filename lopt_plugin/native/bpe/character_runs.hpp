@@ -52,17 +52,30 @@ struct CharacterRun {
         joined = may_be_open = several = words = 0;
     }
     const uint8_t* end() const { return begin + count * LENGTH; }
-    // Removes the last piece, which continues after the run, but no characters before `from`.
-    void drop_last_piece(uint32_t from) {
-        const uint64_t cuts = ~(joined | may_be_open) & places(count) & ~characters(from);
-        count = cuts ? MOST - static_cast<uint32_t>(__builtin_clzll(cuts)) : from;
-        joined &= places(count);
-        may_be_open &= places(count);
-        several &= characters(count);
+    // Removes the last piece, which continues after the run.
+    void drop_last_piece() {
+        const uint64_t cuts = ~(joined | may_be_open) & places(count);
+        keep(cuts ? MOST - static_cast<uint32_t>(__builtin_clzll(cuts)) : 0);
     }
-    // Do the characters from `from` on form one piece?
-    bool is_one_piece(uint32_t from) const { return !(~(joined | may_be_open) & places(count) & ~characters(from)); }
-    void set_word(uint32_t from) { words |= characters(count) & ~characters(from); }
+    // Divides the run into the pre-tokens that start at `starts`, of which the last starts after its last character. Notes
+    // those of at least `shortest` characters.
+    void divide(uint64_t starts, uint32_t shortest) {
+        const uint64_t inside = ~(starts >> 1);
+        joined &= inside;
+        may_be_open &= inside;
+        uint32_t first = 0;
+        for (; starts; starts &= starts - 1) {
+            const uint32_t next = lowest(starts);
+            note_word(first, next, shortest);
+            first = next;
+        }
+        keep(first);
+    }
+    // Notes that [first, last) is a pre-token, if it is one piece of at least `shortest` characters.
+    void note_word(uint32_t first, uint32_t last, uint32_t shortest) {
+        if (last - first < shortest || ~(joined | may_be_open) & places(last) & ~characters(first)) return;
+        words |= characters(last) & ~characters(first);
+    }
 
     // Characters that need separate treatment: those in hard pieces, and those with several ids.
     uint64_t special() const { return hard | several; }
@@ -79,6 +92,15 @@ struct CharacterRun {
     static uint64_t characters(unsigned n) { return n < MOST ? bit(n) - 1 : ~uint64_t{0}; }
     static uint64_t places(unsigned n) { return characters(n) >> 1; }
     static unsigned lowest(uint64_t mask) { return static_cast<unsigned>(__builtin_ctzll(mask)); }
+
+  private:
+    // Keeps the first n characters.
+    void keep(uint32_t n) {
+        count = n;
+        joined &= places(n);
+        may_be_open &= places(n);
+        several &= characters(n);
+    }
 };
 
 class CharacterRuns {
@@ -87,10 +109,16 @@ class CharacterRuns {
 
     // `token_of(text)`: the id if BPE encodes the text as one entry, otherwise NONE.
     // `rises(id)`: do the merge ranks rise throughout the derivation of this token?
+    // `whole_only`: the entries that match whole pre-tokens, and that BPE does not reproduce.
     template <class TokenOf, class Rises>
-    CharacterRuns(const std::vector<Entry>& entries, const MergeTable& merges, const Cuts& cuts, const UnknownCharacters& unknown, TokenOf token_of,
-                  Rises rises)
+    CharacterRuns(const std::vector<Entry>& entries, const std::vector<Entry>& whole_only, const MergeTable& merges, const Cuts& cuts,
+                  const UnknownCharacters& unknown, TokenOf token_of, Rises rises)
         : merges_(merges), cuts_(cuts), characters_(CODE_POINTS, 0), triples_(TRIPLE_BITS / 64, 0) {
+        for (const auto& entry : whole_only) {
+            const auto* const p = reinterpret_cast<const uint8_t*>(entry.bytes.data());
+            const size_t count = entry.bytes.size() / CharacterRun::LENGTH;
+            if (count * CharacterRun::LENGTH == entry.bytes.size() && are_characters(p, count)) shortest_word_ = std::min(shortest_word_, static_cast<uint32_t>(count));
+        }
         for (uint32_t c = 0x800; c < CODE_POINTS; c++) {
             uint8_t p[3];
             encode_character(c, p);
@@ -126,15 +154,20 @@ class CharacterRuns {
         }
     }
 
-    // Appends the three-byte characters that follow the run, up to the first other character, to `end` (the end of their
-    // pre-token), or until the run is full.
-    void read(CharacterRun& run, const uint8_t* end) const {
-        const uint8_t* p = run.end();
-        uint32_t n = run.count;
-        if (p >= end || !begins_three_bytes(p) || n == CharacterRun::MOST) return;
-        uint64_t joined = run.joined, may_be_open = run.may_be_open, several = run.several;
+    // The fewest characters of a pre-token for which it matters that it is one.
+    uint32_t shortest_word() const { return shortest_word_; }
+
+    // Reads the three-byte characters at p, up to the first other character, to `end`, or until the run is full. Calls
+    // visit(i, first byte) for each character i.
+    template <class Visit>
+    [[gnu::always_inline]] void read(CharacterRun& run, const uint8_t* p, const uint8_t* end, Visit&& visit) const {
+        run.start(p);
+        if (p >= end || !begins_three_bytes(p)) return;
+        uint32_t n = 0;
+        uint64_t joined = 0, may_be_open = 0, several = 0;
         uint32_t left = decode_three_bytes(p), left_entry = characters_[left];
         for (;;) {
+            visit(n, p);
             run.code_points[n] = left;
             run.ids[n] = left_entry & ID;
             several |= static_cast<uint64_t>(left_entry >> SEVERAL_SHIFT) << n;
@@ -202,7 +235,7 @@ class CharacterRuns {
         return out + ids[IDS_EACH];
     }
 
-    size_t bytes() const { return (characters_.size() + several_.size() + pair_ids_.size()) * sizeof(uint32_t) + pairs_.bytes() + triples_.bytes(); }
+    size_t bytes() const { return (characters_.size() + several_.size()) * sizeof(uint32_t) + pairs_.bytes() + triples_.bytes(); }
 
   private:
     static constexpr uint32_t CODE_POINTS = 0x10000;
@@ -293,7 +326,8 @@ class CharacterRuns {
 
     const MergeTable& merges_;
     const Cuts& cuts_;
-    std::vector<uint32_t> characters_, several_, pair_ids_;
+    std::vector<uint32_t> characters_, several_;
+    uint32_t shortest_word_ = NONE;
     Table<Pair> pairs_;
     Table<uint64_t> triples_;
     unsigned shift_ = 0;

@@ -33,11 +33,12 @@ class Model {
         : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(linked_and_flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
-          whole_words_matter_(ignore_merges), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
+          whole_words_matter_(ignore_merges && !reproduction_.others.empty()), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
         if (matcher_.knows_all_bytes() && !ends_words_ && unknown_.unknown_id() == NONE) {
             const auto token_of = [this](std::string_view text) { return word_id(text); };
-            character_runs_.emplace(vocabulary.entries(), merges_, cuts_, unknown_, token_of, [this](uint32_t id) { return !compatibility_.irregular(id); });
+            character_runs_.emplace(vocabulary.entries(), ignore_merges ? reproduction_.others : std::vector<Entry>(), merges_, cuts_, unknown_, token_of,
+                                    [this](uint32_t id) { return !compatibility_.irregular(id); });
         }
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)

@@ -8,6 +8,7 @@
 #include "bpe/model.hpp"
 #include "bpe/window.hpp"
 #include "bpe/window_steps.hpp"
+#include "scan/non_ascii_classes.hpp"
 #include "text/text.hpp"
 #include "text/utf8.hpp"
 
@@ -45,8 +46,7 @@ class WindowFiller {
     [[gnu::always_inline]] void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
         Window& window = space.window;
         const bool cut = may_be_cut(p, static_cast<size_t>(end - p));
-        if (cut && model_.character_runs()) return add_to_run(text, p, end, space, out);
-        flush_run(text, space, out);
+        if (cut && model_.character_runs()) return add_word(text, p, end, space, out);
         if (cut) add_pieces(text, p, end, window, out);
         window.add(end);
     }
@@ -80,18 +80,31 @@ class WindowFiller {
 
     // Adds the pieces of three-byte characters that begin in [p, stop), where p begins a piece, up to the first piece with
     // another character. Returns the end of the last one.
-    const uint8_t* add_characters(const Text& text, const uint8_t* p, const uint8_t* stop, PieceSpace& space, IdBuffer& out) const {
-        CharacterRun& run = space.run;
-        run.start(p);
-        model_.character_runs()->read(run, stop);
-        if (run.count && run.end() < text.end && !ends_at_cut(run.end())) run.drop_last_piece(0);
-        const uint8_t* const end = run.end();
-        flush_run(text, space, out);
+    const uint8_t* add_characters(const Text& text, const uint8_t* p, PieceSpace& space, IdBuffer& out) const {
+        read(space.run, p, text.end);
+        const uint8_t* const end = space.run.end();
+        add_run(text, space, out);
         return end;
     }
 
-    // Adds the waiting characters.
-    void flush_run(const Text& text, PieceSpace& space, IdBuffer& out) const {
+    // Adds the pre-tokens that start with three-byte characters at p, as far as their bounds are certain; returns the end of
+    // the last one. Sets `read_end` to the end of what was read.
+    template <class Scanner>
+    const uint8_t* add_stretch(const ClassTable& table, const Text& text, const uint8_t* p, const uint8_t*& read_end, PieceSpace& space, IdBuffer& out) const {
+        CharacterRun& run = space.run;
+        CharacterClasses classes;
+        model_.character_runs()->read(run, p, text.end, [&](uint32_t i, const uint8_t* at) { classes.add(i, table.of_three_bytes(at), Scanner::extra_class); });
+        read_end = run.end();
+        const uint64_t starts = Scanner::starts_among(table, classes, run.count, read_end, text.end);
+        if (starts) run.divide(starts, model_.character_runs()->shortest_word());
+        else run.count = 0;
+        add_run(text, space, out);
+        return run.end();
+    }
+
+  private:
+    // Adds the characters that were read.
+    void add_run(const Text& text, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
         if (run.count == 0) return;
         const CharacterRuns& runs = *model_.character_runs();
@@ -115,41 +128,28 @@ class WindowFiller {
             i = stop + run.piece(stop);
             add_part(window, run.begin + i * CharacterRun::LENGTH, run.words >> stop & 1);
         }
-        run.count = 0;
     }
-
-  private:
-    // Adds the pre-token [word, end). Three-byte characters are collected in the run, across pre-tokens. Flush the run
-    // before adding anything else to the window.
-    void add_to_run(const Text& text, const uint8_t* word, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
-        const CharacterRuns& runs = *model_.character_runs();
+    // Adds the pre-token [word, end).
+    void add_word(const Text& text, const uint8_t* word, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
-        if (run.count == 0) run.start(word);
-        uint32_t first = run.count;
-        for (const uint8_t* p = word;;) {
-            runs.read(run, end);
-            if (run.end() == end) {
-                if (p == word && model_.whole_words_matter() && run.is_one_piece(first)) run.set_word(first);
-                return;
-            }
-            if (run.count > first && !ends_at_cut(run.end())) run.drop_last_piece(first);
-            if (run.count == first) {
-                const bool full = first > 0 && begins_three_bytes(p);
-                flush_run(text, space, out);
-                if (!full) {
-                    make_room(text, space.window, out);
-                    const uint8_t* const stop = next_piece(p, end);
-                    add_part(space.window, stop, p == word && stop == end);
-                    p = stop;
-                }
-            } else {
+        for (const uint8_t* p = word; p < end;) {
+            read(run, p, end);
+            if (run.count) {
                 p = run.end();
-                flush_run(text, space, out);
+                if (p == end && run.begin == word) run.note_word(0, run.count, model_.character_runs()->shortest_word());
+                add_run(text, space, out);
+            } else {
+                make_room(text, space.window, out);
+                const uint8_t* const stop = next_piece(p, end);
+                add_part(space.window, stop, p == word && stop == end);
+                p = stop;
             }
-            if (p == end) return;
-            run.start(p);
-            first = 0;
         }
+    }
+    // Reads the three-byte characters at p, up to the last cut among them if `end` comes later.
+    void read(CharacterRun& run, const uint8_t* p, const uint8_t* end) const {
+        model_.character_runs()->read(run, p, end, [](uint32_t, const uint8_t*) {});
+        if (run.count && run.end() < end && !ends_at_cut(run.end())) run.drop_last_piece();
     }
     void add_part(Window& window, const uint8_t* end, bool is_word) const {
         if (model_.whole_words_matter() && !is_word) window.parts.push_back({window.count, window.count});

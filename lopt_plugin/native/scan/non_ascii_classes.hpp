@@ -22,13 +22,36 @@ struct WindowBounds {
     void end_below(uint64_t places) { valid &= (places & (~places + 1)) - 1; }
 };
 
+// Class bits of up to 64 cells: bytes, or characters.
+class CellClasses {
+  public:
+    // The cells with any of these class bits. Only the low eight bits are allowed, without `newline`.
+    uint64_t having(uint8_t bits) const { return bytes_having(kinds_, bits) & high_; }
+    uint64_t having_extra() const { return having(EXTRA_KIND); }
+    const WindowBounds& bounds() const { return bounds_; }
+
+  protected:
+    // The class bits that a cell keeps. extra: one above the low eight.
+    static uint8_t kept(uint16_t found, uint16_t extra) {
+        return static_cast<uint8_t>((found & 0xFFu & ~uint32_t{EXTRA_KIND}) | ((found & extra) != 0 ? EXTRA_KIND : 0u));
+    }
+
+    uint64_t high_ = 0;  // the cells that are not ASCII
+    WindowBounds bounds_;
+    alignas(16) uint8_t kinds_[64 + 4] = {};
+
+  private:
+    static constexpr uint8_t EXTRA_KIND = class_bit::newline;  // no non-ASCII character has this class
+};
+
 // The classes of the non-ASCII characters among the 64 bytes at p, set on every byte of each character. Stops at the
 // first number or white space, which are rare and which no window step judges. The last character is read to its end,
 // even past the window.
-class NonAsciiClasses {
+class NonAsciiClasses : public CellClasses {
   public:
     // high: mask of the non-ASCII bytes. extra: a class bit above the low eight to keep, see having_extra.
-    NonAsciiClasses(const ClassTable& table, const uint8_t* p, uint64_t high, uint16_t extra = 0) : high_(high) {
+    NonAsciiClasses(const ClassTable& table, const uint8_t* p, uint64_t high, uint16_t extra = 0) {
+        high_ = high;
         bounds_.continuation = continuation_bytes(p);
         int at = 0, length = 0;
         for (uint64_t firsts = high & ~bounds_.continuation; firsts != 0; firsts &= firsts - 1) {
@@ -38,25 +61,44 @@ class NonAsciiClasses {
                 bounds_.end_below(uint64_t{1} << at);
                 return;
             }
-            const uint32_t kept = (found & 0xFFu & ~uint32_t{extra_kind}) | ((found & extra) != 0 ? extra_kind : 0u);
             // Always writes four bytes: the next character overwrites any excess, and ASCII is masked out.
-            const uint32_t on_all_bytes = kept * 0x01010101u;
+            const uint32_t on_all_bytes = kept(found, extra) * 0x01010101u;
             std::memcpy(kinds_ + at, &on_all_bytes, sizeof on_all_bytes);
         }
         if (at + length > 64) bounds_.end_below(uint64_t{1} << at);
     }
+};
 
-    // The bytes of characters with any of these class bits. Only the low eight bits are allowed, without `newline`.
-    uint64_t having(uint8_t bits) const { return bytes_having(kinds_, bits) & high_; }
-    uint64_t having_extra() const { return having(extra_kind); }
-    const WindowBounds& bounds() const { return bounds_; }
+// The classes of consecutive non-ASCII characters, and of the character after them, with one cell for each. Numbers and
+// white space are in the same masks as those of ASCII.
+class CharacterClasses : public CellClasses {
+  public:
+    // Character i comes after those that were added before it.
+    void add(uint32_t i, uint16_t found, uint16_t extra) { kinds_[i] = kept(found, extra); }
+    // Ends with `count` characters, and with the one at `after` if there is any before `end`.
+    AsciiMasks finish(const ClassTable& table, uint32_t count, const uint8_t* after, const uint8_t* end, uint16_t extra) {
+        high_ = bounds_.valid = cells(count);
+        AsciiMasks masks{};
+        if (count < 64 && after < end) {
+            const uint64_t last = uint64_t{1} << count;
+            bounds_.valid |= last;
+            int length;
+            if (*after < 0x80) {
+                masks = AsciiMasks::of_character(*after, last);
+            } else {
+                add(count, table.at(after, end, length), extra);
+                high_ |= last;
+            }
+        }
+        const uint64_t digit = having(class_bit::number), white = having(class_bit::space);
+        masks.digit |= digit;
+        masks.white |= white;
+        masks.high = high_ & ~(digit | white);
+        return masks;
+    }
 
   private:
-    static constexpr uint8_t extra_kind = class_bit::newline;  // no non-ASCII character has this class
-
-    uint64_t high_;
-    WindowBounds bounds_;
-    alignas(16) uint8_t kinds_[64 + 4] = {};
+    static uint64_t cells(uint32_t count) { return count < 64 ? (uint64_t{1} << count) - 1 : ~uint64_t{0}; }
 };
 
 // The same interface for a window of ASCII.
@@ -70,6 +112,12 @@ struct NoNonAscii {
 // classes above.
 template <class Scanner, uint16_t extra = 0>
 struct WindowScanner {
+    static constexpr uint16_t extra_class = extra;
+    // The same among `count` characters whose classes were added, and the one at `after`; bit i stands for character i.
+    [[gnu::noinline]] static uint64_t starts_among(const ClassTable& table, CharacterClasses& classes, uint32_t count, const uint8_t* after, const uint8_t* end) {
+        const AsciiMasks masks = classes.finish(table, count, after, end, extra);
+        return Scanner::starts_in(nullptr, masks, classes);
+    }
     [[gnu::always_inline]] static uint64_t starts_of(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
         if (masks.high != 0) return starts_beyond_ascii(table, p, masks);
         return Scanner::starts_in(p, masks, NoNonAscii());

@@ -97,6 +97,22 @@ struct AsciiMasks {
         masks.control = below_space & ~(masks.high | masks.white);
         return masks;
     }
+    // The classes of one ASCII character, for which `bit` stands.
+    static AsciiMasks of_character(uint8_t c, uint64_t bit) {
+        const auto if_true = [bit](bool holds) { return bit & -uint64_t{holds}; };
+        const bool is_newline = c == '\n' || c == '\r', is_white = c == ' ' || (c >= '\t' && c <= '\r'), is_upper = c >= 'A' && c <= 'Z';
+        AsciiMasks masks{};
+        masks.letter = if_true(is_upper || (c >= 'a' && c <= 'z'));
+        masks.upper = if_true(is_upper);
+        masks.digit = if_true(c >= '0' && c <= '9');
+        masks.white = if_true(is_white);
+        masks.newline = if_true(is_newline);
+        masks.space = if_true(c == ' ');
+        masks.apostrophe = if_true(c == '\'');
+        masks.slash = if_true(c == '/');
+        masks.control = if_true((c < ' ' || c == 0x7F) && !is_white);
+        return masks;
+    }
 };
 
 // The UTF-8 continuation bytes among the 64 at p.

@@ -69,9 +69,12 @@ class ClassTable {
         }
         if (first < 0xF0) {
             length = 3;
-            return cells_[three_byte_rows_[(first << 6) + p[1] - ((size_t{0xE0} << 6) + 0x80)] + size_t{p[2]} - 0x80];
+            return of_three_bytes(p);
         }
         return of(decode_character(p, length));
+    }
+    [[gnu::always_inline]] uint16_t of_three_bytes(const uint8_t* p) const {
+        return cells_[three_byte_rows_[(size_t{p[0]} << 6) + p[1] - ((size_t{0xE0} << 6) + 0x80)] + size_t{p[2]} - 0x80];
     }
 
     // The end of the run of characters at p that have any of the bits in `wanted`.
