@@ -195,11 +195,10 @@ class BytePairEncoder {
             filler_.make_room(text, window, out);
             if constexpr (requires { &Scanner::starts_among; }) {
                 if (p >= stretch_from && text.end - p > 3 && leads_script(p[3]) && begins_three_bytes(p) && model_.character_runs()) {
-                    constexpr ptrdiff_t LEAST = 24;  // bytes; shorter stretches save nothing
                     const uint8_t* read_end;
                     const uint8_t* const end = filler_.template add_stretch<Scanner>(classes_, text, p, read_end, space, out);
-                    // After a stretch in vain, none is tried for a while, so that little is read twice, whatever the text.
-                    stretch_from = end - p >= std::max(LEAST, (read_end - p) / 4) ? end : read_end + std::min(LEAST, text.end - read_end);
+                    // So that little is read twice, whatever the text.
+                    stretch_from = end - p >= (read_end - p) / 4 ? end : read_end;
                     if (end > p) {
                         p = end;
                         continue;
