@@ -189,16 +189,16 @@ class BytePairEncoder {
     void encode_cut(const Text& text, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
         const uint8_t* p = text.begin;
-        const uint8_t* stretch_from = p;
+        const uint8_t* run_from = p;
         window.start(p);
         while (p < text.end) {
             filler_.make_room(text, window, out);
             if constexpr (requires { &Scanner::starts_among; }) {
-                if (p >= stretch_from && text.end - p > 3 && leads_script(p[3]) && begins_three_bytes(p) && model_.character_runs()) {
+                if (p >= run_from && text.end - p > 3 && leads_script(p[3]) && begins_three_bytes(p) && model_.character_runs()) {
                     const uint8_t* read_end;
-                    const uint8_t* const end = filler_.template add_stretch<Scanner>(classes_, text, p, read_end, space, out);
-                    // So that little is read twice, whatever the text.
-                    stretch_from = end - p >= (read_end - p) / 4 ? end : read_end;
+                    const uint8_t* const end = filler_.template add_pre_tokens<Scanner>(classes_, text, p, read_end, space, out);
+                    // Little is read twice, whatever the text.
+                    run_from = end - p >= (read_end - p) / 4 ? end : read_end;
                     if (end > p) {
                         p = end;
                         continue;

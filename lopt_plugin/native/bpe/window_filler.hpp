@@ -87,10 +87,10 @@ class WindowFiller {
         return end;
     }
 
-    // Adds the pre-tokens that start with three-byte characters at p, as far as their bounds are certain; returns the end of
-    // the last one. Sets `read_end` to the end of what was read.
+    // Adds the pre-tokens of the three-byte characters at p, as far as their bounds are certain. Returns the end of the last
+    // one, and sets `read_end` to the end of what was read.
     template <class Scanner>
-    const uint8_t* add_stretch(const ClassTable& table, const Text& text, const uint8_t* p, const uint8_t*& read_end, PieceSpace& space, IdBuffer& out) const {
+    const uint8_t* add_pre_tokens(const ClassTable& table, const Text& text, const uint8_t* p, const uint8_t*& read_end, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
         CharacterClasses classes;
         model_.character_runs()->read(run, p, text.end, [&](uint32_t i, const uint8_t* at) { classes.add(i, table.of_three_bytes(at), Scanner::extra_class); });

@@ -22,7 +22,7 @@ struct WindowBounds {
     void end_below(uint64_t places) { valid &= (places & (~places + 1)) - 1; }
 };
 
-// Class bits of up to 64 cells: bytes, or characters.
+// The class bits of the non-ASCII cells of a window. A cell is a byte or a character; bit i of a mask stands for cell i.
 class CellClasses {
   public:
     // The cells with any of these class bits. Only the low eight bits are allowed, without `newline`.
@@ -101,26 +101,26 @@ class CharacterClasses : public CellClasses {
     static uint64_t cells(uint32_t count) { return count < 64 ? (uint64_t{1} << count) - 1 : ~uint64_t{0}; }
 };
 
-// The same interface for a window of ASCII.
+// The interface of CellClasses for a window of ASCII.
 struct NoNonAscii {
     static constexpr uint64_t having(uint8_t) { return 0; }
     static constexpr uint64_t having_extra() { return 0; }
     static constexpr WindowBounds bounds() { return {}; }
 };
 
-// Implements a scanner's `starts_of` (scanner.hpp) with its starts_in(p, masks, others); `others` is one of the two
-// classes above.
+// Implements a scanner's `starts_of` and `starts_among` (scanner.hpp) with its starts_in(p, masks, others), where `others` is
+// one of the classes above. Only ASCII that follows an apostrophe is read at p.
 template <class Scanner, uint16_t extra = 0>
 struct WindowScanner {
     static constexpr uint16_t extra_class = extra;
-    // The same among `count` characters whose classes were added, and the one at `after`; bit i stands for character i.
-    [[gnu::noinline]] static uint64_t starts_among(const ClassTable& table, CharacterClasses& classes, uint32_t count, const uint8_t* after, const uint8_t* end) {
-        const AsciiMasks masks = classes.finish(table, count, after, end, extra);
-        return Scanner::starts_in(nullptr, masks, classes);
-    }
+
     [[gnu::always_inline]] static uint64_t starts_of(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
         if (masks.high != 0) return starts_beyond_ascii(table, p, masks);
         return Scanner::starts_in(p, masks, NoNonAscii());
+    }
+    [[gnu::noinline]] static uint64_t starts_among(const ClassTable& table, CharacterClasses& classes, uint32_t count, const uint8_t* after, const uint8_t* end) {
+        const AsciiMasks masks = classes.finish(table, count, after, end, extra);
+        return Scanner::starts_in(nullptr, masks, classes);  // the last character is the only one that may be ASCII
     }
 
   private:
