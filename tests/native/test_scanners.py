@@ -125,7 +125,8 @@ def test_ids_that_show_every_boundary(name: str) -> None:
 def _with_all_pairs(name: str, characters: list[str], rng: random.Random) -> tuple[Any, Tokenizer]:
     """The tokenizer with a vocabulary of these characters and all pairs of them, merged in any order, and its core.
 
-    Some entries of three characters are no merge's result: where merges are ignored, these are whole pre-tokens.
+    Some entries of three characters are no merge's result: where merges are ignored, these are whole pre-tokens. In some
+    models, all of these are ASCII.
     """
     state = json.loads(corpus.tokenizer_json(name))
     whole = [stand_ins(c.encode()) for c in characters]
@@ -133,7 +134,9 @@ def _with_all_pairs(name: str, characters: list[str], rng: random.Random) -> tup
     pairs = [left + right for left, right in itertools.product(whole, repeat=2)]
     merges = [(part[:-1], part[-1]) for part in dict.fromkeys(parts)]
     merges += [(left, right) for left, right in rng.sample([*itertools.product(whole, repeat=2)], len(pairs))]
-    triples = ["".join(rng.choices(whole, k=3)) for _ in range(20)]
+    ascii_only = [entry for entry in whole if len(entry) == 1]
+    of = rng.choice([whole, ascii_only or whole])
+    triples = ["".join(rng.choices(of, k=3)) for _ in range(20)]
     entries = dict.fromkeys([*STAND_INS, *parts, *pairs, *triples])
     state["model"] |= {"vocab": {entry: i for i, entry in enumerate(entries)}, "merges": merges}
     state["model"] |= dict.fromkeys(("unk_token", "continuing_subword_prefix", "end_of_word_suffix"))

@@ -74,7 +74,7 @@ def random_model(rng: random.Random) -> Model:
 
 
 def random_character_model(rng: random.Random) -> Model:
-    """Characters of three bytes that are tokens, mostly, and merges of two and three of them; parts of some as well."""
+    """Characters of three bytes that are tokens, mostly, and merges of two and more of them; parts of some as well."""
     pages = rng.sample(["中丁乀", "的了和", "あいア", "ㄱ가각", "กขค", "कखग", "、。「"], rng.randint(1, 3))
     characters = "".join(pages)
     merges: list[tuple[str, str]] = []
@@ -86,9 +86,10 @@ def random_character_model(rng: random.Random) -> Model:
     whole = [stand_ins(character.encode()) for character in characters]
     pairs = [(left, right) for left, right in (rng.choices(whole, k=2) for _ in range(rng.choice([2, 5, 12, 25])))]
     longer = []
-    for _ in range(rng.choice([0, 0, 1, 4])):
-        pair, character = "".join(rng.choice(pairs)), rng.choice(whole)
-        longer.append((pair, character) if rng.random() < 0.5 else (character, pair))
+    for _ in range(rng.choice([0, 0, 1, 4, 20])):
+        made = ["".join(merge) for merge in [*pairs, *longer]]
+        both = rng.choice(made), rng.choice([*whole, *made])
+        longer.append(both if rng.random() < 0.5 else both[::-1])
     for _ in range(rng.choice([0, 0, 1, 3])):
         character, other, cut = rng.choice(whole), rng.choice(whole), rng.randint(1, 2)
         longer.append(rng.choice([(character, other[:cut]), (other[cut:], character), (other[cut:], character[:cut])]))

@@ -48,6 +48,7 @@ class BytePairEncoder {
             next_ = &BytePairEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
             if constexpr (!leaves_out<Scanner>) add_windows_ = widest_add_windows<Scanner>();
+            if constexpr (requires { &Scanner::starts_among; }) kinds_ = Scanner::kept_below_10000(classes_);
             if (leaves_out<Scanner> || model_.ends_words()) encode_ = &BytePairEncoder::encode_words<Scanner>;
             else encode_ = refinements_.empty() ? &BytePairEncoder::encode_cut<Scanner> : &BytePairEncoder::encode_refined<Scanner>;
         });
@@ -185,6 +186,12 @@ class BytePairEncoder {
         filler_.flush(text, window, out);
     }
 
+    // Does a run of characters at p probably go on?
+    static bool begins_run(const uint8_t* p, const uint8_t* end) {
+        if (end - p < 4) return false;
+        return *p < 0x80 ? leads_script(p[1]) && begins_three_bytes(p + 1) : begins_three_bytes(p) && leads_script(p[3]);
+    }
+
     template <class Scanner>
     void encode_cut(const Text& text, Workspace& space, IdBuffer& out) const {
         Window& window = space.window;
@@ -194,9 +201,9 @@ class BytePairEncoder {
         while (p < text.end) {
             filler_.make_room(text, window, out);
             if constexpr (requires { &Scanner::starts_among; }) {
-                if (p >= run_from && text.end - p > 3 && leads_script(p[3]) && begins_three_bytes(p) && model_.character_runs()) {
+                if (p >= run_from && begins_run(p, text.end) && model_.character_runs()) {
                     const uint8_t* read_end;
-                    const uint8_t* const end = filler_.template add_pre_tokens<Scanner>(classes_, text, p, read_end, space, out);
+                    const uint8_t* const end = filler_.template add_pre_tokens<Scanner>(classes_, kinds_.data(), text, p, read_end, space, out);
                     // Little is read twice, whatever the text.
                     run_from = end - p >= (read_end - p) / 4 ? end : read_end;
                     if (end > p) {
@@ -207,14 +214,8 @@ class BytePairEncoder {
             }
             // A window that begins with such a script would yield few bounds.
             if (text.end - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
-                uint64_t of_script;
                 const uint8_t* const from = p;
-                const uint8_t* const at = p = add_windows_(classes_, p, text.end, window, of_script);
-                for (; of_script; of_script &= of_script - 1) {
-                    const uint8_t* end = at + __builtin_ctzll(of_script);
-                    filler_.add_cut(text, p, end, space, out);
-                    p = end;
-                }
+                p = add_windows_(classes_, p, text.end, window);
                 if (p != from) continue;
             }
             const uint8_t* end = Scanner::next(classes_, p, text.end);
@@ -305,6 +306,7 @@ class BytePairEncoder {
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     EncodeFunction encode_ = nullptr;
     AddWindows add_windows_ = nullptr;
+    std::vector<uint8_t> kinds_;  // of characters below U+10000, for runs of characters
 };
 
 }  // namespace lopt

@@ -34,6 +34,10 @@ class Compatibility {
     uint32_t shorter(uint32_t id) const { return tokens_[id].shorter >> 12; }
     uint32_t length(uint32_t id) const { return tokens_[id].shorter & 0xFFF; }
     bool irregular(uint32_t id) const { return tokens_[id].time == NEVER; }
+    // Is the merge of these two the last in the derivation of a regular token?
+    bool makes(uint32_t left, uint32_t right, uint32_t id) const {
+        return length(id) && !irregular(id) && tokens_[id].left == left && tokens_[id].right == right;
+    }
 
     // Both tokens must be regular.
     bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const { return stay_apart(merges, a, b, NONE); }

@@ -37,8 +37,8 @@ class Model {
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
         if (matcher_.knows_all_bytes() && !ends_words_ && unknown_.unknown_id() == NONE) {
             const auto token_of = [this](std::string_view text) { return word_id(text); };
-            character_runs_.emplace(vocabulary.entries(), ignore_merges ? reproduction_.others : std::vector<Entry>(), merges_, cuts_, unknown_, token_of,
-                                    [this](uint32_t id) { return !compatibility_.irregular(id); });
+            character_runs_.emplace(vocabulary.entries(), ignore_merges ? reproduction_.others : std::vector<Entry>(), merges_, compatibility_, cuts_, unknown_,
+                                    token_of);
         }
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
         if (ignore_merges)

@@ -87,15 +87,20 @@ class WindowFiller {
         return end;
     }
 
-    // Adds the pre-tokens of the three-byte characters at p, as far as their bounds are certain. Returns the end of the last
+    // Adds the pre-tokens of the three-byte characters and the ASCII between them at p, as far as their bounds are certain. Returns the end of the last
     // one, and sets `read_end` to the end of what was read.
     template <class Scanner>
-    const uint8_t* add_pre_tokens(const ClassTable& table, const Text& text, const uint8_t* p, const uint8_t*& read_end, PieceSpace& space, IdBuffer& out) const {
+    const uint8_t* add_pre_tokens(const ClassTable& table, const uint8_t* kinds, const Text& text, const uint8_t* p, const uint8_t*& read_end, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
-        CharacterClasses classes;
-        model_.character_runs()->read(run, p, text.end, [&](uint32_t i, const uint8_t* at) { classes.add(i, table.of_three_bytes(at), Scanner::extra_class); });
+        model_.character_runs()->read<MOST_ASCII>(run, p, text.end);
         read_end = run.end();
-        const uint64_t starts = Scanner::starts_among(table, classes, run.count, read_end, text.end);
+        CharacterClasses classes(kinds, run.code_points, run.count);
+        if (run.count < CharacterRun::MOST && read_end < text.end) {
+            int length;
+            run.first_bytes[run.count] = *read_end;
+            classes.add(run.count, Scanner::kept(table.at(read_end, text.end, length)));
+        }
+        const uint64_t starts = Scanner::starts_among(classes, run.first_bytes);
         if (starts) run.divide(starts, model_.character_runs()->shortest_word());
         else run.count = 0;
         add_run(text, space, out);
@@ -103,6 +108,9 @@ class WindowFiller {
     }
 
   private:
+    // A run of this many ASCII characters takes less time in windows.
+    static constexpr uint32_t MOST_ASCII = 16;
+
     // Adds the characters that were read.
     void add_run(const Text& text, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
@@ -122,11 +130,11 @@ class WindowFiller {
                 if (stop == run.count || run.hard >> stop & 1) break;
                 ids = runs.write_several(run, stop++, ids);
             }
-            if (stop > i) window.add_resolved(run.begin + stop * CharacterRun::LENGTH, ids);
+            if (stop > i) window.add_resolved(run.at(stop), ids);
             if (stop == run.count) break;
             make_room(text, window, out);
             i = stop + run.piece(stop);
-            add_part(window, run.begin + i * CharacterRun::LENGTH, run.words >> stop & 1);
+            add_part(window, run.at(i), run.words >> stop & 1);
         }
     }
     // Adds the pre-token [word, end).
@@ -148,7 +156,7 @@ class WindowFiller {
     }
     // Reads the three-byte characters at p, up to the last cut among them if `end` comes later.
     void read(CharacterRun& run, const uint8_t* p, const uint8_t* end) const {
-        model_.character_runs()->read(run, p, end, [](uint32_t, const uint8_t*) {});
+        model_.character_runs()->read<0>(run, p, end);
         if (run.count && run.end() < end && !ends_at_cut(run.end())) run.drop_last_piece();
     }
     void add_part(Window& window, const uint8_t* end, bool is_word) const {

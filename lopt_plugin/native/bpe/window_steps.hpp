@@ -19,28 +19,28 @@ namespace lopt {
 // U+2000 to U+2FFF (quotes, dashes) do not, because they occur next to words of all scripts. This choice affects speed
 // only.
 inline bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
-// Does any of the 64 bytes at p start a character of such a script?
-inline bool holds_script(const uint8_t* p) {
+// The first of the 64 bytes at p that starts a character of such a script; 64 if there is none.
+inline unsigned first_of_script(const uint8_t* p) {
     constexpr uint64_t HIGH_BITS = 0x8080808080808080u;
     uint64_t leads = 0;
     for (int i = 0; i < 64; i += 8) {
         const uint64_t bytes = load64(p + i);
         leads |= bytes & bytes << 1 & bytes << 2;
     }
-    if (!(leads & HIGH_BITS)) return false;  // most windows
-    leads = 0;
+    if (!(leads & HIGH_BITS)) return 64;  // most windows
     for (int i = 0; i < 64; i += 8) {
         const uint64_t bytes = load64(p + i);
         const uint64_t is_e2 = bytes << 6 & ~(bytes << 3 | bytes << 4 | bytes << 5 | bytes << 7);
-        leads |= bytes & bytes << 1 & bytes << 2 & ~is_e2;
+        leads = bytes & bytes << 1 & bytes << 2 & ~is_e2 & HIGH_BITS;
+        if (leads) return static_cast<unsigned>(i + __builtin_ctzll(leads) / 8);
     }
-    return leads & HIGH_BITS;
+    return 64;
 }
 
 // Adds the bounds found in steps of 64 bytes from the pre-token start p. Stops if the window is full, if fewer than 64
-// bytes are left, or if a step finds no certain bound or a script without spaces; returns where it stopped.
-// `of_script`: the bounds in the step at that position if it contains, but does not begin with, such a script; otherwise 0.
-using AddWindows = const uint8_t* (*)(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window, uint64_t& of_script);
+// bytes are left, if a step finds no certain bound, or before a pre-token with a script without spaces; returns where it
+// stopped.
+using AddWindows = const uint8_t* (*)(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window);
 
 struct BaselineVectors {
     static AsciiMasks masks(const uint8_t* p) { return AsciiMasks::of(p); }
@@ -59,16 +59,15 @@ struct BaselineVectors {
 };
 
 template <class Scanner, class Vectors>
-const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window, uint64_t& of_script) {
-    of_script = 0;
+const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window) {
     while (stop - p >= 64 && !window.full() && !leads_script(p[0]) && !leads_script(p[1])) {
         const AsciiMasks masks = Vectors::masks(p);
-        const uint64_t starts = Scanner::starts_of(classes, p, masks);
-        if (!starts) break;
-        if (masks.high && holds_script(p)) {
-            of_script = starts;
-            break;
+        uint64_t starts = Scanner::starts_of(classes, p, masks);
+        if (masks.high) {
+            const unsigned script = first_of_script(p);
+            if (script < 63) starts &= (uint64_t{2} << script) - 1;
         }
+        if (!starts) break;
         p = Vectors::add_starts(window, p, starts);
     }
     return p;
@@ -114,9 +113,8 @@ struct WideVectors {
 };
 
 template <class Scanner>
-[[LOPT_AVX512, gnu::flatten]] const uint8_t* add_windows_wide(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window,
-                                                              uint64_t& of_script) {
-    return add_windows<Scanner, WideVectors>(classes, p, stop, window, of_script);
+[[LOPT_AVX512, gnu::flatten]] const uint8_t* add_windows_wide(const ClassTable& classes, const uint8_t* p, const uint8_t* stop, Window& window) {
+    return add_windows<Scanner, WideVectors>(classes, p, stop, window);
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "text/ascii_masks.hpp"
 #include "text/unicode.hpp"
@@ -30,12 +31,12 @@ class CellClasses {
     uint64_t having_extra() const { return having(EXTRA_KIND); }
     const WindowBounds& bounds() const { return bounds_; }
 
-  protected:
     // The class bits that a cell keeps. extra: one above the low eight.
     static uint8_t kept(uint16_t found, uint16_t extra) {
         return static_cast<uint8_t>((found & 0xFFu & ~uint32_t{EXTRA_KIND}) | ((found & extra) != 0 ? EXTRA_KIND : 0u));
     }
 
+  protected:
     uint64_t high_ = 0;  // the cells that are not ASCII
     WindowBounds bounds_;
     alignas(16) uint8_t kinds_[64 + 4] = {};
@@ -69,36 +70,30 @@ class NonAsciiClasses : public CellClasses {
     }
 };
 
-// The classes of consecutive non-ASCII characters, and of the character after them, with one cell for each. Numbers and
-// white space are in the same masks as those of ASCII.
+// The classes of up to 64 consecutive characters, with one cell for each. Numbers and white space are in the same masks as
+// those of ASCII.
 class CharacterClasses : public CellClasses {
   public:
-    // Character i comes after those that were added before it.
-    void add(uint32_t i, uint16_t found, uint16_t extra) { kinds_[i] = kept(found, extra); }
-    // Ends with `count` characters, and with the one at `after` if there is any before `end`.
-    AsciiMasks finish(const ClassTable& table, uint32_t count, const uint8_t* after, const uint8_t* end, uint16_t extra) {
-        high_ = bounds_.valid = cells(count);
-        AsciiMasks masks{};
-        if (count < 64 && after < end) {
-            const uint64_t last = uint64_t{1} << count;
-            bounds_.valid |= last;
-            int length;
-            if (*after < 0x80) {
-                masks = AsciiMasks::of_character(*after, last);
-            } else {
-                add(count, table.at(after, end, length), extra);
-                high_ |= last;
-            }
-        }
+    // kinds: what is kept of each character below U+10000.
+    CharacterClasses(const uint8_t* kinds, const uint32_t* characters, uint32_t count) {
+        bounds_.valid = count < 64 ? (uint64_t{1} << count) - 1 : ~uint64_t{0};
+        for (uint32_t i = 0; i < count; i++) kinds_[i] = kinds[characters[i]];
+    }
+    // Adds a character after those, fewer than 64.
+    void add(uint32_t count, uint8_t kept) {
+        kinds_[count] = kept;
+        bounds_.valid |= uint64_t{1} << count;
+    }
+    // The masks of the characters, whose first bytes are in the 64 bytes at p.
+    AsciiMasks masks(const uint8_t* p) {
+        AsciiMasks masks = AsciiMasks::of(p);
+        high_ = masks.high;
         const uint64_t digit = having(class_bit::number), white = having(class_bit::space);
         masks.digit |= digit;
         masks.white |= white;
-        masks.high = high_ & ~(digit | white);
+        masks.high &= ~(digit | white);
         return masks;
     }
-
-  private:
-    static uint64_t cells(uint32_t count) { return count < 64 ? (uint64_t{1} << count) - 1 : ~uint64_t{0}; }
 };
 
 // The interface of CellClasses for a window of ASCII.
@@ -112,15 +107,19 @@ struct NoNonAscii {
 // one of the classes above. Only ASCII that follows an apostrophe is read at p.
 template <class Scanner, uint16_t extra = 0>
 struct WindowScanner {
-    static constexpr uint16_t extra_class = extra;
-
     [[gnu::always_inline]] static uint64_t starts_of(const ClassTable& table, const uint8_t* p, const AsciiMasks& masks) {
         if (masks.high != 0) return starts_beyond_ascii(table, p, masks);
         return Scanner::starts_in(p, masks, NoNonAscii());
     }
-    [[gnu::noinline]] static uint64_t starts_among(const ClassTable& table, CharacterClasses& classes, uint32_t count, const uint8_t* after, const uint8_t* end) {
-        const AsciiMasks masks = classes.finish(table, count, after, end, extra);
-        return Scanner::starts_in(nullptr, masks, classes);  // the last character is the only one that may be ASCII
+    [[gnu::noinline]] static uint64_t starts_among(CharacterClasses& classes, const uint8_t* first_bytes) {
+        const AsciiMasks masks = classes.masks(first_bytes);
+        return Scanner::starts_in(first_bytes, masks, classes);
+    }
+    static uint8_t kept(uint16_t found) { return CellClasses::kept(found, extra); }
+    static std::vector<uint8_t> kept_below_10000(const ClassTable& table) {
+        std::vector<uint8_t> kinds(0x10000);
+        for (uint32_t c = 0; c < kinds.size(); c++) kinds[c] = kept(table.of(c));
+        return kinds;
     }
 
   private:

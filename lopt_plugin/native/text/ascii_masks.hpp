@@ -97,22 +97,6 @@ struct AsciiMasks {
         masks.control = below_space & ~(masks.high | masks.white);
         return masks;
     }
-    // The classes of one ASCII character, for which `bit` stands.
-    static AsciiMasks of_character(uint8_t c, uint64_t bit) {
-        const auto if_true = [bit](bool holds) { return bit & -uint64_t{holds}; };
-        const bool is_newline = c == '\n' || c == '\r', is_white = c == ' ' || (c >= '\t' && c <= '\r'), is_upper = c >= 'A' && c <= 'Z';
-        AsciiMasks masks{};
-        masks.letter = if_true(is_upper || (c >= 'a' && c <= 'z'));
-        masks.upper = if_true(is_upper);
-        masks.digit = if_true(c >= '0' && c <= '9');
-        masks.white = if_true(is_white);
-        masks.newline = if_true(is_newline);
-        masks.space = if_true(c == ' ');
-        masks.apostrophe = if_true(c == '\'');
-        masks.slash = if_true(c == '/');
-        masks.control = if_true((c < ' ' || c == 0x7F) && !is_white);
-        return masks;
-    }
 };
 
 // The UTF-8 continuation bytes among the 64 at p.
@@ -122,6 +106,12 @@ inline uint64_t continuation_bytes(const uint8_t* p) {
 // The bytes that have any of these bits.
 inline uint64_t bytes_having(const uint8_t* p, uint8_t bits) {
     return detail::bytes_that(p, [bits](detail::Lanes bytes) { return (bytes & detail::all(bits)) != detail::all(0); });
+}
+// The bytes that have this bit, of bits 0 to 7.
+template <unsigned bit>
+inline uint64_t bytes_with_bit(const uint8_t* p) {
+    using Pairs [[gnu::vector_size(16)]] = unsigned short;  // the bit moves up to bit 7 of its own byte
+    return detail::bytes_that(p, [](detail::Lanes bytes) { return reinterpret_cast<detail::Lanes>(reinterpret_cast<Pairs>(bytes) << (7 - bit)); });
 }
 // The bytes that equal one of the `count` given bytes.
 inline uint64_t bytes_among(const uint8_t* p, const uint8_t* given, size_t count) {

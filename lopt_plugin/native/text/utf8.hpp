@@ -70,7 +70,7 @@ void append_character(uint32_t c, Bytes& out) {
 inline bool begins_three_bytes(const uint8_t* p) { return (*p & 0xF0) == 0xE0; }
 // Are three arbitrary bytes such a character?
 inline bool are_three_bytes(const uint8_t* p) { return begins_three_bytes(p) && is_continuation(p[1]) && is_continuation(p[2]); }
-inline uint32_t decode_three_bytes(const uint8_t* p) { return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu); }
+inline uint32_t decode_three_bytes(const uint8_t* p) { return ((uint32_t{p[0]} << 12) + (uint32_t{p[1]} << 6) + p[2]) - ((0xE0u << 12) + (0x80u << 6) + 0x80u); }
 inline uint8_t first_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0xE0 | c >> 12); }
 inline uint8_t last_of_three_bytes(uint32_t c) { return static_cast<uint8_t>(0x80 | (c & 63)); }
 
