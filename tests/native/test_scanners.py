@@ -111,7 +111,7 @@ def test_ids_that_show_every_boundary(name: str) -> None:
     """Only ids show the pre-tokens of windows and runs. Here, most change with a boundary too few or too many."""
     rng = random.Random(name)
     alphabet = [c for c in representatives.characters() if ord(c) >= 0x800]
-    alphabet += "\u4e2d\u6587\u3002\u304b\u3000\u30fbaZ1 \n'/.\r\u00e9"
+    alphabet += "\u4e2d\u6587\u3002\u304b\u3000\u30fbaZsS1 \n'/.\r\u00e9"
     differ = []
     for _ in range(tier.pick(12, 60)):
         few = rng.sample(alphabet, rng.randint(3, 10))

@@ -48,7 +48,7 @@ class BytePairEncoder {
             next_ = &BytePairEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
             if constexpr (!leaves_out<Scanner>) add_windows_ = widest_add_windows<Scanner>();
-            if constexpr (requires { &Scanner::starts_among; }) kinds_ = Scanner::kept_below_10000(classes_);
+            if constexpr (requires { &Scanner::starts_among; }) kinds_ = Scanner::kinds(classes_);
             if (leaves_out<Scanner> || model_.ends_words()) encode_ = &BytePairEncoder::encode_words<Scanner>;
             else encode_ = refinements_.empty() ? &BytePairEncoder::encode_cut<Scanner> : &BytePairEncoder::encode_refined<Scanner>;
         });
@@ -98,7 +98,7 @@ class BytePairEncoder {
     bool keeps_all() const { return !parts_ && !removes(); }
     // Does every character except white space belong to a pre-token, and no white space?
     bool keeps_all_but_white_space() const { return parts_ && !removes(); }
-    size_t bytes() const { return cut_scanner_ ? sizeof *cut_scanner_ : 0; }
+    size_t bytes() const { return kinds_.size() + (cut_scanner_ ? sizeof *cut_scanner_ : 0); }
 
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -186,10 +186,11 @@ class BytePairEncoder {
         filler_.flush(text, window, out);
     }
 
-    // Does a run of characters at p probably go on?
+    // Does a run of more than one character begin at p, with one of a script without spaces among the first two?
     static bool begins_run(const uint8_t* p, const uint8_t* end) {
         if (end - p < 4) return false;
-        return *p < 0x80 ? leads_script(p[1]) && begins_three_bytes(p + 1) : begins_three_bytes(p) && leads_script(p[3]);
+        if (*p < 0x80) return leads_script(p[1]) && begins_three_bytes(p + 1);
+        return begins_three_bytes(p) && (p[3] < 0x80 ? leads_script(*p) : begins_three_bytes(p + 3) && (leads_script(*p) || leads_script(p[3])));
     }
 
     template <class Scanner>
@@ -212,8 +213,8 @@ class BytePairEncoder {
                     }
                 }
             }
-            // A window that begins with such a script would yield few bounds.
-            if (text.end - p >= 64 && !leads_script(p[0]) && !leads_script(p[1])) {
+            // A window with such a script near its beginning would yield few bounds.
+            if (text.end - p >= 64 && first_of_script<16>(p) == 16) {
                 const uint8_t* const from = p;
                 p = add_windows_(classes_, p, text.end, window);
                 if (p != from) continue;
@@ -306,7 +307,7 @@ class BytePairEncoder {
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
     EncodeFunction encode_ = nullptr;
     AddWindows add_windows_ = nullptr;
-    std::vector<uint8_t> kinds_;  // of characters below U+10000, for runs of characters
+    std::vector<uint8_t> kinds_;  // see CharacterClasses
 };
 
 }  // namespace lopt

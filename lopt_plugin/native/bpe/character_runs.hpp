@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -56,7 +57,7 @@ struct CharacterRun {
     uint32_t orders[MOST];  // of each joined character and the next one
     uint32_t code_points[MOST];
     uint8_t offsets[MOST + 1];  // of each character in bytes, and of the end
-    alignas(16) uint8_t first_bytes[MOST] = {};
+    alignas(16) uint8_t first_bytes[MOST];
     alignas(16) uint8_t flags[MOST] = {};  // see CharacterRuns
     static_assert(MOST * LENGTH <= UINT8_MAX);
 
@@ -64,6 +65,7 @@ struct CharacterRun {
         begin = at;
         count = offsets[0] = 0;
         joined = may_be_open = several = ascii = words = 0;
+        std::memset(first_bytes, 0x80, sizeof first_bytes);  // what comes after the run has no class
     }
     // Where character i begins.
     const uint8_t* at(uint32_t i) const { return begin + offsets[i]; }

@@ -45,7 +45,7 @@ class WindowFiller {
     // Adds a pre-token.
     [[gnu::always_inline]] void add_cut(const Text& text, const uint8_t* p, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
         Window& window = space.window;
-        const bool cut = may_be_cut(p, static_cast<size_t>(end - p));
+        const bool cut = end - p > CharacterRun::LENGTH && may_be_cut(p, static_cast<size_t>(end - p));
         if (cut && model_.character_runs()) return add_word(text, p, end, space, out);
         if (cut) add_pieces(text, p, end, window, out);
         window.add(end);
@@ -81,16 +81,17 @@ class WindowFiller {
     // Adds the pieces of three-byte characters that begin in [p, stop), where p begins a piece, up to the first piece with
     // another character. Returns the end of the last one.
     const uint8_t* add_characters(const Text& text, const uint8_t* p, PieceSpace& space, IdBuffer& out) const {
-        read(space.run, p, text.end);
+        read<0>(space.run, p, text.end);
         const uint8_t* const end = space.run.end();
         add_run(text, space, out);
         return end;
     }
 
-    // Adds the pre-tokens of the three-byte characters and the ASCII between them at p, as far as their bounds are certain. Returns the end of the last
-    // one, and sets `read_end` to the end of what was read.
+    // Adds the pre-tokens of the three-byte and ASCII characters at p, as far as their bounds are certain. Returns the end of
+    // the last one, and sets `read_end` to the end of what was read. `kinds`: see CharacterClasses.
     template <class Scanner>
-    const uint8_t* add_pre_tokens(const ClassTable& table, const uint8_t* kinds, const Text& text, const uint8_t* p, const uint8_t*& read_end, PieceSpace& space, IdBuffer& out) const {
+    const uint8_t* add_pre_tokens(const ClassTable& table, const uint8_t* kinds, const Text& text, const uint8_t* p, const uint8_t*& read_end,
+                                  PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
         model_.character_runs()->read<MOST_ASCII>(run, p, text.end);
         read_end = run.end();
@@ -108,7 +109,7 @@ class WindowFiller {
     }
 
   private:
-    // A run of this many ASCII characters takes less time in windows.
+    // More ASCII characters in a row than these take less time in windows.
     static constexpr uint32_t MOST_ASCII = 16;
 
     // Adds the characters that were read.
@@ -141,7 +142,7 @@ class WindowFiller {
     void add_word(const Text& text, const uint8_t* word, const uint8_t* end, PieceSpace& space, IdBuffer& out) const {
         CharacterRun& run = space.run;
         for (const uint8_t* p = word; p < end;) {
-            read(run, p, end);
+            read<MOST_ASCII>(run, p, end);
             if (run.count) {
                 p = run.end();
                 if (p == end && run.begin == word) run.note_word(0, run.count, model_.character_runs()->shortest_word());
@@ -154,10 +155,11 @@ class WindowFiller {
             }
         }
     }
-    // Reads the three-byte characters at p, up to the last cut among them if `end` comes later.
+    // Reads the characters of a run at p, up to the last cut among them if `end` comes later.
+    template <uint32_t most_ascii>
     void read(CharacterRun& run, const uint8_t* p, const uint8_t* end) const {
-        model_.character_runs()->read<0>(run, p, end);
-        if (run.count && run.end() < end && !ends_at_cut(run.end())) run.drop_last_piece();
+        model_.character_runs()->read<most_ascii>(run, p, end);
+        if (run.count && run.end() < end && !ends_at_cut(run)) run.drop_last_piece();
     }
     void add_part(Window& window, const uint8_t* end, bool is_word) const {
         if (model_.whole_words_matter() && !is_word) window.parts.push_back({window.count, window.count});
@@ -166,11 +168,10 @@ class WindowFiller {
     bool is_cut(const uint8_t* p, uint32_t left, uint32_t right) const {
         return (left | right) >= 0x800 && model_.cuts().between(left, right, p[-1], *p);
     }
-    // Is the position after a three-byte character, inside a pre-token, a cut?
-    bool ends_at_cut(const uint8_t* p) const {
+    // Is the end of the run, inside a pre-token, a cut?
+    bool ends_at_cut(const CharacterRun& run) const {
         int length;
-        const uint32_t left = decode_character(p - CharacterRun::LENGTH, length);
-        return is_cut(p, left, decode_character(p, length));
+        return is_cut(run.end(), run.code_points[run.count - 1], decode_character(run.end(), length));
     }
     // The end of the piece that begins at p, inside a pre-token.
     const uint8_t* next_piece(const uint8_t* p, const uint8_t* end) const {

@@ -19,22 +19,23 @@ namespace lopt {
 // U+2000 to U+2FFF (quotes, dashes) do not, because they occur next to words of all scripts. This choice affects speed
 // only.
 inline bool leads_script(uint8_t byte) { return byte >= 0xE0 && byte != 0xE2; }
-// The first of the 64 bytes at p that starts a character of such a script; 64 if there is none.
+// The first of the bytes at p that starts a character of such a script; `count` if there is none.
+template <int count>
 inline unsigned first_of_script(const uint8_t* p) {
     constexpr uint64_t HIGH_BITS = 0x8080808080808080u;
     uint64_t leads = 0;
-    for (int i = 0; i < 64; i += 8) {
+    for (int i = 0; i < count; i += 8) {
         const uint64_t bytes = load64(p + i);
         leads |= bytes & bytes << 1 & bytes << 2;
     }
-    if (!(leads & HIGH_BITS)) return 64;  // most windows
-    for (int i = 0; i < 64; i += 8) {
+    if (!(leads & HIGH_BITS)) return count;  // most windows
+    for (int i = 0; i < count; i += 8) {
         const uint64_t bytes = load64(p + i);
         const uint64_t is_e2 = bytes << 6 & ~(bytes << 3 | bytes << 4 | bytes << 5 | bytes << 7);
         leads = bytes & bytes << 1 & bytes << 2 & ~is_e2 & HIGH_BITS;
         if (leads) return static_cast<unsigned>(i + __builtin_ctzll(leads) / 8);
     }
-    return 64;
+    return count;
 }
 
 // Adds the bounds found in steps of 64 bytes from the pre-token start p. Stops if the window is full, if fewer than 64
@@ -64,7 +65,7 @@ const uint8_t* add_windows(const ClassTable& classes, const uint8_t* p, const ui
         const AsciiMasks masks = Vectors::masks(p);
         uint64_t starts = Scanner::starts_of(classes, p, masks);
         if (masks.high) {
-            const unsigned script = first_of_script(p);
+            const unsigned script = first_of_script<64>(p);
             if (script < 63) starts &= (uint64_t{2} << script) - 1;
         }
         if (!starts) break;

@@ -116,10 +116,11 @@ struct WindowScanner {
         return Scanner::starts_in(first_bytes, masks, classes);
     }
     static uint8_t kept(uint16_t found) { return CellClasses::kept(found, extra); }
-    static std::vector<uint8_t> kept_below_10000(const ClassTable& table) {
-        std::vector<uint8_t> kinds(0x10000);
-        for (uint32_t c = 0; c < kinds.size(); c++) kinds[c] = kept(table.of(c));
-        return kinds;
+    // The `kinds` of CharacterClasses.
+    static std::vector<uint8_t> kinds(const ClassTable& table) {
+        std::vector<uint8_t> found(0x10000);
+        for (uint32_t c = 0; c < found.size(); c++) found[c] = kept(table.of(c));
+        return found;
     }
 
   private:

@@ -45,11 +45,11 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         const uint64_t both = upper_side & lower_side, word = m.letter | upper_side | lower_side;
         const uint64_t upper = m.upper | (upper_side & ~both), lower = word & ~(upper | both);
         uint64_t other = ~(word | m.digit | m.white), space = m.white, newline = m.newline;
-        // Two cases depend on more than the neighbouring characters: an upper-side character after one in both sides
-        // (whether U* goes on depends on what follows), and a mark after other characters (it depends on how many there
-        // are).
+        // Whether a mark after other characters begins a word depends on how many there are.
         WindowBounds bounds = others.bounds();
-        bounds.end_below((upper & (both << 1)) | (others.having(class_bit::mark) & (other << 1)));
+        bounds.end_below(others.having(class_bit::mark) & (other << 1));
+        const uint64_t in_suffix = contractions ? m.apostrophe << 1 | m.apostrophe << 2 : 0;  // perhaps
+        const uint64_t capitals = capital_starts(upper & (both << 1), both, upper, lower, in_suffix, bounds);
         const uint64_t plain_space = space & ~newline;
         uint64_t absorbed_first = newline & (other << 1);
         if (((absorbed_first + newline) & m.slash & ~newline) != 0) {
@@ -62,7 +62,7 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         // Starts of runs of other characters without a space before them. A run of one character is a prefix of the
         // letters after it.
         const uint64_t prefix = other & ~(other << 1) & ~(m.space << 1);
-        uint64_t starts = prefix | (word & ~((word | plain_space | bounds.whole(prefix)) << 1)) | (upper & (lower << 1));
+        uint64_t starts = prefix | (word & ~((word | plain_space | bounds.whole(prefix)) << 1)) | (upper & (lower << 1)) | capitals;
         starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);
         starts |= whitespace_starts(space, newline) & ~absorbed_first;
         starts |= (absorbed_first + newline) & ~newline & plain_space;
@@ -71,6 +71,26 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
     }
 
   private:
+    // Those of the upper-side characters in `after_both`, which follow one in both sides, that begin a word. After L+ all do.
+    // U* takes them; if no L follows, it backtracks to its last character in both sides, and the word ends after that. If the
+    // window is too short to decide, or if L+ may have ended with a contraction, `bounds` ends there.
+    static uint64_t capital_starts(uint64_t after_both, uint64_t both, uint64_t upper, uint64_t lower, uint64_t in_suffix, WindowBounds& bounds) {
+        uint64_t starts = 0;
+        for (; after_both != 0; after_both &= after_both - 1) {
+            const int at = __builtin_ctzll(after_both);
+            const uint64_t bit = uint64_t{1} << at, before = ~both & (bit - 1), after = ~(upper | both) & ~(bit - 1);
+            const uint64_t last = before != 0 ? uint64_t{1} << (63 - __builtin_clzll(before)) : 0, end = after & (~after + 1);
+            const bool after_lower = (lower & last) != 0;
+            if (after_lower ? (in_suffix & last) != 0 : (end & bounds.valid) == 0) {
+                bounds.end_below(bit);
+                break;
+            }
+            const bool is_last = (both & ~(bit - 1) & (end - 1)) == 0;
+            if (after_lower || ((lower & end) == 0 && is_last)) starts |= bit;
+        }
+        return starts;
+    }
+
     // The newlines and slashes that [\r\n/]* matches after other characters: from each first newline to the end of its
     // run. The addition carries through the runs; if a run contains several first newlines, they are restored.
     static uint64_t absorbed_with_slashes(uint64_t absorbed_first, uint64_t absorbable) {
