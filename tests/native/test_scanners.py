@@ -126,8 +126,8 @@ def test_ids_that_show_every_boundary(name: str) -> None:
 def _with_all_pairs(name: str, characters: list[str], rng: random.Random) -> tuple[Any, Tokenizer]:
     """The tokenizer with a vocabulary of these characters and all pairs of them, merged in any order, and its core.
 
-    Some entries of three characters are no merge's result: where merges are ignored, these are whole pre-tokens, in some
-    models of ASCII only.
+    Some entries of three characters are no merge's result: where merges are ignored, these are whole pre-tokens,
+    in some models of ASCII only.
     """
     state = json.loads(corpus.tokenizer_json(name))
     whole = [stand_ins(c.encode()) for c in characters]
