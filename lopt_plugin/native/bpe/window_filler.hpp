@@ -78,8 +78,8 @@ class WindowFiller {
         if (restarted || count > first) window.parts.push_back({first, count});
     }
 
-    // Adds the pieces of three-byte characters that begin in [p, stop), where p begins a piece, up to the first piece with
-    // another character. Returns the end of the last one.
+    // Adds the pieces of three-byte characters from p on, where a piece begins, up to the first one with another character.
+    // Returns the end of the last one.
     const uint8_t* add_characters(const Text& text, const uint8_t* p, PieceSpace& space, IdBuffer& out) const {
         read<0>(space.run, p, text.end);
         const uint8_t* const end = space.run.end();
