@@ -1,4 +1,4 @@
-"""What an accelerated tokenizer costs at load: seconds and memory on top of the HF tokenizer's own.
+"""What an accelerated tokenizer costs at load: CPU time and memory on top of the HF tokenizer's own.
 
     python benchmarks/speed/load.py --tokenizers qwen3,llama3
 
@@ -14,15 +14,17 @@ import ctypes
 import gc
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.common.data import tokenizer_json
+from benchmarks.common.data import tokenizer_files, tokenizer_json
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, Options, run
@@ -30,52 +32,50 @@ from lopt_plugin.cli.benchmarking.fresh_process import choose_cpus, thread_limit
 from lopt_plugin.cli.benchmarking.worker import forget_peak, memory
 
 ABOUT = """\
-From the text of a tokenizer.json to the first call, in fresh processes ({repeat} each, medians): HF's seconds
-and memory, and ours on top of them. `peak` is the highest at load, `tables` what the core holds. Imports are not
-included."""
-COLUMNS = ("tokenizer", "HF s", "ours s", "ratio", "self-check s", "HF MB", "ours MB", "peak MB", "tables MB")
+From a folder to the first call, in fresh processes ({repeat} each, medians): the CPU time of transformers'
+`from_pretrained`; then, in times of it, what lopt_plugin's adds and what `accelerate` takes. `written` is the part of
+both in which Hugging Face writes out the model, which is the only way to learn its merges. Memory is on top of HF's:
+`peak` is the highest at load, `tables` what the core holds. Imports are not included."""
+TIMES = ("from_pretrained adds", "accelerate", "written")
+COLUMNS = ("tokenizer", "HF s", *TIMES, "HF MB", "ours MB", "peak MB", "tables MB")
 
 
 def measure(bench: Bench) -> list[Result]:
     """Seconds and bytes of each tokenizer, one sample for each process."""
     given = bench.given
     results = {name: Result("lopt", {"tokenizer": name}) for name in given.tokenizers}
-    files = {name: bench.processes.store_tokenizer(tokenizer_json(name)) for name in given.tokenizers}
+    folders = {name: _store(name, bench.processes.folder / name) for name in given.tokenizers}
     for _ in range(given.repeat):
-        for name, file in files.items():
-            figures = _load_in_fresh_process(file, given.cpu)
-            results[name].problem = figures.pop("problem", "")
-            results[name].add(figures)
+        for name, folder in folders.items():
+            for by in LOADS:
+                figures = _load_in_fresh_process(folder, by, given.cpu)
+                results[name].problem = figures.pop("problem", results[name].problem)
+                results[name].add(figures)
     rows = [_cells(name, result) for name, result in results.items()]
-    bench.report.tables.append(Table(COLUMNS, rows, "load, ours on top of HF's"))
+    bench.report.tables.append(Table(COLUMNS, rows, "load, in times of HF's own CPU time"))
     return list(results.values())
 
 
-def load(tokenizer_json: Path) -> dict[str, Any]:
-    """Loads in this process, HF first; seconds, and bytes of resident memory and of the core's tables, or `problem`."""
-    from tokenizers import Tokenizer
+def load_and_accelerate(folder: Path) -> dict[str, Any]:
+    """Seconds of transformers and of `accelerate`, and bytes of resident memory and of the core's tables."""
+    from transformers import AutoTokenizer
 
-    from lopt_plugin.encoder.encoder import Encoder
+    from lopt_plugin import accelerate
 
-    text = tokenizer_json.read_text(encoding="utf-8")
     memory_before = _settled_memory()
-    start = time.perf_counter()
-    tokenizer = Tokenizer.from_str(text)
-    hf_seconds = time.perf_counter() - start
+    hf, hf_seconds = _timed(lambda: _called(AutoTokenizer.from_pretrained(folder)))
     memory_hf = _settled_memory()
     forget_peak()
-    start = time.perf_counter()
-    encoder = Encoder(tokenizer)
-    ours_seconds = time.perf_counter() - start
+    ours, ours_seconds = _timed(lambda: _called(accelerate(hf)))
     memory_peak = memory("VmHWM")
     memory_ours = _settled_memory()
-    explained = encoder.explain()
+    explained = ours.lopt.explain()
     if explained["route"] != "native":
         return {"problem": f"{explained['route']} route: {explained['reason']}"}
     figures = {
         "hf_seconds": hf_seconds,
-        "ours_seconds": ours_seconds,
-        "self_check_seconds": explained["self_check"]["seconds"],
+        "accelerate_seconds": ours_seconds,
+        "written_seconds": _timed(ours.backend_tokenizer.model.__getstate__)[1],
         "tables_bytes": sum(size for name, size in explained["core"].items() if name.endswith("bytes")),
     }
     if memory_before is not None and memory_hf is not None and memory_ours is not None and memory_peak is not None:
@@ -85,10 +85,43 @@ def load(tokenizer_json: Path) -> dict[str, Any]:
     return figures
 
 
-def _load_in_fresh_process(tokenizer_json: Path, cpu: int | None) -> dict[str, Any]:
+def load(folder: Path) -> dict[str, Any]:
+    """Seconds of lopt_plugin's `from_pretrained`, transformers' included."""
+    from lopt_plugin import from_pretrained
+
+    return {"from_pretrained_seconds": _timed(lambda: _called(from_pretrained(folder)))[1]}
+
+
+LOADS = {"accelerate": load_and_accelerate, "from_pretrained": load}
+
+
+def _called(tokenizer: Any) -> Any:
+    tokenizer("a first call")
+    return tokenizer
+
+
+def _timed(load: Callable[[], Any]) -> tuple[Any, float]:
+    """What it returns, and its seconds of CPU time."""
+    start = time.process_time()
+    return load(), time.process_time() - start
+
+
+def _store(name: str, folder: Path) -> Path:
+    """Writes what transformers needs, with the tokenizer's own configuration where there is one."""
+    folder.mkdir()
+    (folder / "tokenizer.json").write_text(tokenizer_json(name), encoding="utf-8")
+    own = tokenizer_files().get(name, Path(name)).with_name("tokenizer_config.json")
+    if own.is_file():
+        shutil.copy(own, folder)
+    else:
+        (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "PreTrainedTokenizerFast"}')
+    return folder
+
+
+def _load_in_fresh_process(folder: Path, by: str, cpu: int | None) -> dict[str, Any]:
     cpus = choose_cpus(1, cpu)
     ended = subprocess.run(
-        [sys.executable, __file__, "--load", str(tokenizer_json), "--cpu", str(cpus[0])],
+        [sys.executable, __file__, "--load", str(folder), "--by", by, "--cpu", str(cpus[0])],
         env={**os.environ, **thread_limits(1)},
         stdout=subprocess.PIPE,
         check=True,
@@ -100,10 +133,11 @@ def _load_in_fresh_process(tokenizer_json: Path, cpu: int | None) -> dict[str, A
 def _cells(name: str, result: Result) -> list[str]:
     if result.problem:
         return [name, result.problem, *[""] * 7]
-    hf, ours, self_check = (result.median(f"{whose}_seconds") for whose in ("hf", "ours", "self_check"))
+    figures = ("hf_seconds", "from_pretrained_seconds", "accelerate_seconds", "written_seconds")
+    hf, both, *parts = result.medians(figures).values()
+    ratios = [f"{seconds / hf:.2f}" for seconds in (both - hf, *parts)]
     sizes = [result.median(f"{whose}_bytes") for whose in ("hf", "ours", "peak", "tables")]
-    megabytes = ["-" if size is None else f"{size / 1e6:.1f}" for size in sizes]
-    return [name, f"{hf:.3f}", f"{ours:.3f}", f"{ours / hf:.2f}", f"{self_check:.3f}", *megabytes]
+    return [name, f"{hf:.3f}", *ratios, *["-" if size is None else f"{size / 1e6:.1f}" for size in sizes]]
 
 
 def _settled_memory() -> int | None:
@@ -115,14 +149,15 @@ def _settled_memory() -> int | None:
 
 if __name__ == "__main__":
     made = Options(__doc__)
-    made.add_several("tokenizers", ("qwen3", "llama3"), ["tiny_qwen2"])
+    made.add_several("tokenizers", ("qwen3", "llama3", "gemma3"), ["tiny_qwen2"])
     made.add("--repeat", 5, "fresh processes for each number", 1)
     made.add_argument("--cpu", type=int, help="the CPU to use (default: the last one)")
-    made.add_argument("--load", metavar="FILE", type=Path, help=argparse.SUPPRESS)
+    made.add_argument("--load", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
+    made.add_argument("--by", choices=LOADS, help=argparse.SUPPRESS)
     given = made.read()
     if given.load is None:
         sys.exit(run(given, "load", "Load", ABOUT, measure))
     # The process that loads.
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, [given.cpu])
-    print(json.dumps(load(given.load)))
+    print(json.dumps(LOADS[given.by](given.load)))

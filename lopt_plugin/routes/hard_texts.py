@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import unicodedata
 from collections.abc import Sequence
@@ -43,6 +44,11 @@ _MOST_TOKENS = 8192
 
 def hard_texts(added_tokens: Sequence[str]) -> list[str]:
     """About 200 fixed texts, and the added tokens (or a sample, if there are very many) in several contexts."""
+    return [*_fixed_texts(), *_with_added_tokens(added_tokens[:: 1 + len(added_tokens) // _MOST_TOKENS])]
+
+
+@functools.cache
+def _fixed_texts() -> list[str]:
     rng = random.Random(20240229)
     texts = list(_PHRASES)
     texts += list(_CLASSES.values())
@@ -50,8 +56,7 @@ def hard_texts(added_tokens: Sequence[str]) -> list[str]:
     alphabets = [*_CLASSES.values(), "".join(_CLASSES.values()), "sStTdDmMlLvVrReE'’ \nxé1"]
     texts += ["".join(rng.choices(alphabets[k % len(alphabets)], k=rng.randint(5, 60))) for k in range(65)]
     everything = [c for characters in _CLASSES.values() for c in characters] + list(_PHRASES)
-    texts += ["".join(rng.choices(everything, k=rng.randint(2, 12))) for _ in range(60)]
-    return texts + _with_added_tokens(added_tokens[:: 1 + len(added_tokens) // _MOST_TOKENS])
+    return texts + ["".join(rng.choices(everything, k=rng.randint(2, 12))) for _ in range(60)]
 
 
 def _with_added_tokens(added_tokens: Sequence[str]) -> list[str]:

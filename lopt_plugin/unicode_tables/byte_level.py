@@ -29,6 +29,5 @@ def byte_classes() -> bytes:
 
     Steps after ByteLevel see these characters, not the text's.
     """
-    bits = character_classes().bits()
-    classes = (int(bits[ord(character)]) for character in alphabet())
+    classes = map(character_classes().of, alphabet())
     return bytes(NUMERIC * bool(of & HF_NUMERIC) + PUNCTUATION * bool(of & HF_PUNCTUATION) for of in classes)

@@ -217,7 +217,7 @@ def test_two_entries_of_one_name(name: str, tmp_path: Path) -> None:
     assert content.count(row(second)) == 1
     opened = CTokenizer(written(tmp_path, with_header(content.replace(row(second), row(first)))))
     assert opened.status == c_interface.INVALID_FILE
-    assert opened.message.endswith("two entries have the same name")
+    assert opened.message.endswith("entries have the same name")
 
 
 @pytest.mark.every_parameter

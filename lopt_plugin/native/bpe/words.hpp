@@ -164,8 +164,10 @@ class WordTable {
     // Low ids are frequent, both among merges and among characters, but SentencePiece numbers the characters last. For
     // such vocabularies merges and characters take turns, after the ASCII characters.
     static void sort_by_frequency(std::vector<Item>& items) {
-        const auto id = [](const Item& item) { return item.id & ~WHOLE_ONLY; };
-        std::sort(items.begin(), items.end(), [id](const Item& a, const Item& b) { return id(a) < id(b); });
+        const auto before = [](const Item& a, const Item& b) { return (a.id & ~WHOLE_ONLY) < (b.id & ~WHOLE_ONLY); };
+        const auto sorted_end = std::is_sorted_until(items.begin(), items.end(), before);
+        std::sort(sorted_end, items.end(), before);
+        std::inplace_merge(items.begin(), sorted_end, items.end(), before);
         const auto count_ascii = [](auto from, auto to) { return std::count_if(from, to, [](const Item& item) { return item.key.is_ascii_character(); }); };
         const auto middle = items.begin() + static_cast<ptrdiff_t>(items.size() / 2);
         if (count_ascii(middle, items.end()) <= count_ascii(items.begin(), middle)) return;

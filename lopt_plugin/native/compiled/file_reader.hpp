@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -75,10 +74,8 @@ class FileReader {
 
     std::vector<VocabularyItem> vocabulary() {
         std::vector<VocabularyItem> items;
-        std::unordered_set<std::string_view> names;
         each([&] {
             const std::string_view name = text();
-            if (!names.insert(name).second) fail("two entries have the same name");
             items.push_back({name, number()});
         });
         return items;

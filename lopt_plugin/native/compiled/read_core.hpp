@@ -185,6 +185,7 @@ BuiltCore<UnigramCore> unigram_core(Values& in) {
 template <class Values>
 BuiltCore<WordPieceCore> word_piece_core(Values& in) {
     const auto names = in.vocabulary();
+    NameTable{names};  // throws if two entries have the same name
     const uint32_t unknown_id = in.number();
     const std::string_view prefix = in.text();
     const size_t most_characters = in.number();
