@@ -62,6 +62,18 @@ def test_more_words_than_are_kept(core_and_reference: tuple[object, Tokenizer]) 
     assert native_cores.different(core, reference, texts[::-1]) == []
 
 
+def test_words_that_begin_like_an_entry(core_and_reference: tuple[object, Tokenizer]) -> None:
+    """Some of so many have the slot of the entry with which they share half of a key."""
+    core, reference = core_and_reference
+    generator = random.Random(3)
+    names = [name.removeprefix("Ġ") for name in reference.get_vocab() if name.startswith("Ġ") or name.isalpha()]
+    beginnings = sorted({(" " + name)[:8] for name in names if name.isascii() and name.isalpha() and len(name) in range(8, 16)})
+    assert beginnings
+    words = (generator.choice(beginnings) + "".join(generator.choices("etaoin", k=8)) for _ in range(50_000))
+    text = "".join(word[: generator.randint(9, 16)] for word in words)
+    assert native_cores.different(core, reference, [text]) == []
+
+
 def test_threads_that_write_the_same_slots(core_and_reference: tuple[object, Tokenizer]) -> None:
     core, reference = core_and_reference
     words = words_of(5)

@@ -64,9 +64,7 @@ uint32_t first_near_end(const Pieces& pieces, const uint8_t* readable_end) {
     return first;
 }
 
-// Vocabulary entries by key. Slots for words of up to 8 bytes are smaller than slots for longer words. Both begin alike
-// and fill regions of equal size, so the first probe needs no branch on the length: the bytes after a short slot belong
-// to another part of the table and are masked off.
+// Vocabulary entries by key.
 class WordTable {
   public:
     struct Item {
@@ -80,47 +78,38 @@ class WordTable {
     // Inserts frequent words first, so that they get their first slots.
     explicit WordTable(std::vector<Item> items) {
         sort_by_frequency(items);
-        size_t short_count = 0;
-        for (const auto& item : items) short_count += item.key.is_short();
-        const size_t slots = std::max(short_count, 2 * (items.size() - short_count));
-        region_ = power_of_two_at_least((3 * slots + 2) * sizeof(ShortSlot));
-        shift_ = static_cast<unsigned>(__builtin_clzll(region_)) + 1;
-        memory_.assign(2 * region_ / sizeof(ShortSlot) + 1, {~uint64_t{0}, NONE, 0});
-        memory_[first(NO_WORD.hash(), true) / sizeof(ShortSlot)] = {NO_WORD.low, 0, 0};
+        slots_.assign(power_of_two_at_least(2 * items.size() + 2), {{~uint64_t{0}, ~uint64_t{0}}, NONE});
+        shift_ = static_cast<unsigned>(__builtin_clzll(slots_.size())) + 1;
+        slots_[first(NO_WORD.hash())] = {NO_WORD, 0};
         for (const auto& item : items) {
-            const bool short_word = item.key.is_short();
-            const size_t home = first(item.key.hash(), short_word);
+            const size_t home = first(item.key.hash());
             size_t at = home;
-            for (size_t tries = 1; memory_[at / sizeof(ShortSlot)].id != NONE; tries++) at = place_after(home, tries, short_word);
-            ShortSlot& slot = memory_[at / sizeof(ShortSlot)];
-            slot = {item.key.low, item.id, 0};
-            if (!short_word) memory_[at / sizeof(ShortSlot) + 1] = {item.key.high, NONE, 0};
+            for (size_t tries = 1; slots_[at].id != NONE; tries++) at = place_after(home, tries);
+            slots_[at] = {item.key, item.id};
         }
     }
 
     // Prefetches and returns the position where the search for a word begins.
     uint32_t prefetch(const WordKey& key) const {
-        const size_t place = first(key.hash(), key.is_short()) / sizeof(ShortSlot);
-        __builtin_prefetch(&memory_[place]);
+        const size_t place = first(key.hash());
+        __builtin_prefetch(&slots_[place]);
         return static_cast<uint32_t>(place);
     }
-    // The id if the first slot contains the word; NONE proves nothing. Without a branch, because whether a word is short
-    // and where it is found are both hard to predict.
+    // The id if the first slot contains the word; NONE proves nothing. Without a branch, because where a word is found is
+    // hard to predict.
     uint32_t find_first(const WordKey& key, uint32_t place) const {
-        const ShortSlot* const slot = &memory_[place];
-        const uint64_t differs = (slot->low ^ key.low) | ((slot[1].low ^ key.high) & long_mask(key.is_short()));
-        return slot->id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
+        const Slot& slot = slots_[place];
+        const uint64_t differs = (slot.key.low ^ key.low) | (slot.key.high ^ key.high);
+        return slot.id | static_cast<uint32_t>(-static_cast<int32_t>(differs != 0));
     }
     // The id; NONE if the table does not contain the word.
     uint32_t find(const WordKey& key, uint64_t hash) const {
-        const bool short_word = key.is_short();
-        const size_t home = first(hash, short_word);
+        const size_t home = first(hash);
         size_t at = home;
         for (size_t tries = 1;; tries++) {
-            const ShortSlot* slot = &memory_[at / sizeof(ShortSlot)];
-            if (slot->low == key.low && (short_word || slot[1].low == key.high)) return slot->id;
-            if (slot->id == NONE) return NONE;
-            at = place_after(home, tries, short_word);
+            const Slot& slot = slots_[at];
+            if (slot.key == key || slot.id == NONE) return slot.id;
+            at = place_after(home, tries);
         }
     }
     // Looks all pieces up: at least those whose ids are WHOLE_ONLY or above (NONE included) are not in their first slots.
@@ -148,18 +137,17 @@ class WordTable {
             for (uint32_t m = 0; m < count; m++) elsewhere(others[m], keys[others[m] - first]);
         }
     }
-    size_t bytes() const { return memory_.bytes(); }
+    size_t bytes() const { return slots_.bytes(); }
 
   private:
     // Number of pieces looked up together: enough for their cache misses to overlap, and few enough for their slots to stay in
     // the L1 cache.
     static constexpr uint32_t PROBE_BLOCK = 256;
 
-    struct ShortSlot {
-        uint64_t low;
-        uint32_t id, padding;
+    struct alignas(32) Slot {  // two of them in a cache line
+        WordKey key;
+        uint32_t id;
     };
-    // A longer word takes two of these slots: the second one contains the high half of its key.
 
     // Low ids are frequent, both among merges and among characters, but SentencePiece numbers the characters last. For
     // such vocabularies merges and characters take turns, after the ASCII characters.
@@ -180,23 +168,12 @@ class WordTable {
         }
         items.swap(sorted);
     }
-    static uint64_t long_mask(bool short_word) { return static_cast<uint64_t>(short_word) - 1; }
-    // Byte offset of the slot where the search begins.
-    size_t first(uint64_t hash, bool short_word) const {
-        const uint64_t is_long = long_mask(short_word);
-        return (hash >> shift_ & ~(sizeof(ShortSlot) - 1) & ~(is_long & sizeof(ShortSlot))) + (is_long & region_);
-    }
-    // The search visits all slots of a cache line, from any starting slot, before it moves to the next line.
-    size_t place_after(size_t home, size_t tries, bool short_word) const {
-        constexpr size_t LINE = 64;
-        const size_t size = short_word ? sizeof(ShortSlot) : 2 * sizeof(ShortSlot), in_line = LINE / size;
-        const size_t region = short_word ? 0 : region_, line = (home - region + tries / in_line * LINE) & (region_ - 1);
-        return region + (line ^ (tries % in_line) * size);
-    }
+    size_t first(uint64_t hash) const { return hash >> shift_; }
+    // The search visits both slots of a cache line before it moves to the next line.
+    size_t place_after(size_t home, size_t tries) const { return ((home + (tries & ~size_t{1})) & (slots_.size() - 1)) ^ (tries & 1); }
 
     KeyMasks masks_;
-    Table<ShortSlot> memory_;  // one extra slot, because `find_first` reads past the last one
-    size_t region_ = 0;        // bytes of each region, a power of two
+    Table<Slot> slots_;
     unsigned shift_ = 0;
 };
 
