@@ -67,7 +67,8 @@ def test_words_that_begin_like_an_entry(core_and_reference: tuple[object, Tokeni
     core, reference = core_and_reference
     generator = random.Random(3)
     names = [name.removeprefix("Ġ") for name in reference.get_vocab() if name.startswith("Ġ") or name.isalpha()]
-    beginnings = sorted({(" " + name)[:8] for name in names if name.isascii() and name.isalpha() and len(name) in range(8, 16)})
+    long = [name for name in names if name.isascii() and name.isalpha() and len(name) in range(8, 16)]
+    beginnings = sorted({(" " + name)[:8] for name in long})
     assert beginnings
     words = (generator.choice(beginnings) + "".join(generator.choices("etaoin", k=8)) for _ in range(50_000))
     text = "".join(word[: generator.randint(9, 16)] for word in words)
