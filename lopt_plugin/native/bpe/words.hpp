@@ -78,7 +78,9 @@ class WordTable {
     // Inserts frequent words first, so that they get their first slots.
     explicit WordTable(std::vector<Item> items) {
         sort_by_frequency(items);
-        slots_.assign(power_of_two_at_least(2 * items.size() + 2), {{~uint64_t{0}, ~uint64_t{0}}, NONE});
+        // Where a third of the slots is taken, fewer words miss their first slots than at a half. Beyond 16 MB, memory counts more.
+        const size_t half = power_of_two_at_least(2 * items.size() + 2), third = power_of_two_at_least(3 * items.size() + 2);
+        slots_.assign(std::max(half, std::min(third, MOST_SPARSE)), {{~uint64_t{0}, ~uint64_t{0}}, NONE});
         shift_ = static_cast<unsigned>(__builtin_clzll(slots_.size())) + 1;
         slots_[first(NO_WORD.hash())] = {NO_WORD, 0};
         for (const auto& item : items) {
@@ -148,6 +150,7 @@ class WordTable {
         WordKey key;
         uint32_t id;
     };
+    static constexpr size_t MOST_SPARSE = (size_t{16} << 20) / sizeof(Slot);
 
     // Low ids are frequent, both among merges and among characters, but SentencePiece numbers the characters last. For
     // such vocabularies merges and characters take turns, after the ASCII characters.
