@@ -40,7 +40,7 @@ class Compatibility {
     }
 
     // Both tokens must be regular.
-    bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const { return stay_apart(merges, a, b, NONE); }
+    bool compatible(const MergeTable& merges, uint32_t a, uint32_t b) const { return stay_apart(merges, a, b, MergeTable::NO_RANK); }
     // Does BPE make one token of the bytes of these two, by rising ranks of which the last is `rank`, that of their merge?
     // False proves nothing if a token is not described or irregular. By the same argument as the theorem: no merge crosses
     // the boundary before the two are whole, and then their own is the only one left.

@@ -23,11 +23,11 @@ namespace lopt {
 inline bool is_greedy_run(const MergeTable& merges, const UnknownCharacters& unknown, const std::vector<uint32_t>& tokens) {
     const auto token = [&tokens](size_t i) { return tokens[i] & ~IRREGULAR; };
     for (const uint32_t each : tokens)
-        if (each == NONE || unknown.is_part(each & ~IRREGULAR) || merges.rank(token(tokens.size() - 1), each & ~IRREGULAR) != NONE) return false;
+        if (each == NONE || unknown.is_part(each & ~IRREGULAR) || merges.rank(token(tokens.size() - 1), each & ~IRREGULAR) != MergeTable::NO_RANK) return false;
     const uint32_t first_rank = merges.rank(token(0), token(0));
     for (size_t i = 0; i + 1 < tokens.size(); i++) {
         const uint32_t rank = merges.rank(token(i), token(0));
-        if (rank == NONE || (i > 0 && rank >= first_rank) || merges.product(rank) != token(i + 1)) return false;
+        if (rank == MergeTable::NO_RANK || (i > 0 && rank >= first_rank) || merges.product(rank) != token(i + 1)) return false;
     }
     return true;
 }

@@ -13,9 +13,9 @@ namespace lopt {
 class MergeTable {
   public:
     MergeTable(const Vocabulary& vocabulary, const std::vector<Merge>& merges)
-        : slots_(power_of_two_at_least(merges.size() + merges.size() / 2 + 2) + 2, EMPTY), mask_(slots_.size() - 3),
-          filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_mask_(filter_.size() * 64 - 1),
-          rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NONE) {
+        : slots_(FIRST + power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), slot_shift_(shift_for(slots_.size() - FIRST)),
+          filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_shift_(shift_for(filter_.size() * 64)),
+          rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NO_RANK) {
         if (merges.size() > MAX_MERGES) throw std::invalid_argument("more than 2^24 - 1 merges");
         std::vector<int> byte_of(vocabulary.max_id() + 1, -1);
         for (int byte = 0; byte < 256; byte++) {
@@ -34,47 +34,38 @@ class MergeTable {
     std::vector<std::pair<uint32_t, uint32_t>> pairs() const {
         std::vector<std::pair<uint32_t, uint32_t>> found(rank_to_id_.size(), {NONE, NONE});
         for (size_t i = 0; i < slots_.size(); i++)
-            if (slots_[i] != EMPTY) found[slots_[i] & 0xFFFFFF] = {static_cast<uint32_t>(slots_[i] >> 44), static_cast<uint32_t>(slots_[i] >> 24 & 0xFFFFF)};
+            if (slots_[i] != EMPTY) found[slots_[i] & MAX_MERGES] = {static_cast<uint32_t>(slots_[i] >> 44), static_cast<uint32_t>(slots_[i] >> RANK_BITS & NO_ID)};
         return found;
     }
 
+    // Higher than every rank.
+    static constexpr uint32_t NO_RANK = MAX_MERGES + 1;
     // An id that no token has. A pair of two NO_IDs would look like an empty slot, but such a pair is never looked up.
     static constexpr uint32_t NO_ID = MAX_ID + 1;
-    // Where to look for a merge. `slot` is an always empty slot if the filter has already ruled the merge out.
+    // Where to look for a merge. `slot` is NOTHING_HERE if the filter has already ruled the merge out.
     struct Question {
         uint64_t key;
         size_t slot;
     };
     // Starts the lookup of a merge of two ids, and prefetches the memory that `rank` will read.
     Question ask(uint32_t left, uint32_t right) const {
-        const uint64_t key = key_of(left, right), hash = mix(key), bit = hash >> 20 & filter_mask_;
-        const bool perhaps = filter_[bit >> 6] >> (bit & 63) & 1;
-        const Question question{key, perhaps ? hash & mask_ : mask_ + 1};
+        const uint64_t key = key_of(left, right), bit = hash(key) >> filter_shift_, perhaps = filter_[bit >> 6] >> (bit & 63) & 1;
+        const Question question{key, first_of_two(key) & (0 - perhaps)};
         __builtin_prefetch(&slots_[question.slot]);
         return question;
     }
     // The question to use if there is no neighbour to merge with.
-    Question no_question() const { return {key_of(0, 0), mask_ + 1}; }
-    // The rank, or NONE if there is no such merge. Reads a slot and its twin without a branch, because which of the two
-    // holds the merge is hard to predict.
+    static Question no_question() { return {key_of(0, 0), NOTHING_HERE}; }
+    // The rank, or NO_RANK if there is no such merge. Compiles without a branch on whether there is one and in which of the two
+    // slots, because both are hard to predict.
     uint32_t rank(const Question& question) const {
-        const uint64_t one = slots_[question.slot], twin = slots_[question.slot ^ 1];
-        const uint64_t found = twin >> 24 == question.key ? twin : one;
-        if (found >> 24 == question.key) return static_cast<uint32_t>(found & 0xFFFFFF);
-        if (one == EMPTY || twin == EMPTY) return NONE;
-        for (size_t i = (question.slot + 2) & mask_;; i = (i + 2) & mask_) {
-            for (const size_t at : {i, i ^ 1}) {
-                if (slots_[at] >> 24 == question.key) return static_cast<uint32_t>(slots_[at] & 0xFFFFFF);
-                if (slots_[at] == EMPTY) return NONE;
-            }
-        }
+        const uint64_t one = slots_[question.slot], other = slots_[question.slot + 1];
+        const uint64_t rank = std::min(one ^ question.key, other ^ question.key);
+        // Are there both a difference in the key and another entry? A conjunction would become two branches.
+        if (std::min(rank >> RANK_BITS, other - EMPTY) != 0) [[unlikely]] return rank_farther(question);
+        return static_cast<uint32_t>(std::min<uint64_t>(rank, NO_RANK));
     }
-    // The rank of the merge of two ids; NONE if there is none.
     uint32_t rank(uint32_t left, uint32_t right) const { return rank(ask(left, right)); }
-    void prefetch_bytes(uint8_t left, uint8_t right) const {
-        __builtin_prefetch(&byte_pair_rank_[static_cast<size_t>(left) << 8 | right]);
-    }
-    void prefetch_product(uint32_t rank) const { __builtin_prefetch(&rank_to_id_[rank]); }
     uint32_t byte_pair_rank(uint8_t left, uint8_t right) const { return byte_pair_rank_[static_cast<size_t>(left) << 8 | right]; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t product(uint32_t rank) const { return rank_to_id_[rank]; }
@@ -84,23 +75,39 @@ class MergeTable {
     static constexpr uint64_t EMPTY = ~uint64_t{0};
     // A filter that fits in the caches is faster than a larger one with fewer false positives.
     static constexpr size_t MOST_FILTER_BITS = size_t{1} << 21;
-    static uint64_t key_of(uint32_t left, uint32_t right) { return static_cast<uint64_t>(left) << 20 | right; }
+    static constexpr unsigned RANK_BITS = 24;
+    static_assert(MAX_MERGES < size_t{1} << RANK_BITS);
+    // The first two slots are always empty.
+    static constexpr size_t NOTHING_HERE = 0, FIRST = 2;
 
+    // What a slot holds above the rank.
+    static uint64_t key_of(uint32_t left, uint32_t right) { return (static_cast<uint64_t>(left) << 20 | right) << RANK_BITS; }
+    // Only the high bits are well mixed.
+    static uint64_t hash(uint64_t key) { return key * HASH_A; }
+    static unsigned shift_for(size_t power_of_two) { return static_cast<unsigned>(__builtin_clzll(power_of_two)) + 1; }
+    // A lookup starts with the two slots of a pair.
+    size_t first_of_two(uint64_t key) const { return (hash(key) >> slot_shift_ & ~size_t{1}) + FIRST; }
+    size_t after(size_t slot) const { return slot + 1 < slots_.size() ? slot + 1 : FIRST; }
+    static bool holds(uint64_t slot, uint64_t key) { return (slot ^ key) >> RANK_BITS == 0; }
+
+    uint32_t rank_farther(const Question& question) const {
+        for (size_t at = after(question.slot + 1);; at = after(at)) {
+            if (holds(slots_[at], question.key)) return static_cast<uint32_t>(slots_[at] ^ question.key);
+            if (slots_[at] == EMPTY) return NO_RANK;
+        }
+    }
     void insert(uint64_t key, uint32_t rank) {
-        const uint64_t hash = mix(key), bit = hash >> 20 & filter_mask_;
-        size_t i = hash & mask_;
-        const auto taken = [&](size_t at) { return slots_[at] != EMPTY && slots_[at] >> 24 != key; };
-        // Probes a slot and its twin, then the next pair of slots, and so on.
-        for (; taken(i) && taken(i ^ 1); i = (i + 2) & mask_) {}
-        if (taken(i)) i ^= 1;
-        slots_[i] = key << 24 | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
+        size_t at = first_of_two(key);
+        while (slots_[at] != EMPTY && !holds(slots_[at], key)) at = after(at);
+        slots_[at] = key | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
+        const uint64_t bit = hash(key) >> filter_shift_;
         filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
     }
 
     Table<uint64_t> slots_;
-    size_t mask_;
+    unsigned slot_shift_;
     Table<uint64_t> filter_;
-    size_t filter_mask_;
+    unsigned filter_shift_;
     std::vector<uint32_t> rank_to_id_;
     std::vector<uint32_t> byte_pair_rank_;
     std::array<uint32_t, 256> byte_id_{};
@@ -119,13 +126,13 @@ inline size_t merge_by_scan(const MergeTable& merges, const uint8_t* p, size_t n
                             Derivation* derivation = nullptr) {
     for (size_t i = 0; i < n; i++) {
         ids[i] = merges.byte_id(p[i]);
-        ranks[i] = i + 1 < n ? merges.byte_pair_rank(p[i], p[i + 1]) : NONE;
+        ranks[i] = i + 1 < n ? merges.byte_pair_rank(p[i], p[i + 1]) : MergeTable::NO_RANK;
     }
     uint32_t previous = 0;
     while (n > 1) {
         const uint32_t* least = std::min_element(ranks, ranks + n - 1);
         const uint32_t best = *least;
-        if (best == NONE) break;
+        if (best == MergeTable::NO_RANK) break;
         const size_t at = static_cast<size_t>(least - ranks);
         if (derivation) {
             derivation->last_rank = best;
@@ -138,7 +145,7 @@ inline size_t merge_by_scan(const MergeTable& merges, const uint8_t* p, size_t n
         n--;
         std::copy(ids + at + 2, ids + n + 1, ids + at + 1);
         std::copy(ranks + at + 1, ranks + n + 1, ranks + at);
-        ranks[at] = at + 1 < n ? merges.rank(ids[at], ids[at + 1]) : NONE;
+        ranks[at] = at + 1 < n ? merges.rank(ids[at], ids[at + 1]) : MergeTable::NO_RANK;
         if (at) ranks[at - 1] = merges.rank(ids[at - 1], ids[at]);
     }
     return n;
@@ -155,13 +162,13 @@ inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n
         ids[i] = merges.byte_id(p[i]);
         previous[i] = i ? i - 1 : END;
         next[i] = i + 1 < n ? i + 1 : END;
-        ranks[i] = i + 1 < n ? merges.byte_pair_rank(p[i], p[i + 1]) : NONE;
-        if (ranks[i] != NONE) heap.push_back(static_cast<uint64_t>(ranks[i]) << 32 | i);
+        ranks[i] = i + 1 < n ? merges.byte_pair_rank(p[i], p[i + 1]) : MergeTable::NO_RANK;
+        if (ranks[i] != MergeTable::NO_RANK) heap.push_back(static_cast<uint64_t>(ranks[i]) << 32 | i);
     }
     std::make_heap(heap.begin(), heap.end(), later);
     const auto reconsider = [&](uint32_t i) {
-        ranks[i] = next[i] == END ? NONE : merges.rank(ids[i], ids[next[i]]);
-        if (ranks[i] == NONE) return;
+        ranks[i] = next[i] == END ? MergeTable::NO_RANK : merges.rank(ids[i], ids[next[i]]);
+        if (ranks[i] == MergeTable::NO_RANK) return;
         heap.push_back(static_cast<uint64_t>(ranks[i]) << 32 | i);
         std::push_heap(heap.begin(), heap.end(), later);
     };
@@ -173,7 +180,7 @@ inline size_t merge_by_heap(const MergeTable& merges, const uint8_t* p, size_t n
         if (ranks[i] != rank) continue;  // the pair has changed in the meantime
         const uint32_t gone = next[i];
         ids[i] = merges.product(rank);
-        ranks[gone] = NONE;
+        ranks[gone] = MergeTable::NO_RANK;
         next[i] = next[gone];
         if (next[gone] != END) previous[next[gone]] = i;
         reconsider(i);

@@ -35,10 +35,11 @@ class ShortWords {
 
   private:
     static constexpr size_t LANES = 16;
+    static constexpr size_t FEW = 4;  // tokens of most words
     static constexpr unsigned PLACE_BITS = std::bit_width(LONGEST - 1);
-    static constexpr int32_t NEVER = INT32_MAX;
+    static constexpr int32_t NEVER = static_cast<int32_t>(MergeTable::NO_RANK << PLACE_BITS);  // or more: no merge
     static constexpr size_t NOWHERE = LONGEST;  // the position before the first token and after the last one; nothing merges with it
-    static_assert(MAX_MERGES << PLACE_BITS < static_cast<size_t>(NEVER) && LONGEST == size_t{1} << PLACE_BITS);
+    static_assert(LONGEST == size_t{1} << PLACE_BITS);
 
     // A token keeps the position of its first byte.
     struct Lane {
@@ -48,6 +49,7 @@ class ShortWords {
         alignas(16) std::array<int32_t, LONGEST + 1> candidates;
         std::array<uint32_t, LONGEST + 1> ids;
         std::array<uint8_t, LONGEST + 1> next, previous;
+        uint32_t count;  // of its tokens
         // The token that the last merge made, and the token before it.
         uint8_t place, before;
         MergeTable::Question here, there;
@@ -55,66 +57,67 @@ class ShortWords {
 
     // Has no branch on whether a merge exists, which is hard to predict.
     static int32_t candidate(uint32_t rank, size_t place) {
-        return rank == NONE ? NEVER : static_cast<int32_t>(rank << PLACE_BITS | static_cast<uint32_t>(place));
+        return static_cast<int32_t>(rank << PLACE_BITS | static_cast<uint32_t>(place));
     }
     static int32_t least(const std::array<int32_t, LONGEST + 1>& candidates) {
         using Four [[gnu::vector_size(16)]] = int32_t;
-        Four four[LONGEST / 4];
-        std::memcpy(four, candidates.data(), sizeof four);
-        for (size_t some = LONGEST / 8; some > 0; some /= 2)
-            for (size_t i = 0; i < some; i++) four[i] = four[i] < four[i + some] ? four[i] : four[i + some];
-        const Four all = four[0];
+        const auto four = [&candidates](size_t i) {
+            Four values;
+            std::memcpy(&values, &candidates[i], sizeof values);
+            return values;
+        };
+        const auto lower = [](Four a, Four b) { return a < b ? a : b; };
+        Four all = lower(lower(four(0), four(4)), lower(four(8), four(12)));
+        for (size_t i = 16; i < LONGEST; i += 8) all = lower(all, lower(four(i), four(i + 4)));
         return std::min(std::min(all[0], all[1]), std::min(all[2], all[3]));
     }
 
     void encode_some(Word* words, size_t count) const {
-        for (size_t w = 0; w < count; w++)
-            for (size_t i = 0; i + 1 < words[w].length; i++) merges_.prefetch_bytes(words[w].p[i], words[w].p[i + 1]);
         std::array<Lane, LANES> lanes;
-        std::array<uint8_t, LANES> active;
+        std::array<Lane*, LANES> active;
         for (size_t w = 0; w < count; w++) {
             begin(lanes[w], words[w]);
-            active[w] = static_cast<uint8_t>(w);
+            active[w] = &lanes[w];
         }
         while (count) {
             size_t left = 0;
             for (size_t k = 0; k < count; k++) {
                 active[left] = active[k];
-                left += merge_once(lanes[active[k]]);
+                left += merge_once(*active[k]);
             }
             count = left;
         }
     }
 
     void begin(Lane& lane, Word& word) const {
+        const size_t length = word.length;
         lane.word = &word;
         lane.candidates.fill(NEVER);
-        const size_t length = word.length;
-        for (size_t i = 0; i < length; i++) {
-            lane.ids[i] = merges_.byte_id(word.p[i]);
+        for (size_t i = 0; i <= LONGEST; i++) {
             lane.next[i] = static_cast<uint8_t>(i + 1);
             lane.previous[i] = static_cast<uint8_t>(i - 1);
         }
-        for (size_t i = 0; i + 1 < length; i++) lane.candidates[i] = noted(merges_.byte_pair_rank(word.p[i], word.p[i + 1]), i);
-        lane.next[length - 1] = lane.previous[0] = NOWHERE;
+        lane.next[length - 1] = lane.previous[0] = lane.next[NOWHERE] = NOWHERE;
         lane.ids[NOWHERE] = MergeTable::NO_ID;
+        lane.ids[0] = merges_.byte_id(word.p[0]);
+        for (size_t i = 1; i < length; i++) {
+            lane.ids[i] = merges_.byte_id(word.p[i]);
+            lane.candidates[i - 1] = candidate(merges_.byte_pair_rank(word.p[i - 1], word.p[i]), i - 1);
+        }
+        lane.count = word.length;
         lane.place = lane.before = NOWHERE;
-        lane.here = lane.there = merges_.no_question();
-    }
-    int32_t noted(uint32_t rank, size_t place) const {
-        if (rank != NONE) merges_.prefetch_product(rank);
-        return candidate(rank, place);
+        lane.here = lane.there = MergeTable::no_question();
     }
 
     // Applies one merge; returns false if there is none left.
     bool merge_once(Lane& lane) const {
         // Comes before the stores, because a vector load would have to wait for them.
         const int32_t known = least(lane.candidates);
-        const int32_t here = noted(merges_.rank(lane.here), lane.place), there = noted(merges_.rank(lane.there), lane.before);
+        const int32_t here = candidate(merges_.rank(lane.here), lane.place), there = candidate(merges_.rank(lane.there), lane.before);
         lane.candidates[lane.place] = here;
         lane.candidates[lane.before] = there;
         const int32_t best = std::min(known, std::min(here, there));
-        if (best == NEVER) {
+        if (best >= NEVER) {
             finish(lane);
             return false;
         }
@@ -126,14 +129,20 @@ class ShortWords {
         lane.previous[after] = static_cast<uint8_t>(place);
         lane.place = static_cast<uint8_t>(place);
         lane.before = static_cast<uint8_t>(before);
+        lane.count--;
         lane.here = merges_.ask(id, lane.ids[after]);
         lane.there = merges_.ask(lane.ids[before], id);
         return true;
     }
     static void finish(const Lane& lane) {
-        uint32_t count = 0;
-        for (size_t i = 0; i != NOWHERE; i = lane.next[i]) lane.word->ids[count++] = lane.ids[i];
-        lane.word->count = count;
+        uint32_t* const ids = lane.word->ids.data();
+        size_t i = 0;
+        const auto copy = [&](size_t from, size_t to) {
+            for (size_t k = from; k < to; k++, i = lane.next[i]) ids[k] = lane.ids[i];
+        };
+        copy(0, FEW);  // a fixed number, because the exact one is hard to predict; NOWHERE follows itself
+        if (lane.count > FEW) copy(FEW, lane.count);
+        lane.word->count = lane.count;
     }
 
     const MergeTable& merges_;
