@@ -66,6 +66,8 @@ class MergeTable {
         return static_cast<uint32_t>(std::min<uint64_t>(rank, NO_RANK));
     }
     uint32_t rank(uint32_t left, uint32_t right) const { return rank(ask(left, right)); }
+    // Without a branch on whether there is a merge: for NO_RANK, prefetches the first product.
+    void prefetch_product(uint32_t rank) const { __builtin_prefetch(rank_to_id_.data() + (rank & ((rank >> RANK_BITS) - 1))); }
     uint32_t byte_pair_rank(uint8_t left, uint8_t right) const { return byte_pair_rank_[static_cast<size_t>(left) << 8 | right]; }
     uint32_t byte_id(uint8_t byte) const { return byte_id_[byte]; }
     uint32_t product(uint32_t rank) const { return rank_to_id_[rank]; }

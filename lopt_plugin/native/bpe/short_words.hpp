@@ -55,8 +55,9 @@ class ShortWords {
         MergeTable::Question here, there;
     };
 
-    // Has no branch on whether a merge exists, which is hard to predict.
-    static int32_t candidate(uint32_t rank, size_t place) {
+    // Has no branch on whether there is a merge, which is hard to predict.
+    int32_t candidate(uint32_t rank, size_t place) const {
+        merges_.prefetch_product(rank);
         return static_cast<int32_t>(rank << PLACE_BITS | static_cast<uint32_t>(place));
     }
     static int32_t least(const std::array<int32_t, LONGEST + 1>& candidates) {
