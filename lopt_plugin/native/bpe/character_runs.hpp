@@ -342,7 +342,7 @@ class CharacterRuns {
             last = std::max(last, id);
         }
         orders_.assign(power_of_two_at_least(3 * found.size() + 2), NO_ORDER);
-        shift_ = static_cast<unsigned>(__builtin_clzll(orders_.size())) + 1;
+        shift_ = shift_to_index(orders_.size());
         for (const uint64_t each : found) {
             size_t i = place(each >> ID_BITS);
             while (orders_[i] != NO_ORDER) i = (i + 1) & (orders_.size() - 1);

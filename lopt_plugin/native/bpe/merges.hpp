@@ -13,8 +13,8 @@ namespace lopt {
 class MergeTable {
   public:
     MergeTable(const Vocabulary& vocabulary, const std::vector<Merge>& merges)
-        : slots_(FIRST + power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), slot_shift_(shift_for(slots_.size() - FIRST)),
-          filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_shift_(shift_for(filter_.size() * 64)),
+        : slots_(FIRST + power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), slot_shift_(shift_to_index(slots_.size() - FIRST)),
+          filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_shift_(shift_to_index(filter_.size() * 64)),
           rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NO_RANK) {
         if (merges.size() > MAX_MERGES) throw std::invalid_argument("more than 2^24 - 1 merges");
         std::vector<int> byte_of(vocabulary.max_id() + 1, -1);
@@ -86,22 +86,21 @@ class MergeTable {
     static uint64_t key_of(uint32_t left, uint32_t right) { return (static_cast<uint64_t>(left) << 20 | right) << RANK_BITS; }
     // Only the high bits are well mixed.
     static uint64_t hash(uint64_t key) { return key * HASH_A; }
-    static unsigned shift_for(size_t power_of_two) { return static_cast<unsigned>(__builtin_clzll(power_of_two)) + 1; }
     // A lookup starts with the two slots of a pair.
     size_t first_of_two(uint64_t key) const { return (hash(key) >> slot_shift_ & ~size_t{1}) + FIRST; }
-    size_t after(size_t slot) const { return slot + 1 < slots_.size() ? slot + 1 : FIRST; }
-    static bool holds(uint64_t slot, uint64_t key) { return (slot ^ key) >> RANK_BITS == 0; }
-
-    uint32_t rank_farther(const Question& question) const {
-        for (size_t at = after(question.slot + 1);; at = after(at)) {
-            if (holds(slots_[at], question.key)) return static_cast<uint32_t>(slots_[at] ^ question.key);
-            if (slots_[at] == EMPTY) return NO_RANK;
+    // The slot that holds the key, or the first empty one, from `at` on.
+    size_t find(uint64_t key, size_t at) const {
+        for (;; at++) {
+            if (at == slots_.size()) at = FIRST;
+            if (slots_[at] == EMPTY || (slots_[at] ^ key) >> RANK_BITS == 0) return at;
         }
     }
+    uint32_t rank_farther(const Question& question) const {
+        const uint64_t slot = slots_[find(question.key, question.slot + 2)];
+        return slot == EMPTY ? NO_RANK : static_cast<uint32_t>(slot ^ question.key);
+    }
     void insert(uint64_t key, uint32_t rank) {
-        size_t at = first_of_two(key);
-        while (slots_[at] != EMPTY && !holds(slots_[at], key)) at = after(at);
-        slots_[at] = key | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
+        slots_[find(key, first_of_two(key))] = key | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
         const uint64_t bit = hash(key) >> filter_shift_;
         filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
     }

@@ -21,11 +21,10 @@ inline constexpr uint32_t WHOLE_ONLY = 1u << 31;
 struct WordKey {
     uint64_t low, high;
     bool operator==(const WordKey&) const = default;
-    bool is_short() const { return high == ~uint64_t{0}; }  // up to 8 bytes
     bool is_character() const {
         const auto lead = static_cast<uint8_t>(low);
         const int bytes = character_bytes(lead);
-        return is_short() && (lead < 0x80 || lead >= 0xC0) && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
+        return high == ~uint64_t{0} && (lead < 0x80 || lead >= 0xC0) && low >> (8 * bytes) == ~uint64_t{0} >> (8 * bytes);
     }
     bool is_ascii_character() const { return is_character() && (low & 0xFF) < 0x80; }
     uint64_t hash() const { return hash_words(low, high); }
@@ -81,7 +80,7 @@ class WordTable {
         // Where a third of the slots is taken, fewer words miss their first slots than at a half. Beyond 16 MB, memory counts more.
         const size_t half = power_of_two_at_least(2 * items.size() + 2), third = power_of_two_at_least(3 * items.size() + 2);
         slots_.assign(std::max(half, std::min(third, MOST_SPARSE)), {{~uint64_t{0}, ~uint64_t{0}}, NONE});
-        shift_ = static_cast<unsigned>(__builtin_clzll(slots_.size())) + 1;
+        shift_ = shift_to_index(slots_.size());
         slots_[first(NO_WORD.hash())] = {NO_WORD, 0};
         for (const auto& item : items) {
             const size_t home = first(item.key.hash());
