@@ -56,7 +56,7 @@ struct Window {
     uint32_t fresh[ROOM + 1];          // misses that are not in the cache
     ShortWords<LONGEST_KEY>::Word words[ROOM];             // fresh misses that are merged side by side
     const ShortWords<LONGEST_KEY>::Word* known[ROOM + 1];  // the word of each fresh miss, or null
-    static constexpr uint32_t MOST_LONG_WORDS = 64, LONG_WORD = 32;
+    static constexpr uint32_t MOST_LONG_WORDS = 256, LONG_WORD = 32;
     ShortWords<LONG_WORD>::Word long_words[MOST_LONG_WORDS];
     // Fresh misses by hash: a new word that recurs in the same window is encoded once.
     std::array<uint16_t, 256> recent;
