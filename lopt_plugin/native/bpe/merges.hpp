@@ -42,30 +42,37 @@ class MergeTable {
     static constexpr uint32_t NO_RANK = MAX_MERGES + 1;
     // An id that no token has. A pair of two NO_IDs would look like an empty slot, but such a pair is never looked up.
     static constexpr uint32_t NO_ID = MAX_ID + 1;
-    // Where to look for a merge. `slot` is NOTHING_HERE if the filter has already ruled the merge out.
+    // A lookup in three steps, each of which prefetches the memory that the next one reads: `ask`, `filter`, `rank`.
     struct Question {
         uint64_t key;
-        size_t slot;
+        uint64_t place;  // the key's hash; from `filter` on the slot, or NOTHING_HERE if the filter has ruled the merge out
     };
-    // Starts the lookup of a merge of two ids, and prefetches the memory that `rank` will read.
     Question ask(uint32_t left, uint32_t right) const {
-        const uint64_t key = key_of(left, right), bit = hash(key) >> filter_shift_, perhaps = filter_[bit >> 6] >> (bit & 63) & 1;
-        const Question question{key, first_of_two(key) & (0 - perhaps)};
-        __builtin_prefetch(&slots_[question.slot]);
-        return question;
+        const uint64_t key = key_of(left, right);
+        __builtin_prefetch(&filter_[hash(key) >> filter_shift_ >> 6]);
+        return {key, hash(key)};
     }
-    // The question to use if there is no neighbour to merge with.
+    void filter(Question& question) const {
+        const uint64_t bit = question.place >> filter_shift_, perhaps = filter_[bit >> 6] >> (bit & 63) & 1;
+        question.place = first_of_two(question.place) & (0 - perhaps);
+        __builtin_prefetch(&slots_[question.place]);
+    }
+    // What `filter` makes of a question about a merge that does not exist.
     static Question no_question() { return {key_of(0, 0), NOTHING_HERE}; }
     // The rank, or NO_RANK if there is no such merge. Compiles without a branch on whether there is one and in which of the two
     // slots, because both are hard to predict.
     uint32_t rank(const Question& question) const {
-        const uint64_t one = slots_[question.slot], other = slots_[question.slot + 1];
+        const uint64_t one = slots_[question.place], other = slots_[question.place + 1];
         const uint64_t rank = std::min(one ^ question.key, other ^ question.key);
         // Are there both a difference in the key and another entry? A conjunction would become two branches.
         if (std::min(rank >> RANK_BITS, other - EMPTY) != 0) [[unlikely]] return rank_farther(question);
         return static_cast<uint32_t>(std::min<uint64_t>(rank, NO_RANK));
     }
-    uint32_t rank(uint32_t left, uint32_t right) const { return rank(ask(left, right)); }
+    uint32_t rank(uint32_t left, uint32_t right) const {
+        Question question = ask(left, right);
+        filter(question);
+        return rank(question);
+    }
     // Without a branch on whether there is a merge: for NO_RANK, prefetches the first product.
     void prefetch_product(uint32_t rank) const { __builtin_prefetch(rank_to_id_.data() + (rank & ((rank >> RANK_BITS) - 1))); }
     uint32_t byte_pair_rank(uint8_t left, uint8_t right) const { return byte_pair_rank_[static_cast<size_t>(left) << 8 | right]; }
@@ -87,7 +94,7 @@ class MergeTable {
     // Only the high bits are well mixed.
     static uint64_t hash(uint64_t key) { return key * HASH_A; }
     // A lookup starts with the two slots of a pair.
-    size_t first_of_two(uint64_t key) const { return (hash(key) >> slot_shift_ & ~size_t{1}) + FIRST; }
+    size_t first_of_two(uint64_t hash) const { return (hash >> slot_shift_ & ~size_t{1}) + FIRST; }
     // The slot that holds the key, or the first empty one, from `at` on.
     size_t find(uint64_t key, size_t at) const {
         for (;; at++) {
@@ -96,11 +103,11 @@ class MergeTable {
         }
     }
     uint32_t rank_farther(const Question& question) const {
-        const uint64_t slot = slots_[find(question.key, question.slot + 2)];
+        const uint64_t slot = slots_[find(question.key, question.place + 2)];
         return slot == EMPTY ? NO_RANK : static_cast<uint32_t>(slot ^ question.key);
     }
     void insert(uint64_t key, uint32_t rank) {
-        slots_[find(key, first_of_two(key))] = key | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
+        slots_[find(key, first_of_two(hash(key)))] = key | rank;  // a repeated pair keeps its last rank, as in Hugging Face's map
         const uint64_t bit = hash(key) >> filter_shift_;
         filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
     }

@@ -87,6 +87,10 @@ class ShortWords {
                 left += merge_once(*active[k]);
             }
             count = left;
+            for (size_t k = 0; k < count; k++) {
+                merges_.filter(active[k]->here);
+                merges_.filter(active[k]->there);
+            }
         }
     }
 
