@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-import numpy as np
 from tokenizers import normalizers
 
 from .derive.normalization import with_combining_class
 from .derive.normalizers import NFD_CHANGES, NFKD_CHANGES
-from .derive.oracle import normalize_each, to_text
+from .derive.oracle import normalize_each
 from .load import character_classes, normalizer_classes
 from .table import NFC_FOLLOWS
 
@@ -33,8 +32,7 @@ class FormRows:
 def form_rows(form: str) -> FormRows:
     """The tables of NFC, NFD, NFKC or NFKD."""
     compatible = "K" in form
-    bits = normalizer_classes().bits()
-    changed = to_text(np.flatnonzero(bits & (NFKD_CHANGES if compatible else NFD_CHANGES)).astype(np.uint32))
+    changed = normalizer_classes().characters(NFKD_CHANGES if compatible else NFD_CHANGES)
     decomposed = normalize_each("NFKD" if compatible else "NFD", list(changed))
     compositions = []
     if form in ("NFC", "NFKC"):
@@ -54,8 +52,7 @@ def _ranks() -> list[tuple[int, int]]:
             return 1
         return -1 if normalize(right + left) == left + right != right + left else 0
 
-    following = to_text(np.flatnonzero(character_classes().bits() & NFC_FOLLOWS).astype(np.uint32))
-    whole = [c for c in following if normalize(c) == c]
+    whole = [c for c in character_classes().characters(NFC_FOLLOWS) if normalize(c) == c]
     ranks: list[tuple[int, int]] = []
     before = None
     for mark in sorted(sorted(with_combining_class(whole)), key=functools.cmp_to_key(order)):

@@ -4,43 +4,37 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
-
 from .derive.graphemes import JOINS_LEFT, JOINS_RIGHT
 from .derive.normalizers import CHANGES, SEPARATOR, WHITE_SPACE
-from .derive.oracle import normalize_each, to_text
+from .derive.oracle import normalize_each
 from .load import character_classes, grapheme_classes, normalizer_classes
-from .table import SPACE, STRIP_SPACE, CharacterClasses
+from .table import SPACE, STRIP_SPACE
 
 
 @functools.cache
 def single_characters(kind: str) -> tuple[tuple[int, str], ...]:
     """The code points that Lowercase, StripAccents or Nmt change, each with what it becomes."""
-    characters = list(_having(CHANGES[kind]))
+    characters = list(normalizer_classes().characters(CHANGES[kind]))
     return tuple(zip(map(ord, characters), normalize_each(kind, characters, SEPARATOR), strict=True))
 
 
 def white_space() -> str:
     """The characters that Strip removes from the ends."""
-    return _having(WHITE_SPACE)
+    return normalizer_classes().characters(WHITE_SPACE)
 
 
 @functools.cache
 def added_token_white_space() -> str:
     """The characters that an added token with `lstrip` or `rstrip` takes."""
-    return _having(STRIP_SPACE, character_classes())
+    return character_classes().characters(STRIP_SPACE)
 
 
 def regex_white_space() -> str:
     r"""The characters of `\s` in a Replace, whose regex engine is that of the split patterns."""
-    return to_text(np.flatnonzero(character_classes().bits() & SPACE).astype(np.uint32))
+    return character_classes().characters(SPACE)
 
 
 def joining() -> tuple[str, str]:
     """The characters that share a grapheme cluster with one before them, and those that do with one after them."""
     classes = grapheme_classes()
-    return _having(JOINS_LEFT, classes), _having(JOINS_RIGHT, classes)
-
-
-def _having(bit: int, classes: CharacterClasses | None = None) -> str:
-    return to_text(np.flatnonzero((classes or normalizer_classes()).bits() & bit).astype(np.uint32))
+    return classes.characters(JOINS_LEFT), classes.characters(JOINS_RIGHT)

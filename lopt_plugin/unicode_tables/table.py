@@ -62,6 +62,10 @@ class PagedTable:
         code_point = ord(character)
         return int(self.cells[int(self.pages[code_point // PAGE_SIZE]) * PAGE_SIZE + code_point % PAGE_SIZE])
 
+    def characters(self, bits: int) -> str:
+        """The characters that have one of these bits."""
+        return "".join(map(chr, np.flatnonzero(self.bits() & bits)))
+
     def write(self, path: Path) -> None:
         """Writes a compressed .npz atomically. Raises OSError if the folder cannot be written."""
         arrays = {name: getattr(self, name) for name in _arrays(type(self))}

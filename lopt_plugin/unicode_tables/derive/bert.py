@@ -89,7 +89,7 @@ def _reordered(options: BertOptions, bits: np.ndarray, classes: CharacterClasses
     Stripped characters do not matter, wherever they were. So characters of a text change places only within a run of
     these and of removed ones: all others leave a starter or white space.
     """
-    candidates = [chr(c) for c in np.flatnonzero(classes.bits() & (table.NFC_FOLLOWS | table.DECOMPOSES))]
+    candidates = list(classes.characters(table.NFC_FOLLOWS | table.DECOMPOSES))
     decomposed = normalize_each("NFD", candidates)
     ordered = with_combining_class(sorted(set("".join(decomposed))))
     candidates = [c for c, nfd in zip(candidates, decomposed, strict=True) if ordered & set(nfd)]
