@@ -49,7 +49,7 @@ def derive(options: BertOptions | None, classes: CharacterClasses, pre_tokenizer
 
     changed = np.array(sorted(images), dtype=np.uint32)
     encoded = [images[int(c)].encode() for c in changed]
-    ends = np.cumsum([len(image) for image in encoded], dtype=np.uint32) if encoded else np.zeros(0, np.uint32)
+    ends = np.cumsum([len(image) for image in encoded], dtype=np.uint32)
     images_in_order = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return WordCharacters(tokenizers.__version__, *fold(bits), changed, ends, images_in_order)
 

@@ -63,13 +63,12 @@ def removed_and_isolated(pre_tokenizer: pre_tokenizers.PreTokenizer) -> tuple[Ma
         covered = np.zeros(len(text), dtype=np.bool_)
         for _, (start, stop) in pre_tokenizer.pre_tokenize_str(to_text(text)):
             starts[start] = covered[start:stop] = True
-        begins, divided = starts[1::2], starts[2::2]
-        if not covered[::2].all() or (begins & ~divided).any() or (~covered[1::2] & ~divided).any():
+        removes, begins = ~covered[1::2], starts[1::2]
+        # Each "a" is kept, and begins a word exactly if the character before it is removed or isolated.
+        if not covered[::2].all() or (starts[2::2] != (removes | begins)).any():
             raise ValueError("a pre-tokenizer does not treat characters alone")
-        removed.append(~covered[1::2])
+        removed.append(removes)
         isolated.append(begins)
-        if (covered[1::2] & ~begins & divided).any():
-            raise ValueError("a pre-tokenizer ends a word after a character")
     return np.concatenate(removed), np.concatenate(isolated)
 
 
