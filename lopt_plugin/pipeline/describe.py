@@ -15,7 +15,7 @@ def describe(pipeline: Pipeline) -> dict[str, str]:
         "normalizer": _describe_normalizer(pipeline.normalizer),
         "scanner": pipeline.scanner
         + (", prefix space" if pipeline.add_prefix_space else "")
-        + (f", Metaspace with prepend {pipeline.metaspace.prepend}" if pipeline.metaspace else ""),
+        + (f", Metaspace with prepend {pipeline.metaspace}" if pipeline.metaspace else ""),
         "refinements": ", ".join(map(_describe_refinement, pipeline.refinements)) or "none",
         "model": _describe_model(pipeline.model),
         "added_tokens": f"{len(pipeline.added_tokens):,}, {special:,} special",

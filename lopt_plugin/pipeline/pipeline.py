@@ -65,16 +65,6 @@ PrependScheme = Literal["never", "first", "always"]
 
 
 @dataclass(frozen=True)
-class Metaspace:
-    """After added tokens are found, replaces every space by U+2581 and puts one before a stretch that has none there.
-
-    prepend: before each stretch ("always"), only before the one that begins the text ("first"), or not at all.
-    """
-
-    prepend: PrependScheme
-
-
-@dataclass(frozen=True)
 class WordPieceModel:
     """Longest match first, from the left of a word.
 
@@ -179,7 +169,9 @@ class Pipeline:
         scanners, "bert" and "whitespace_split", drop white space. Unigram's are "whitespace_split", then Metaspace in
         each word; "metaspace", where each U+2581 begins a word; and "whole".
     add_prefix_space: a stretch that does not begin with a space gets one.
-    metaspace: the pre-tokenizer of that name, which comes before the scanner.
+    metaspace: after added tokens are found and before the scanner, every space is replaced by U+2581, and one is put
+        before a stretch that has none there: before each stretch ("always"), only before the one that begins the text
+        ("first"), or not at all ("never"). None if there is no such step.
     templates: the post-processor's templates; None if Hugging Face must post-process.
     offset_trim: what the post-processor trims from a token's offsets; None if Hugging Face must do it.
     Truncation and padding are state of a call, not part of this.
@@ -192,6 +184,6 @@ class Pipeline:
     model: Model
     added_tokens: tuple[AddedToken, ...]
     post_processor: PostProcessor
-    metaspace: Metaspace | None = None
+    metaspace: PrependScheme | None = None
     templates: Templates | None = None
     offset_trim: OffsetTrim | None = None

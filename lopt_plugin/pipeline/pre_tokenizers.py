@@ -7,7 +7,7 @@ from typing import get_args
 
 from .component_state import State, Unsupported, check_options, steps_of
 from .normalizers import NormalizerStep, SpaceNormalizer, leaves_first_offset
-from .pipeline import Behavior, Metaspace, PrependScheme, Refinement
+from .pipeline import Behavior, PrependScheme, Refinement
 from .split_patterns import COVERING, MATCHERS
 
 _BEHAVIORS: dict[str, Behavior] = {
@@ -51,7 +51,7 @@ class PreTokenizer:
     scanner: str
     refinements: tuple[Refinement, ...]
     add_prefix_space: bool = False
-    metaspace: Metaspace | None = None
+    metaspace: PrependScheme | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ def read_space_splitter(
     kinds = [step.get("type") for step in steps]
     normalizes_spaces = isinstance(normalizer, SpaceNormalizer)
     if kinds == ["Metaspace"] and (normalizes_spaces or not normalizer):
-        return _read_metaspace(steps[0], after_prepend=normalizer == SpaceNormalizer(prepends=True))
+        scheme = _read_metaspace(steps[0], after_prepend=normalizer == SpaceNormalizer(prepends=True))
+        scanner = "vocabulary_cuts_and_spaces" if steps[0]["split"] else "vocabulary_cuts"
+        return PreTokenizer(scanner, (), metaspace=scheme)
     if not normalizes_spaces or "ByteLevel" in kinds:
         return None
     for step in steps:
@@ -118,17 +120,16 @@ def read_space_splitter(
     return PreTokenizer("vocabulary_cuts", ())
 
 
-def _read_metaspace(step: State, after_prepend: bool) -> PreTokenizer:
+def _read_metaspace(step: State, after_prepend: bool) -> PrependScheme:
     """after_prepend: the text's first character then has no offset, which the scheme "first" depends on."""
     check_options(step, _OPTIONS["Metaspace"], "pre-tokenizer")
     if step["replacement"] != "\u2581":
         raise Unsupported(f"pre-tokenizer Metaspace with {step['replacement']!r} is not accelerated yet")
-    scheme = step["prepend_scheme"]
+    scheme: PrependScheme = step["prepend_scheme"]
     if scheme not in get_args(PrependScheme) or (scheme == "first" and after_prepend):
         where = " after normalizer Prepend" if after_prepend else ""
         raise Unsupported(f"pre-tokenizer Metaspace with prepend_scheme {scheme!r}{where} is not accelerated yet")
-    scanner = "vocabulary_cuts_and_spaces" if step["split"] else "vocabulary_cuts"
-    return PreTokenizer(scanner, (), metaspace=Metaspace(scheme))
+    return scheme
 
 
 def read_word_pre_tokenizer(state: State | None) -> PreTokenizer:
@@ -150,14 +151,13 @@ def read_unigram_pre_tokenizer(state: State | None, normalizer: tuple[Normalizer
     kinds = [str(step["type"]) for step in steps]
     if kinds not in (["Metaspace"], ["WhitespaceSplit", "Metaspace"]):
         raise Unsupported(f"pre-tokenizer {', '.join(kinds) or 'None'} with a model Unigram is not accelerated yet")
-    metaspace = _read_metaspace(steps[-1], after_prepend=False).metaspace
-    assert metaspace is not None
-    if metaspace.prepend == "first" and not leaves_first_offset(normalizer):
+    metaspace = _read_metaspace(steps[-1], after_prepend=False)
+    if metaspace == "first" and not leaves_first_offset(normalizer):
         raise Unsupported("pre-tokenizer Metaspace with prepend 'first' after such a normalizer is not accelerated yet")
     if len(steps) == 1:
         return PreTokenizer("metaspace" if steps[0]["split"] else "whole", (), metaspace=metaspace)
     check_options(steps[0], set(), "pre-tokenizer")
-    if metaspace.prepend == "first":
+    if metaspace == "first":
         raise Unsupported("pre-tokenizer Metaspace with prepend 'first' after WhitespaceSplit is not accelerated yet")
     if not steps[1]["split"]:
         raise Unsupported("pre-tokenizer Metaspace without split after WhitespaceSplit is not accelerated yet")

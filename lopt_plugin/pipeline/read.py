@@ -51,8 +51,7 @@ def read_pipeline(tokenizer: tokenizers.Tokenizer) -> Pipeline:
 
     post_processor, templates = read_post_processor(tokenizer, post_processor_state)
     added_tokens = read_added_tokens(tokenizer)
-    metaspace = pre_tokenizer.metaspace
-    prepends_first = metaspace is not None and metaspace.prepend == "first"
+    prepends_first = pre_tokenizer.metaspace == "first"
     if kind == "Unigram" and read and prepends_first and any(token.normalized for token in added_tokens):
         # After a token that ends inside what the text's first character became, the rest of that has the offset 0, too.
         raise Unsupported(

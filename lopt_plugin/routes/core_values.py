@@ -63,7 +63,7 @@ def _byte_pair(out: CoreValues, given: dict[str, Any]) -> None:
     refinements: (matcher, behavior, invert, after_byte_level).
     byte_classes: 256 bytes, for the stand-in of each byte: 1 numeric, 2 punctuation.
     space_signs: (in_normalizer, normalizer_prepends, prepend_scheme): the text's spaces and U+2581 are one character,
-        from the normalizer on or only after the added tokens; see pipeline.SpaceNormalizer and pipeline.Metaspace.
+        from the normalizer on or only after the added tokens; see pipeline.SpaceNormalizer and Pipeline.metaspace.
         Contents of normalized tokens then have spaces for U+2581, if the normalizer makes them one.
     """
     out.vocabulary(given["vocabulary"])

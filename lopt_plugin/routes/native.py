@@ -59,8 +59,7 @@ class NativeRoute:
         self.gives_offsets = pipeline.offset_trim == "none" or takes_spaces_off
         # The first id's offset depends on its being the first.
         self.first_offset_differs = pipeline.offset_trim == "spaces, but one before the first token"
-        metaspace = pipeline.metaspace
-        self._prepends_first_only = metaspace is not None and metaspace.prepend == "first"
+        self._prepends_first_only = pipeline.metaspace == "first"
         self._trims = pipeline.offset_trim != "none", self.first_offset_differs
         # The texts that `takes_apart` tries, set where the route is chosen; and the result, None before the first call.
         self.seam_texts: Callable[[], list[str]] = list

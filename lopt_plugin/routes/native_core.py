@@ -160,12 +160,9 @@ def _normalizer_arguments(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def _space_signs(pipeline: Pipeline) -> tuple[bool, bool, str] | None:
-    normalizer, metaspace = pipeline.normalizer, pipeline.metaspace
-    in_normalizer = isinstance(normalizer, SpaceNormalizer)
-    if not in_normalizer and metaspace is None:
-        return None
-    prepends = isinstance(normalizer, SpaceNormalizer) and normalizer.prepends
-    return in_normalizer, prepends, "never" if metaspace is None else metaspace.prepend
+    if isinstance(pipeline.normalizer, SpaceNormalizer):
+        return True, pipeline.normalizer.prepends, pipeline.metaspace or "never"
+    return None if pipeline.metaspace is None else (False, False, pipeline.metaspace)
 
 
 def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str, Any]:
@@ -196,7 +193,7 @@ def _unigram_arguments(pipeline: Pipeline, model: UnigramModel) -> dict[str, Any
         "byte_fallback": model.byte_fallback,
         "scanner": pipeline.scanner,
         "white_space": sets.white_space(),
-        "prepend_scheme": pipeline.metaspace.prepend,
+        "prepend_scheme": pipeline.metaspace,
         **_normalizer_arguments(pipeline),
         "added_tokens": _added_tokens(pipeline),
     }

@@ -32,7 +32,6 @@ from lopt_plugin.pipeline import (
 )
 from lopt_plugin.pipeline.model_json import split_state
 from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
-from lopt_plugin.pipeline.pipeline import Metaspace
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 from lopt_plugin.routes.native_core import build_core
 from lopt_plugin.unicode_tables.byte_level import alphabet
@@ -129,7 +128,7 @@ def test_every_tokenizer_of_the_collection(name: str) -> None:
     if isinstance(pipeline.model, UnigramModel):
         assert UNIGRAM[name] == (pipeline.scanner, *around)
         assert [name for name, _ in pipeline.model.pieces] == [name for name, _ in file["model"]["vocab"]]
-        assert pipeline.metaspace == Metaspace("always")
+        assert pipeline.metaspace == "always"
         return
     assert pipeline.model.vocabulary == file["model"]["vocab"]
     if isinstance(pipeline.model, WordPieceModel):
