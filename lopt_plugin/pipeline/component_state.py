@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import tokenizers
@@ -39,15 +38,11 @@ def state_of(component: Any, kind: str) -> State | None:
 
 def steps_of(state: State | None, key: str) -> list[State]:
     """The steps of a component in order; a Sequence is replaced by its parts, which are under `key`."""
-    return [] if state is None else list(_flattened(state, key))
-
-
-def _flattened(state: State, key: str) -> Iterator[State]:
-    if state.get("type") == "Sequence":
-        for part in state[key]:
-            yield from _flattened(part, key)
-    else:
-        yield state
+    if state is None:
+        return []
+    if state.get("type") != "Sequence":
+        return [state]
+    return [step for part in state[key] for step in steps_of(part, key)]
 
 
 def check_options(state: State, known: set[str], kind: str) -> None:

@@ -98,19 +98,17 @@ def read_decoder(tokenizer: tokenizers.Tokenizer) -> Decoder:
 def _joined(kinds: list[str], steps: list[State]) -> Decoder:
     """Steps for each token, at most one that makes bytes, a Fuse, and at most one Strip of the whole text."""
     kind = ", ".join(kinds)
-    if kinds == ["ByteLevel"] or (kinds[:1] == ["ByteLevel"] and set(kinds[1:]) == {"Fuse"}):
+    if kinds[:1] == ["ByteLevel"] and set(kinds[1:]) <= {"Fuse"}:
         return Decoder(kind, byte_level=True)
     count = next((place for place, name in enumerate(kinds) if name in ("ByteFallback", "Fuse")), len(kinds))
     forms = tuple(_FORMS[step["type"]](step) if step["type"] in _FORMS else _refuse(kind) for step in steps[:count])
     rest = kinds[count:]
     byte_fallback = rest[:1] == ["ByteFallback"]
     rest = rest[byte_fallback:]
-    if not rest:
+    if rest in ([], ["Fuse"]):
         return Decoder(kind, forms, byte_fallback=byte_fallback)
-    if rest not in (["Fuse"], ["Fuse", "Strip"]):
+    if rest != ["Fuse", "Strip"]:
         _refuse(kind)
-    if rest[-1] == "Fuse":
-        return Decoder(kind, forms, byte_fallback=byte_fallback)
     strip = steps[-1]
     if strip["stop"] or not strip["content"].isascii():
         raise Unsupported("decoder Strip strips something other than ASCII from the beginning")

@@ -122,12 +122,12 @@ _OPTIONS = {
 def read_normalizer(state: State | None) -> tuple[NormalizerStep, ...] | BertOptions:
     """The steps in order; none if the text stays as it is. A BertNormalizer must be the only one, else Unsupported."""
     read = read_steps(state)
+    if len(read) == 1 and isinstance(read[0], BertOptions):
+        return read[0]
     steps = tuple(step for step in read if not isinstance(step, BertOptions))
-    if len(steps) == len(read):
-        return steps
-    if len(read) > 1:
+    if len(steps) < len(read):
         raise Unsupported("normalizer BertNormalizer is not accelerated yet together with other steps")
-    return read[0] if isinstance(read[0], BertOptions) else ()
+    return steps
 
 
 def read_steps(state: State | None) -> tuple[NormalizerStep | BertOptions, ...]:
