@@ -81,13 +81,13 @@ def added_tokens_of(tokenizer: tokenizers.Tokenizer) -> dict[int, tokenizers.Add
             compared.append(number)
         else:
             token.special = _is_text(tokenizer, number, token.content)
-    if _some_are_skipped(tokenizer, compared):
+    if some_are_skipped(tokenizer, compared):
         for number in compared:
-            by_id[number].special = _some_are_skipped(tokenizer, [number])
+            by_id[number].special = some_are_skipped(tokenizer, [number])
     return by_id
 
 
-def _some_are_skipped(tokenizer: tokenizers.Tokenizer, ids: list[int]) -> bool:
+def some_are_skipped(tokenizer: tokenizers.Tokenizer, ids: list[int]) -> bool:
     """Whether some of the ids have no text when special tokens are skipped."""
     # Repeated, because some decoders take all characters off a token that is the first one.
     skipped, shown = (tokenizer.decode(ids * 2, skip_special_tokens=skip) for skip in (True, False))

@@ -8,6 +8,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from ..pipeline import Unsupported
+from ..pipeline.component_state import some_are_skipped
 from ..pipeline.decoders import Decoder
 from .native_core import import_core
 
@@ -56,11 +57,5 @@ def _special_ids(backend: Tokenizer, tokens: Sequence[str | None]) -> list[int]:
     """
     added = backend.get_added_tokens_decoder()
     contents = {token.content for token in added.values()}
-    found = []
-    for number, token in enumerate(tokens):
-        if number in added or token in contents:
-            # Repeated, because some decoders take all characters off a token that is the first one.
-            skipped, shown = (backend.decode([number] * 2, skip_special_tokens=skip) for skip in (True, False))
-            if skipped != shown:
-                found.append(number)
-    return found
+    asked = [number for number, token in enumerate(tokens) if number in added or token in contents]
+    return [number for number in asked if some_are_skipped(backend, [number])]
