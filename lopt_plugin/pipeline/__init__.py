@@ -5,11 +5,9 @@ from .component_state import Unsupported as Unsupported
 from .describe import describe as describe
 from .normalizers import SpaceNormalizer as SpaceNormalizer
 from .pipeline import (
-    AddedToken as AddedToken,
     BytePairModel as BytePairModel,
     Pipeline as Pipeline,
     PostProcessor as PostProcessor,
-    Refinement as Refinement,
     SentencePieceModel as SentencePieceModel,
     Template as Template,
     Templates as Templates,

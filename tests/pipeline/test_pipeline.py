@@ -21,7 +21,6 @@ from lopt_plugin.pipeline import (
     BertOptions,
     Pipeline,
     PostProcessor,
-    Refinement,
     SpaceNormalizer,
     UnigramModel,
     Unsupported,
@@ -32,6 +31,7 @@ from lopt_plugin.pipeline import (
 )
 from lopt_plugin.pipeline.model_json import split_state
 from lopt_plugin.pipeline.normalizers import MapCharacters, NormalizationForm, ReplaceRuns
+from lopt_plugin.pipeline.pipeline import Refinement
 from lopt_plugin.pipeline.pre_tokenizers import PreTokenizer, read_pre_tokenizer
 from lopt_plugin.routes.native_core import build_core
 from lopt_plugin.unicode_tables.byte_level import alphabet

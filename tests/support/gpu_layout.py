@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lopt_plugin.pipeline import AddedToken
+from lopt_plugin.pipeline.pipeline import AddedToken
 
 _NO_ID = -2  # triton_kernels.common.word_ids.SEPARATOR
 
