@@ -128,7 +128,7 @@ def _joined_ids(ids_of_chunks: list[list[int]], seams: Sequence[Seam | None]) ->
     ids: list[int] = []
     first = 0
     for of_chunk, seam in zip(ids_of_chunks, [*seams, None], strict=True):
-        stop = len(of_chunk) if seam is None else seam.left
-        ids += of_chunk if first == 0 and stop == len(of_chunk) else of_chunk[first:stop]
+        stop = None if seam is None else seam.left
+        ids += of_chunk[first:stop]
         first = 0 if seam is None else seam.right
     return ids

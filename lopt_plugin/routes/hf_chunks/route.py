@@ -148,10 +148,9 @@ class HfChunksRoute:
         else:
             encode_batch = tokenizer.encode_batch if chunk.head or chunk.tail else tokenizer.encode_batch_fast
             (encoding,) = encode_batch([lead + chunk.text], add_special_tokens=False)
-        ids: list[int] = encoding.ids
         length = len(chunk.text)
         return ChunkTokens(
-            ids[tokens:] if tokens else ids,
+            encoding.ids[tokens:],
             pre_token_starts(encoding, 0, chunk.head, chunk.start) if chunk.head else {},
             pre_token_starts(encoding, length - chunk.tail, length, chunk.start) if chunk.tail else {},
         )
