@@ -171,7 +171,6 @@ def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str
     characters = word_characters(options, pipeline.scanner)
     normalizes_text = options is not None and any(token.normalized for token in pipeline.added_tokens)
     plain = word_characters(None, pipeline.scanner) if normalizes_text else characters
-    orders = options is not None and options.strips_accents()
     return {
         "vocabulary": model.vocabulary,
         "unknown_id": model.unknown_id,
@@ -179,7 +178,7 @@ def _word_piece_arguments(pipeline: Pipeline, model: WordPieceModel) -> dict[str
         "max_characters": model.max_characters,
         "characters": plain.as_bytes(),
         "text_characters": characters.as_bytes() if normalizes_text else None,
-        "order": options.reorder().normalize_str if options is not None and orders else None,
+        "order": options.reorder().normalize_str if options is not None and options.strips_accents() else None,
         "added_tokens": _added_tokens(pipeline),
     }
 
