@@ -35,7 +35,7 @@ def _timed(routes: Routes, texts: Sequence[str], methods: Sequence[str], repeat:
 def table_of_methods(routes: Routes, corpus: str, given: argparse.Namespace) -> Table:
     """GB/s of text, from where it lies to where its ids are wanted; CPU engines on all processors."""
     texts = texts_of(corpus, given.corpora, given.bytes)
-    resident = texts_of(corpus, given.corpora, min(3 * given.bytes, 3 * routes.gpu.chunker.chunk_bytes))
+    resident = texts_of(corpus, given.corpora, min(3 * given.bytes, 3 * routes.gpu.chunk_bytes))
     batches = by_turns(routes.for_device(resident))
     routes.compare(texts)
     rows = []

@@ -87,7 +87,7 @@ class Routes:
 
     def for_device(self, texts: Sequence[str]) -> list[str]:
         """The texts that the route does not leave to the host."""
-        chunks = self.gpu.chunker.chunks(texts, PLAIN[False][False])
+        chunks = self.gpu.chunks_of(texts, PLAIN[False][False])
         return [texts[number] for chunk in chunks.on_device for number in chunk.numbers]
 
     def in_one_chunk(self, texts: Sequence[str]) -> Chunks:

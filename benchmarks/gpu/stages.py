@@ -147,7 +147,7 @@ def table_of_sizes(routes: Routes, device: Device) -> Table:
 
 def table_of_stages(routes: Routes, corpus: str, device: Device, given: argparse.Namespace) -> Table:
     """Each stage by itself, waited for; words that are not in the vocabulary are in the cache from the run before."""
-    texts = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunker.chunk_bytes // 4))
+    texts = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunk_bytes // 4))
     routes.compare(texts)
     found, amounts = _stages(routes, texts, given.repeat)
     count = counter(device)

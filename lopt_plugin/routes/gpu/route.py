@@ -15,14 +15,14 @@ import numpy as np
 
 from ...pipeline import Pipeline
 from ...settings import logger
-from ...triton_kernels.common.limits import MOST_CHUNK_BYTES
+from ...triton_kernels.common.limits import MOST_CHUNK_BYTES, SEPARATOR_SHARE
 from .. import Ids, RowOffsets
 from ..hard_texts import hard_texts
 from ..native import NativeRoute
 from ..request import PLAIN, Columns, EncodeRequest, NeedsReference, Row
 from .crossover import crossover_key, store_crossover
 from .device import GpuUnavailableError, find_device, interpreted
-from .rows import Chunker, Numbers, Part, in_order
+from .rows import Chunk, Chunks, Numbers, Part, ids_around, in_order, separators
 from .tables import check_supported, host_tables
 
 # Bytes of text computed at a time; meanwhile the next chunk is packed and copied. Buffers take about 40 times as much.
@@ -63,7 +63,8 @@ class GpuRoute:
         check_supported(pipeline)
         self.native = native
         self.pattern = pipeline.scanner
-        self.chunker = Chunker(native, chunk_bytes, longest_bytes)
+        self.chunk_bytes = chunk_bytes
+        self.longest_bytes = longest_bytes
         self.failure: str | None = None
         self.texts_on_device = 0
         self.texts_on_host = 0
@@ -112,6 +113,19 @@ class GpuRoute:
         (ids,) = self.encode_lists([text], request.split_special_tokens)
         return self.native.post_processing.finish(ids, request)
 
+    def chunks_of(self, texts: Sequence[str], request: EncodeRequest) -> Chunks:
+        """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never split.
+
+        The others go to the host: texts above `longest_bytes`, and those that the normalizer may change. Raises
+        NeedsReference for a lone surrogate in one of the latter.
+        """
+        threads = self.native.threads_for(sum(map(len, texts)))
+        to_pack = self.native.core.texts_to_pack(list(texts), threads)
+        added = separators(*ids_around(self.native, request))
+        # A separator takes a byte of text, and as much space in other buffers as SEPARATOR_SHARE bytes.
+        on_device, on_host = to_pack.chunks(added, SEPARATOR_SHARE * added, self.chunk_bytes, self.longest_bytes)
+        return Chunks(to_pack, [Chunk(*chunk) for chunk in on_device], on_host, threads)
+
     def store_crossover(self, size: float | None) -> None:
         """See `crossover`."""
         store_crossover(crossover_key(self.device, self.pattern, self.native.settings.threads), size)
@@ -137,7 +151,7 @@ class GpuRoute:
             return self._on_host(texts, everything, request)[1:]
         with self._lock:
             try:
-                chunks = self.chunker.chunks(texts, request)
+                chunks = self.chunks_of(texts, request)
                 parts = self._batch.compute(chunks, request, on_host=on_host)
                 host = chunks.on_host
             except NeedsReference:

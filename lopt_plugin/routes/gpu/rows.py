@@ -1,4 +1,4 @@
-"""Selects the texts of a batch for the device, in chunks that fit, and merges the rows of all parts in order."""
+"""The chunks of a batch for the device, and the rows of all its parts, merged in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...triton_kernels.common.limits import SEPARATOR_SHARE
 from ..native import NativeRoute
 from ..request import EncodeRequest
 
@@ -114,24 +113,3 @@ class Chunks(NamedTuple):
     on_device: list[Chunk]
     on_host: Numbers
     threads: int
-
-
-class Chunker:
-    """Groups the texts for the device into chunks of about `chunk_bytes`; a text is never split.
-
-    The others go to the host: texts above `longest_bytes`, and those that the normalizer may change.
-    """
-
-    def __init__(self, native: NativeRoute, chunk_bytes: int, longest_bytes: int) -> None:
-        self.chunk_bytes = chunk_bytes
-        self.longest_bytes = longest_bytes
-        self._native = native
-
-    def chunks(self, texts: Sequence[str], request: EncodeRequest) -> Chunks:
-        """Raises NeedsReference for a lone surrogate in a text that the normalizer may change."""
-        threads = self._native.threads_for(sum(map(len, texts)))
-        to_pack = self._native.core.texts_to_pack(list(texts), threads)
-        added = separators(*ids_around(self._native, request))
-        # A separator takes a byte of text, and as much space in other buffers as SEPARATOR_SHARE bytes.
-        on_device, on_host = to_pack.chunks(added, SEPARATOR_SHARE * added, self.chunk_bytes, self.longest_bytes)
-        return Chunks(to_pack, [Chunk(*chunk) for chunk in on_device], on_host, threads)

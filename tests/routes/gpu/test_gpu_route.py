@@ -137,7 +137,7 @@ def test_chunks_are_planned_by_bytes() -> None:
     """A curly quote makes a text a few bytes longer, not four times."""
     route = made(corpus.load_tokenizer("qwen3"), chunk_bytes=400, longest_bytes=500, check=False)
     texts = ["a" * 50 + "\u2019s"] * 12 + ["", "\U0001f600" * 80, "b" * 499, "c" * 500, "e\u0301", "\u00e9"]
-    _, chunks, host, _ = route.chunker.chunks(texts, PLAIN[False][False])
+    _, chunks, host, _ = route.chunks_of(texts, PLAIN[False][False])
     assert host.tolist() == [15, 16]
     assert [number for chunk in chunks for number in chunk.numbers] == [*range(15), 17]
     assert [chunk.utf8_bytes for chunk in chunks] == [sum(len(texts[n].encode()) for n in c.numbers) for c in chunks]
