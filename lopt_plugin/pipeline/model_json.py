@@ -14,8 +14,6 @@ from typing import Any
 
 from .component_state import Unsupported
 
-Merge = str | list[str]
-
 
 class Entries(Mapping[str, int]):
     """From name to id.
@@ -47,16 +45,15 @@ class Entries(Mapping[str, int]):
 
 @dataclass(frozen=True)
 class Merges:
-    """By rank; each [left, right], or "left right" in older files.
+    """By rank; each [left, right], also where an older file has "left right". From `tiktoken_encoding`: "left right".
 
     text: the JSON of the list, without white space.
     """
 
     text: bytes
 
-    def __iter__(self) -> Iterator[Merge]:
-        merges: list[Merge] = json.loads(self.text)
-        return iter(merges)
+    def __iter__(self) -> Iterator[Any]:
+        return iter(json.loads(self.text))
 
 
 def split_state(state: bytes, size: int) -> tuple[dict[str, Any], Entries, Merges]:

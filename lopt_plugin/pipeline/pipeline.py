@@ -31,7 +31,7 @@ class BytePairModel:
     """Byte-level BPE.
 
     vocabulary: from entry, in the byte-level alphabet, to id.
-    merges: by rank; each [left, right], or "left right" in older files.
+    merges: by rank, see `Merges`.
     ignore_merges: a pre-token that is an entry becomes that entry, whatever the merges would give.
     dropped_bytes: bytes of UTF-8 without an entry, which are removed from a pre-token before merging.
     end_of_word_suffix: follows the entries that end a pre-token; "" if the model has none.
@@ -49,7 +49,7 @@ class SentencePieceModel:
     """BPE over characters, as SentencePiece trains it, with U+2581 for a space.
 
     vocabulary: from entry to id.
-    merges: by rank; each [left, right], or "left right" in older files.
+    merges: by rank, see `Merges`.
     unk_token, fuse_unk, byte_fallback: a character without an entry becomes the tokens "<0x00>" to "<0xFF>" of its
         bytes with `byte_fallback`; else the unknown token, once for a whole run with `fuse_unk`.
     """

@@ -66,8 +66,7 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
     assert isinstance(model, BytePairModel)
     vocabulary = model.vocabulary
     byte_ids = np.array([vocabulary.get(character, 0) for character in alphabet()], dtype=np.int32)
-    pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in model.merges)
-    merges = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in pairs]
+    merges = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in model.merges]
     # All bytes of ASCII are among them, on which `triton_kernels.batch.buffers` relies: none is dropped.
     entries = EntryTable.of(dict(_entries(model, core)))
     return HostTables(kind_table(character_classes()), entries, PairTable.of(merges, byte_ids), pipeline.scanner)
