@@ -233,7 +233,6 @@ class BackendState:
         self._hf = hf
         self._settings = settings
         self._snapshot: Snapshot | None = None
-        self._forced_to_hf: str | None = None
         self._watch = watch_of(hf.backend)
         # The number of the last change anywhere when the snapshot was found to be true; how many calls may rely on it.
         self._true_at = 0
@@ -293,7 +292,6 @@ class BackendState:
 
     def pass_on(self, copied: BackendState) -> None:
         """To the state of a copy of the backend: what was built for this one, as far as it is true of that one."""
-        copied._forced_to_hf = self._forced_to_hf
         snapshot = self._snapshot
         # The tokenizers of chunks share the components of this backend, which may change without the copy's notice.
         if snapshot is None or snapshot.hf_chunks is not None or self._stale(snapshot):
@@ -317,10 +315,11 @@ class BackendState:
         self.force_to_hf(f"the {route.name} route failed: {type(error).__name__}: {error}")
 
     def force_to_hf(self, reason: str) -> None:
+        """Hands the tokenizer over to the reference: a snapshot without a fingerprint is never renewed."""
         with self._hf.lock:
-            self._forced_to_hf = reason
-            known = {} if self._snapshot is None else vars(self._snapshot)
-            self._use(Snapshot(None, reason, description=known.get("description"), checked=known.get("checked")))
+            known = self._snapshot
+            assert known is not None  # a call was answered by its route
+            self._use(Snapshot(None, reason, description=known.description, checked=known.checked))
 
     def _stale(self, snapshot: Snapshot) -> bool:
         return snapshot.fingerprint is not None and self.fingerprint() != snapshot.fingerprint
@@ -339,10 +338,7 @@ class BackendState:
                 if same is not None:
                     self._use(same)
                     return same
-            if self._forced_to_hf is not None:
-                renewed = Snapshot(None, self._forced_to_hf)
-            else:
-                renewed = choose_route(self._watch, self._hf, self._settings, snapshot)
+            renewed = choose_route(self._watch, self._hf, self._settings, snapshot)
             self._use(renewed)
             return renewed
 
