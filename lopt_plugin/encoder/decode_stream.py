@@ -56,7 +56,7 @@ def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: b
         return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
     otherwise = functools.partial(_step_otherwise, decoding)
     stream: DecodeStream = import_core().DecodeStream(found.decoder, plain, skip_special_tokens, otherwise)
-    if decoding.is_verified():
+    if decoding.verification.is_due():
         return _VerifiedStream(decoding, stream, _StreamOfReference(decoding.backend, plain, skip_special_tokens))
     return stream
 

@@ -56,6 +56,7 @@ class Decoding:
         self._runner = runner
         self.backend = runner.hf.backend
         self.count_reference = runner.count_reference_call
+        self.verification = runner.verification
         self._found: Decoded | None = None
         self._forced: str | None = None
         self._watch = watch_of(self.backend)
@@ -122,18 +123,10 @@ class Decoding:
             plain = "arguments that are not plain ids and flags"
             self.count_reference(f"{call}: {found.reason if found.decoder is None else plain}")
             return None
-        if self.is_verified() and all(answer != reference() for _ in range(2)) and self.current() is found:
+        if self.verification.is_due() and all(answer != reference() for _ in range(2)) and self.current() is found:
             self.differs()
             return None
         return answer
-
-    def is_verified(self) -> bool:
-        """Whether this call is to be compared with the reference. Call this once per call."""
-        verification = self._runner.verification
-        if not self._runner.verifies or not verification.is_due():
-            return False
-        verification.calls += 1
-        return True
 
     def differs(self) -> None:
         """Records that a comparison found a different text: the reference decodes from now on."""
@@ -192,7 +185,7 @@ class Decoding:
         self.decode = self.decode_rows = self.tokens = no_answer
         if decoder is not None:
             changes.stop_at_next(decoder)
-            if not self._runner.verifies:
+            if not self._runner.settings.verify:
                 self.decode, self.decode_rows, self.tokens = decoder.decode, decoder.decode_rows, decoder.tokens
 
     def _fingerprint(self) -> Fingerprint | None:

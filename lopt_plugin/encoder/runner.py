@@ -34,8 +34,7 @@ class Runner:
         self.state = BackendState(self.hf, settings)
         self.verification = Verification(self.hf, self.state, settings.verify)
         self._observer: Observer | None = None
-        self.verifies = settings.verify > 0
-        self.state.take_short(not self.verifies)
+        self.state.take_short(not settings.verify)
         self._native_calls = 0
         self.chunked_calls = 0
         self.gpu_calls = 0
@@ -69,7 +68,7 @@ class Runner:
                 raise NeedsReference(snapshot.reason)
             route = found
             answer = operation.encode(route, given, request)
-            if self.verifies and self.verification.is_due():
+            if self.settings.verify and self.verification.is_due():
                 self.verification.check(operation, given, request, answer)
         except NeedsReference as needed:
             reason = needed
@@ -96,7 +95,7 @@ class Runner:
     @observer.setter
     def observer(self, observer: Observer | None) -> None:
         self._observer = observer
-        self.state.take_short(observer is None and not self.verifies)
+        self.state.take_short(observer is None and not self.settings.verify)
 
     @property
     def native_calls(self) -> int:

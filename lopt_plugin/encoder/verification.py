@@ -30,16 +30,16 @@ class Verification:
         self._due = 0.0
 
     def is_due(self) -> bool:
-        """Whether this call is to be compared. Call this once per call."""
+        """Whether this call is to be compared, and counted as such. Call this once per call."""
         self._due += self._share
         if self._due < 1.0:
             return False
         self._due -= 1.0
+        self.calls += 1
         return True
 
     def check(self, operation: Operation[_Given, _T], given: _Given, request: EncodeRequest, answer: _T) -> None:
         """Raises NeedsReference if the reference's answer differs."""
-        self.calls += 1
         if any(operation.equal(answer, operation.encode(self._hf, given, request)) for _ in range(2)):
             return
         # If the tokenizer has changed since, the difference means nothing.
