@@ -46,9 +46,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        ours = [base for base in cls.__mro__ if "_lopt_is_ours" in vars(base)]
-        cls._lopt_not_direct = first_override(cls, BEHIND_ENCODE_PLUS, ours)
-        cls._lopt_direct = cls._lopt_not_direct is None and first_override(cls, BEFORE_ENCODE_PLUS, ours) is None
+        cls._lopt_not_direct = first_override(cls, BEHIND_ENCODE_PLUS)
+        cls._lopt_direct = cls._lopt_not_direct is None and first_override(cls, BEFORE_ENCODE_PLUS) is None
 
     @property
     def lopt(self) -> Encoder:

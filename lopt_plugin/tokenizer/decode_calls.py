@@ -46,8 +46,7 @@ class DecodeCalls(Calls):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        ours = [base for base in cls.__mro__ if "_lopt_is_ours" in vars(base)]
-        cls._lopt_decodes = first_override(cls, DECODE, ours) is None
+        cls._lopt_decodes = first_override(cls, DECODE) is None
         if not cls._lopt_decodes and cls.decode is DecodeCalls.decode:
             cls.decode = _decode_by_transformers
 

@@ -35,14 +35,14 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 
 
-def first_override(cls: type, names: Sequence[str], ours: Sequence[type] = ()) -> str | None:
+def first_override(cls: type, names: Sequence[str]) -> str | None:
     """A sentence that names a method defined between `cls` and transformers' base class; None if there is none.
 
-    `ours` are the classes whose definitions do not count.
+    Methods of the classes marked `_lopt_is_ours` do not count.
     """
     for name in names:
         for definer in cls.__mro__:
-            if definer in ours or name not in vars(definer):
+            if "_lopt_is_ours" in vars(definer) or name not in vars(definer):
                 continue
             if definer in PreTrainedTokenizerFast.__mro__:
                 break
