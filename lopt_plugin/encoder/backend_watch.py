@@ -27,7 +27,6 @@ import copy
 import functools
 import inspect
 import itertools
-import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -103,7 +102,7 @@ def differ_only_in(part: int, one: Fingerprint, other: Fingerprint) -> bool:
 
 def same_state(one: Fingerprint, other: Fingerprint) -> bool:
     """Whether fingerprints of two watches show the same state of both backends, except for added tokens."""
-    return one[NORMALIZER:] == other[NORMALIZER:]
+    return one[MODEL_VERSION + 1 :] == other[MODEL_VERSION + 1 :]
 
 
 class BackendWatch:
@@ -130,8 +129,6 @@ class BackendWatch:
         pre_tokenizer = backend.pre_tokenizer
         post_processor = backend.post_processor
         model = backend.model
-        kind = type(model)
-        options = _OPTIONS.get(kind)
         return (
             self.added_tokens_version,
             self.model_version,
@@ -139,8 +136,8 @@ class BackendWatch:
             None if pre_tokenizer is None else pre_tokenizer.__getstate__(),
             None if post_processor is None else post_processor.__getstate__(),
             backend.get_vocab_size(False),
-            kind,
-            None if options is None else options(model),
+            type(model),
+            _options_of(model),
         )
 
     def decoding_fingerprint(self) -> Fingerprint:
@@ -171,9 +168,11 @@ _OPTION_NAMES: dict[type, tuple[str, ...]] = {
 }
 if all(hasattr(Unigram, name) for name in UNIGRAM_OPTIONS):  # since tokenizers 0.23
     _OPTION_NAMES[Unigram] = UNIGRAM_OPTIONS
-_OPTIONS: dict[type, Callable[[Any], tuple[Any, ...]]] = {
-    kind: operator.attrgetter(*names) for kind, names in _OPTION_NAMES.items()
-}
+
+
+def _options_of(model: Any) -> tuple[Any, ...] | None:
+    names = _OPTION_NAMES.get(type(model))
+    return None if names is None else tuple(getattr(model, name) for name in names)
 
 
 def with_options(model: Any, fingerprint: Fingerprint) -> Any:
@@ -182,7 +181,7 @@ def with_options(model: Any, fingerprint: Fingerprint) -> Any:
     None where a copy would not be equal: that of a Unigram goes through JSON, after which its scores are others.
     """
     kind, options = fingerprint[-2:]
-    if options is None or _OPTIONS[kind](model) == options:
+    if _options_of(model) == options:
         return model
     if kind is Unigram:
         return None

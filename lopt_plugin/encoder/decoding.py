@@ -16,7 +16,7 @@ from ..pipeline.decoders import read_decoder
 from ..routes.native_core import import_core
 from ..routes.token_table import build_token_table, tokens_of
 from ..settings import logger
-from .backend_watch import BackendWatch, Fingerprint, changes
+from .backend_watch import BackendWatch, Fingerprint, changes, same_state
 from .route_choice import fingerprint_of, no_answer, watch_of
 from .runner import Runner
 
@@ -160,8 +160,7 @@ class Decoding:
         fingerprint = copied._fingerprint()
         if not isinstance(copied._watch, BackendWatch) or fingerprint is None or found.fingerprint is None:
             return
-        # The first two parts are numbers of one watch.
-        if fingerprint[2:] == found.fingerprint[2:] and copied._watch.added_tokens() == found.added_tokens:
+        if same_state(fingerprint, found.fingerprint) and copied._watch.added_tokens() == found.added_tokens:
             decoder = import_core().Decoder(found.decoder.table)
             copied._use(Decoded(decoder, found.reason, fingerprint, found.added_tokens, found.kind, found.streams))
 
