@@ -109,36 +109,30 @@ def _step_otherwise(decoding: Decoding, stream: Any, ids: Any, invalid: bool) ->
         part: str | None = stream.step(added)
         return part
     decoding.count_reference(f"decode_stream: {found.reason if found.decoder is None else 'an invalid prefix'}")
-    window = _Window(*stream.state())
+    return _step_by_reference(backend, stream, added)
+
+
+def _step_by_reference(backend: Tokenizer, stream: Any, added: list[int]) -> str | None:
+    """A step of a native stream, made with the reference. The stream goes on from here, even after an error."""
+    decode = functools.partial(backend.decode, skip_special_tokens=stream.skip_special_tokens)
+    # The ids that may still matter, and the text of the first `prefix_ids` of them.
+    ids, prefix, prefix_ids = stream.state()
     try:
-        return window.step(backend, added, skip)
-    finally:
-        stream.go_on(None, window.ids, window.prefix, window.prefix_ids)
-
-
-@dataclass
-class _Window:
-    """The ids that may still matter, the text of the first `prefix_ids` of them, and the step from there."""
-
-    ids: list[int]
-    prefix: str
-    prefix_ids: int
-
-    def step(self, backend: Tokenizer, added: list[int], skip_special_tokens: bool) -> str | None:
-        decode = functools.partial(backend.decode, skip_special_tokens=skip_special_tokens)
-        if self.ids and not self.prefix:
-            text = decode(self.ids)
+        if ids and not prefix:
+            text = decode(ids)
             if not text.endswith(_REPLACEMENT_CHARACTER):
-                self.prefix, self.prefix_ids = text, len(self.ids)
-        self.ids = self.ids + added
-        text = decode(self.ids)
-        if len(text.encode()) <= len(self.prefix.encode()) or text.endswith(_REPLACEMENT_CHARACTER):
+                prefix, prefix_ids = text, len(ids)
+        ids = ids + added
+        text = decode(ids)
+        if len(text.encode()) <= len(prefix.encode()) or text.endswith(_REPLACEMENT_CHARACTER):
             return None
-        if not text.startswith(self.prefix):
+        if not text.startswith(prefix):
             # The reference's own words: callers look for them.
-            wrong = f"Token ID: {self.ids[-1]}, Expected prefix: '{self.prefix}', Actual string: '{text}'"
+            wrong = f"Token ID: {ids[-1]}, Expected prefix: '{prefix}', Actual string: '{text}'"
             raise Exception(f"Invalid prefix encountered while decoding stream. {wrong}")
-        part = text[len(self.prefix) :]
-        self.ids = self.ids[self.prefix_ids :]
-        self.prefix, self.prefix_ids = decode(self.ids), len(self.ids)
+        part = text[len(prefix) :]
+        ids = ids[prefix_ids:]
+        prefix, prefix_ids = decode(ids), len(ids)
         return str(part)
+    finally:
+        stream.go_on(None, ids, prefix, prefix_ids)
