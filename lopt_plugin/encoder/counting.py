@@ -26,7 +26,7 @@ Limit: TypeAlias = tuple[str, int]
 
 def _native(snapshot: Snapshot, gpu: GpuUse, given: Any, request: EncodeRequest) -> NativeRoute | None:
     native = snapshot.native
-    return native if native is not None and (native.seams_checked or native.takes_apart()) else None
+    return native if native is not None and native.seams_checked else None
 
 
 def _cut(route: NativeRoute | HfRoute, given: Limit, request: EncodeRequest) -> int:

@@ -279,7 +279,7 @@ class IncrementalEncoder:
 
     def _nothing(self, snapshot: Snapshot) -> Settled:
         native = snapshot.native
-        if native is None or not native.takes_apart():
+        if native is None or not native.seams_checked:
             return Settled(snapshot, None)
         return Settled(snapshot, Middle(native, self._request.split_special_tokens))
 

@@ -204,7 +204,7 @@ class TiktokenEncoder:
         return rows[0] if len(rows) == 1 else [number for row in rows for number in row]
 
     def _count(self, native: NativeRoute, text: str, to_find: frozenset[str]) -> int:
-        if not (native.seams_checked or native.takes_apart()):
+        if not native.seams_checked:
             return len(self._ids(native, text, to_find))
         return sum(native.count(part, PLAIN[False][split]) for part, split in self._special.parts(text, to_find))
 
