@@ -76,7 +76,7 @@ class Encoder:
         """Notes the truncation and padding that transformers would have written to the backend for this call."""
         wanted = None if request.max_length is None and request.padding is None else request
         pending = self._pending_call_state
-        if pending is None or (pending.request is not wanted and pending.request != wanted):
+        if pending is None or pending.request != wanted:
             self._pending_call_state = PendingCallState(self._runner.hf, wanted)
 
     def _write_call_state(self) -> None:

@@ -252,9 +252,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         request, warns = request_of_call(self, add_special_tokens, truncation, max_length)
         encoder = self._lopt_current()
         ids, _ = encoder._runner.run(None, LIST, text, request)
-        pending = encoder._pending_call_state
-        if request.max_length is not None or pending is None or pending.request is not None:
-            encoder._note_call_state(request)
+        encoder._note_call_state(request)
         if warns and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
