@@ -57,8 +57,7 @@ def request_of_call(
     limit, side = None, "right"
     if truncation is not None or max_length is not None:
         strategy, limit, max_length = truncation_of_call(truncation, max_length, tokenizer.model_max_length)
-        if limit is not None:
-            side = _side(tokenizer, limit)
+        side = _side(tokenizer, limit)
     if return_token_type_ids is None:
         return_token_type_ids = "token_type_ids" in tokenizer.model_input_names
     if return_attention_mask is None:
@@ -82,15 +81,14 @@ def _request(
 def truncation_of_call(truncation: Any, max_length: Any, model_max_length: Any) -> tuple[Strategy, int | None, Any]:
     """The strategy, the maximum number of ids (None: all) and the resolved max_length, from `__call__`'s arguments.
 
-    The rules of `PreTrainedTokenizerBase._get_padding_truncation_strategies`. Raises NeedsReference.
+    One of the first two is not None. The rules of `PreTrainedTokenizerBase._get_padding_truncation_strategies`. Raises
+    NeedsReference.
     """
+    # Also if truncation is None: in old versions, max_length alone requested truncation.
     strategy: Strategy | None = "longest_first"
-    if truncation is None:
-        # In old versions, max_length alone requested truncation.
-        strategy = None if max_length is None else "longest_first"
-    elif truncation is False:
-        return "longest_first", None, max_length
-    elif truncation is not True:
+    if truncation is False:
+        strategy = None
+    elif truncation is not None and truncation is not True:
         value = truncation.value if isinstance(truncation, TruncationStrategy) else truncation
         if not isinstance(value, str) or value not in _STRATEGIES:
             raise NeedsReference(f"truncation={value!r}")
