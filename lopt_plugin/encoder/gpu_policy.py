@@ -116,7 +116,7 @@ class GpuUse:
             return self._settings.gpu_min_bytes, "the setting gpu_min_bytes"
         crossover = self._crossover(snapshot)
         if crossover is not None:
-            return crossover, "the stored crossover"
+            return max(crossover, LEAST_TEXT_CHARS), "the stored crossover"
         if self._settings.route == "gpu":
             return UNMEASURED_MIN_BYTES, "route='gpu' without a stored crossover"
         return math.inf, "no crossover is stored for this device; run `lopt bench MODEL --gpu`, or set gpu_min_bytes"

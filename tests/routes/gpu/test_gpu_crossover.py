@@ -185,6 +185,18 @@ def test_explain_says_where_a_text_would_go(
     assert "CUDA" in explained["gpu"]["reason"]
 
 
+def test_a_small_batch_goes_to_the_gpu_only_by_the_setting(
+    tokenizer: PreTrainedTokenizerFast, stored: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_policy, "stored_crossover", lambda *_: 16_384.0)
+    texts = ["x y" * 7_000, "y z" * 7_000]
+    for settings, expected, least in (({}, "native", 65_536), ({"gpu_min_bytes": 40_000}, "gpu", 40_000)):
+        encoder = with_route(lopt_plugin.accelerate(tokenizer, **settings).lopt)
+        explained = encoder.explain(texts)["batch"]
+        assert (explained["route"], explained["gpu"]["from_bytes"]) == (expected, least)
+        assert goes(encoder, lambda encoder=encoder: encoder.encode_batch_ids(texts)) == (expected == "gpu")
+
+
 def test_the_setting_overrides_the_measurement(tokenizer: PreTrainedTokenizerFast, stored: None) -> None:
     encoder = with_route(lopt_plugin.accelerate(tokenizer, gpu_min_bytes=70_000, prefix_cache_mb=0).lopt)
     for _ in range(2):
