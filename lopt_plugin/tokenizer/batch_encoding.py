@@ -117,11 +117,6 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         return BatchEncoding, (self.data, self._encodings)
 
-    def __copy__(self) -> LazyBatchEncoding:
-        copied = type(self).__new__(type(self))
-        copied.__dict__ = {**self.__dict__, "data": self.data.copy()}
-        return copied
-
     def __deepcopy__(self, memo: dict[int, Any]) -> LazyBatchEncoding:
         copied = memo[id(self)] = copy.copy(self)
         attributes = {key: value for key, value in self.__dict__.items() if key != "_source"}
