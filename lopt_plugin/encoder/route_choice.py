@@ -130,13 +130,12 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
         contents = [token.content for token in pipeline.added_tokens]
         native.seam_texts = functools.partial(hard_texts, contents)
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
-        if checked.mismatch is None:
-            native.takes_apart()  # no text is divided at seams until they are checked
     except BaseException as error:
         return Snapshot(None, _failure(attempt, error, instead), description=description)
     if checked.mismatch is not None:
         reason = _difference(attempt, checked.mismatch, instead)
         return Snapshot(None, reason, description=description, checked=checked)
+    native.takes_apart()  # no text is divided at seams until they are checked
     reason, model = "the whole pipeline is supported", watch.backend.model
     short = native.short_encoder()
     return Snapshot(native, reason, fingerprint, added_tokens, description, checked, model=model, short=short)
