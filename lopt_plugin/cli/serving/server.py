@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 STARTED_WITHIN_S = 600.0
 STOPPED_WITHIN_S = 20.0
@@ -73,7 +73,6 @@ class EngineServer:
         offline = {"HF_HUB_OFFLINE": "1"} if all(map(os.path.exists, places)) else {}
         self.environment = os.environ | offline | own_environment | (environment or {})
         self._process: subprocess.Popen[bytes] | None = None
-        self._log_file: IO[bytes] | None = None
 
     def _start(self, model: str, context_length: int | None) -> tuple[list[str], dict[str, str]]:
         """The command line without the options above, and additional environment variables."""
@@ -84,18 +83,18 @@ class EngineServer:
         raise NotImplementedError
 
     def __enter__(self) -> EngineServer:
-        self._log_file = self.log.open("wb")
         # In its own session, so that all of the engine's processes can be stopped and Ctrl-C reaches only this process.
-        self._process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log_file,
-            stderr=subprocess.STDOUT,
-            env=self.environment,
-            # `python -m` adds its working directory to the path; a source tree there would hide the installed package.
-            cwd=self.log.parent,
-            start_new_session=True,
-        )
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                # `python -m` adds its working directory to the path; a source tree there would hide what is installed.
+                cwd=self.log.parent,
+                start_new_session=True,
+            )
         try:
             self._wait_until_healthy()
         except BaseException:
@@ -118,9 +117,6 @@ class EngineServer:
                     os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
                 self._process = None
-        if self._log_file is not None:
-            self._log_file.close()
-            self._log_file = None
 
     def get(self, path: str) -> str:
         """The body of a GET. Raises OSError if the server does not answer with HTTP 200."""
