@@ -126,9 +126,9 @@ class EngineServer:
                 raise OSError(f"GET {path}: HTTP {response.status}: {body[:500]}")
             return body
 
-    def post(self, path: str, body: dict[str, Any] | bytes, timeout_s: float = 600.0) -> tuple[int, Any]:
+    def post(self, path: str, body: dict[str, Any] | bytes) -> tuple[int, Any]:
         """HTTP status and parsed answer of a POST."""
-        with self.request("POST", path, body, timeout_s) as response:
+        with self.request("POST", path, body) as response:
             answer = response.read()
             try:
                 return response.status, json.loads(answer)
