@@ -69,15 +69,15 @@ def bench(
     if gpu:
         if plot is not None or json_file is not None or peers is not None:
             raise CommandError("--gpu takes none of --plot, --json and --peers")
-        bench_gpu(
-            models.load(model, revision, trust_remote_code), files or [], field, count, min(max_bytes, _MOST_CHARS)
-        )
+        bench_gpu(_load(model, revision, trust_remote_code), files or [], field, count, max_bytes)
         return
     _check_outputs(plot, json_file)
     text = first_chars(files, field, _MOST_CHARS) if files else built_in_prose(_BUILT_IN_CHARS)
     if not text:
         raise CommandError("the files have no text")
-    tokenizer_json = _tokenizer_json(model, revision, trust_remote_code)
+    content = json.loads(_load(model, revision, trust_remote_code).backend_tokenizer.to_str())
+    # Whole prompts are measured, even if the file sets truncation or padding.
+    tokenizer_json = json.dumps({**content, "truncation": None, "padding": None})
     lengths = [length for length in reachable_lengths(text) if length <= max_bytes]
     if not lengths:
         raise CommandError(f"--max-bytes {max_bytes}: the shortest prompts have {reachable_lengths(text)[0]} bytes")
@@ -93,8 +93,8 @@ def bench(
         print_line(remark)
     if json_file is not None:
         settings = {"model": model, "files": files or "Python's standard library", **vars(plan)}
-        content = {"settings": settings, "machine": machine(), "points": [asdict(point) for point in points]}
-        json_file.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        report = {"settings": settings, "machine": machine(), "points": [asdict(point) for point in points]}
+        json_file.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if plot is not None:
         draw(shown, plot, Path(model).name)
     if any(point.is_error for point in points):
@@ -123,11 +123,9 @@ def _check_outputs(plot: Path | None, json_file: Path | None) -> None:
             raise CommandError(f"{path}: no such folder")
 
 
-def _tokenizer_json(model: str, revision: str | None, trust_remote_code: bool) -> str:
-    tokenizer: Any = models.load(model, revision, trust_remote_code)
-    try:
-        content = json.loads(tokenizer.backend_tokenizer.to_str())
-    except AttributeError:
-        raise CommandError(f"{model!r} is not a fast tokenizer") from None
-    # Whole prompts are measured, even if the file sets truncation or padding.
-    return json.dumps({**content, "truncation": None, "padding": None})
+def _load(model: str, revision: str | None, trust_remote_code: bool) -> Any:
+    """A tokenizer that runs on the tokenizers library. Raises CommandError."""
+    tokenizer = models.load(model, revision, trust_remote_code)
+    if not hasattr(tokenizer, "backend_tokenizer"):
+        raise CommandError(f"{model!r} is not a fast tokenizer")
+    return tokenizer

@@ -137,6 +137,14 @@ def test_a_requested_peer_that_is_not_installed(model: Path, text: Path, monkeyp
     assert "tiktoken is not installed; pip install tiktoken" in result.stderr
 
 
+@pytest.mark.parametrize("options", [(), ("--gpu",)])
+def test_a_tokenizer_that_is_not_fast(tmp_path: Path, text: Path, options: tuple[str, ...]) -> None:
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "ByT5Tokenizer"}')
+    result = lopt("bench", tmp_path, text, *options)
+    assert result.exit_code == 2
+    assert f"'{tmp_path}' is not a fast tokenizer" in result.stderr
+
+
 def test_an_empty_file(model: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("")
     result = lopt("bench", model, tmp_path / "empty.txt")
