@@ -50,7 +50,7 @@ def crossover_of(timings: Sequence[Timing]) -> int | None:
 def bench_gpu(tokenizer: Any, files: Sequence[str], field: str, threads: int, most_chars: int) -> None:
     """Measures, prints a table, and stores the crossover. Raises CommandError."""
     backend = tokenizer.backend_tokenizer
-    most = min(most_chars, SIZES[-1], _INTERPRETED_MOST_CHARS if interpreted() else SIZES[-1])
+    most = min(most_chars, _INTERPRETED_MOST_CHARS if interpreted() else SIZES[-1])
     text = first_chars(files, field, most) if files else _built_in(tokenizer, most)
     if not text:
         raise CommandError("the files have no text")

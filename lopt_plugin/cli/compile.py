@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import tokenizers
 import typer
 
-from ..pipeline.component_state import Unsupported
-from ..pipeline.read import read_pipeline
+from ..pipeline import Unsupported, read_pipeline
 from ..routes.compiled import compiled
 from ..routes.native_core import import_core
 from ..unicode_tables.files import atomic_file
