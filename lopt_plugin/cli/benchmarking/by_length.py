@@ -101,9 +101,9 @@ class Plan:
 
 
 def reachable_lengths(text: str) -> list[int]:
-    """The LENGTHS for which the text has at least one prompt; the text's own length if it is shorter than all."""
+    """The LENGTHS for which a text that is not empty has a prompt; its own length if it is shorter than all."""
     size = len(text.encode("utf-8"))
-    return [length for length in LENGTHS if length <= size] or [max(1, size)]
+    return [length for length in LENGTHS if length <= size] or [size]
 
 
 def measure(
@@ -124,8 +124,8 @@ def measure(
 def _measure_length(
     processes: FreshProcesses, tokenizer: Path, text: str, length: int, plan: Plan, step: Callable[[str], None]
 ) -> list[Point]:
-    chars = max(1, int(length * len(text) / len(text.encode("utf-8"))))
-    count = max(1, min(_MOST_PROMPTS, len(text) // chars, _MOST_BYTES // length))
+    chars = int(length * len(text) / len(text.encode("utf-8")))
+    count = min(_MOST_PROMPTS, len(text) // chars, _MOST_BYTES // length)
     prompts = spread(text, count, chars)
     mean = sum(len(prompt.encode("utf-8")) for prompt in prompts) / count
     passes = [processes.store_prompts(prompts)] * 2
@@ -147,7 +147,7 @@ def _measure_length(
         return [reference, *others]
     for repetition in range(plan.repeat):
         # The order rotates, so that no engine always follows the same one.
-        shift = repetition % max(1, len(others))
+        shift = repetition % len(others)
         for point in others[shift:] + others[:shift]:
             if not point.problem:
                 point.add(run(point), measured.digests)
