@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from . import model as models
+from . import model as models, options
 from .output import CANNOT_LOAD, CommandError, ends_well, print_line
 from .serving import tiny_model
 from .serving.run import ABOUT_TOKENS, Subject, run
@@ -34,10 +34,7 @@ _SAMPLE_CHARS = 100_000
 
 @ends_well(on_error=CANNOT_LOAD)
 def demo(
-    model: Annotated[
-        str | None,
-        typer.Argument(metavar="MODEL", help="Folder with a tokenizer, a tokenizer.json, or a name on the hub."),
-    ] = None,
+    model: Annotated[str | None, options.MODEL] = None,
     text: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Text of the prompt. Default: sources of Python's standard library."),

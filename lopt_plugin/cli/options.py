@@ -6,10 +6,8 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="Folder with a tokenizer, a tokenizer.json, or a name on the hub."),
-]
+MODEL = typer.Argument(metavar="MODEL", help="Folder with a tokenizer, a tokenizer.json, or a name on the hub.")
+Model = Annotated[str, MODEL]
 Field = Annotated[str, typer.Option(help="Field of JSON lines, or column of Parquet files.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads. Default: all CPUs of the process.")]
 Revision = Annotated[str | None, typer.Option(help="Revision of the model on the hub.")]
