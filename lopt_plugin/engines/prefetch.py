@@ -64,14 +64,12 @@ class TextPrefetcher:
             return self._batch.take(index) if kwargs == self._kwargs else None
 
     def tokenize_all(self, tokenizer: Any, kwargs: dict[str, Any]) -> None:
-        """Tokenizes all texts in the calling thread."""
-        with self._lock:
-            if self._batch.end == 0:
-                self._kwargs = kwargs
-                while self._batch.end < len(self._texts):
-                    indices, end = self._select(self._batch.end, tokenizer)
-                    self._batch.ids.update(self._tokenize(indices, tokenizer, kwargs))
-                    self._batch = self._batch._replace(end=end)
+        """Tokenizes all texts in the calling thread, before any is taken."""
+        self._kwargs = kwargs
+        while self._batch.end < len(self._texts):
+            indices, end = self._select(self._batch.end, tokenizer)
+            self._batch.ids.update(self._tokenize(indices, tokenizer, kwargs))
+            self._batch = self._batch._replace(end=end)
 
     def _start(self, first: int, tokenizer: Any, kwargs: dict[str, Any]) -> Batch:
         indices, end = self._select(first, tokenizer)
