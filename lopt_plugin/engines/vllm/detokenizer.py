@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ class _Stream:
 
 def begins_with_prompt() -> bool:
     """Whether vLLM passes all of the prompt's ids to the stream at once; earlier releases add some step by step."""
-    code = ledger.DETOKENIZER.resolve_as_known().__code__
+    code = inspect.unwrap(ledger.DETOKENIZER.resolve_as_known()).__code__
     return any("ids" in names for names in code.co_consts if type(names) is tuple)
 
 
