@@ -15,6 +15,7 @@ An error here is logged, and vLLM continues with the tokenizer that it would oth
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import pkgutil
@@ -176,20 +177,10 @@ def _is_on(variable: str, default: str) -> bool:
 
 def _renderer_mode_under_auto(model_config: Any) -> str:
     try:
-        mode, *_ = ledger.TOKENIZER_ARGS_FROM_CONFIG.resolve()(_UnderAuto(model_config))
+        under_auto = copy.copy(model_config)
+        under_auto.tokenizer_mode = "auto"
+        mode, *_ = ledger.TOKENIZER_ARGS_FROM_CONFIG.resolve()(under_auto)
     except Exception:
         logger.exception("lopt_plugin: could not find which renderer vLLM would choose; using the Hugging Face one")
         return MODE
     return MODE if mode == "hf" else str(mode)
-
-
-class _UnderAuto:
-    """A view of a ModelConfig with the tokenizer mode `auto`."""
-
-    tokenizer_mode = "auto"
-
-    def __init__(self, model_config: Any) -> None:
-        self._model_config = model_config
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model_config, name)
