@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple
 
 STDIN = "-"
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet", ".pq": "parquet"}
@@ -89,7 +89,7 @@ class Source(NamedTuple):
 def opened(given: Input) -> Iterator[Source]:
     """The input, opened for reading. Raises OSError, and CorpusError if a library is missing."""
     if given.name == STDIN:
-        yield Source(cast(BinaryIO, sys.stdin.buffer), lambda: 0)
+        yield Source(sys.stdin.buffer, lambda: 0)
         return
     import fsspec
 
@@ -97,7 +97,7 @@ def opened(given: Input) -> Iterator[Source]:
         decompress = _zstd if given.compression == "zstd" else fsspec.compression.compr[given.compression]
         with decompress(stored, mode="rb") as stream:
             # Without a buffer, reading lines of remote and zstd files is slow or impossible.
-            yield Source(cast(BinaryIO, io.BufferedReader(stream, _BUFFER_BYTES)), stored.tell)
+            yield Source(io.BufferedReader(stream, _BUFFER_BYTES), stored.tell)
 
 
 def _zstd(stored: Any, mode: str) -> Any:
