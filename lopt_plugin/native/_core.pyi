@@ -59,13 +59,10 @@ class TextsToPack:
         """
 
 class Intervals:
-    """Counts the ids of any part of one text, encoded by itself."""
+    """Counts the ids of any part of one text, encoded by itself. Each kind of core has a class of its own."""
 
     def count(self, start: int, end: int) -> int:
         """The ids of characters [start, end). Raises IndexError if they lie outside the text."""
-
-    def bytes(self) -> int:
-        """The memory used, without the text."""
 
 class ShortEncoder:
     """Encodes short texts as long as `allow` and `stop` let it; otherwise the answer is None."""
@@ -139,8 +136,8 @@ class Decoder:
     @property
     def table(self) -> TokenTable: ...
     @property
-    def texts(self) -> int:
-        """How many texts were answered."""
+    def calls(self) -> int:
+        """How many calls were answered."""
 
     @property
     def bytes(self) -> int:
@@ -244,8 +241,14 @@ class SettledIds:
         """A new list: `before`, followed by the ids from number `start` on."""
 
 class _AnyCore:
-    """What the cores have in common. At run time they have no base class."""
+    """What the cores have in common. At run time they have no base class. Immutable; shared by threads; survive fork.
 
+    values: as `core_values.describe` writes them.
+
+    Raises ValueError, with the reason, for anything it cannot do exactly.
+    """
+
+    def __init__(self, values: list[Any]) -> None: ...
     def encode(
         self,
         text: str,
@@ -482,6 +485,9 @@ class _AnyCore:
         long_word: a part between seams with at least this many characters is not encoded once per prefix.
         """
 
+    def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
+        """Counts of the parts of a text, after one pass over it."""
+
     def growing_words(self, text: str, inside: bool = False, split_special_tokens: bool = False) -> GrowingWords | None:
         """A long text of Unigram without a seam, to which more is added; None for others.
 
@@ -493,16 +499,7 @@ class _AnyCore:
         """Bytes of the tables and of the integer objects; of Core, whether words are matched or merged by rank."""
 
 class Core(_AnyCore):
-    """Text to ids for one BPE pipeline. Immutable; shared by threads; survives fork.
-
-    values: as `core_values.describe` writes them.
-
-    Raises ValueError, with the reason, for anything it cannot do exactly.
-    """
-
-    def __init__(self, values: list[Any]) -> None: ...
-    def intervals(self, text: str, split_special_tokens: bool = False) -> Intervals:
-        """Counts of the parts of a text, after one pass over it."""
+    """Text to ids for one BPE pipeline."""
 
     def pre_tokens(self, text: str) -> npt.NDArray[np.int64]:
         """The first byte and the end of each pre-token of one stretch, [n, 2], without added tokens and normalizer."""
@@ -521,38 +518,8 @@ class Core(_AnyCore):
         Entries of a vocabulary that ignores merges are not looked up. Raises ValueError for places outside of the text.
         """
 
-class WordPieceIntervals:
-    """As Intervals."""
-
-    def count(self, start: int, end: int) -> int: ...
-    def bytes(self) -> int: ...
-
-class UnigramIntervals:
-    """As Intervals."""
-
-    def count(self, start: int, end: int) -> int: ...
-    def bytes(self) -> int: ...
-
 class WordPieceCore(_AnyCore):
-    """Text to ids for one WordPiece pipeline. Immutable; shared by threads; survives fork.
-
-    values: as `core_values.describe` writes them.
-
-    Raises ValueError, with the reason, for what it cannot do exactly.
-    """
-
-    def __init__(self, values: list[Any]) -> None: ...
-    def intervals(self, text: str, split_special_tokens: bool = False) -> WordPieceIntervals:
-        """As `Core.intervals`."""
+    """Text to ids for one WordPiece pipeline."""
 
 class UnigramCore(_AnyCore):
-    """Text to ids for one Unigram pipeline. Immutable; shared by threads; survives fork.
-
-    values: as `core_values.describe` writes them.
-
-    Raises ValueError, with the reason, for what it cannot do exactly.
-    """
-
-    def __init__(self, values: list[Any]) -> None: ...
-    def intervals(self, text: str, split_special_tokens: bool = False) -> UnigramIntervals:
-        """As `Core.intervals`."""
+    """Text to ids for one Unigram pipeline."""

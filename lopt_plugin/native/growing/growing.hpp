@@ -139,7 +139,6 @@ class Intervals {
         const size_t between = counts_[static_cast<size_t>(last - seams_.begin())] - counts_[static_cast<size_t>(first - seams_.begin())];
         return encode_part(core_, text, {begin, *first, false}, split_special_, space) + between + encode_part(core_, text, {*last, end, true}, split_special_, space);
     }
-    size_t bytes() const { return (seams_.capacity() + counts_.capacity()) * sizeof(uint32_t); }
 
   private:
     const Core& core_;

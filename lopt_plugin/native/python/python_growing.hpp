@@ -36,7 +36,6 @@ class PythonIntervals {
         typename Core::Borrowed space(core_);
         return intervals_.count(characters, begin, end, *space);
     }
-    size_t bytes() const { return intervals_.bytes(); }
 
   private:
     static Intervals<Core> made(const Core& core, nb::handle text, bool split_special) {
@@ -208,8 +207,7 @@ class PythonGrowing : public PythonCore<Core> {
                 .def("ids", &PythonWords<Core>::ids);
         }
         nb::class_<PythonIntervals<Core>>(module, intervals_name)
-            .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"))
-            .def("bytes", &PythonIntervals<Core>::bytes);
+            .def("count", &PythonIntervals<Core>::count, nb::arg("start"), nb::arg("end"));
         using namespace argument;
         const auto begin = nb::arg("begin") = 0;
         const auto end = nb::arg("end") = nb::none();
