@@ -57,7 +57,7 @@ inline size_t idle_cores() {
 // used, because on a large machine a busy core may soon be idle, and a long text leaves time to wait for it.
 inline size_t threads_worth(size_t threads, size_t characters) {
     constexpr size_t LONG = size_t{4} << 20;
-    if (threads < 2 || characters >= LONG) return threads;
+    if (characters >= LONG) return threads;
     const size_t idle = idle_cores();
     return idle < threads ? std::max(idle + 1, threads / 2) : threads;
 }

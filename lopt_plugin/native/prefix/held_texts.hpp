@@ -123,10 +123,8 @@ class HeldTexts {
         shelf.counters.bytes_saved += known.utf8_bytes;
         if (known.held->is_listed_) shelf.renew(**known.held->place_, 2 * known.characters >= known.held->text.characters.length);
     }
-    // Can a text be held?
-    bool takes(const Characters& text) const {
-        return text.length >= block_ && text.length * static_cast<size_t>(text.unit_bytes) <= limit_ / 4;
-    }
+    // Can a text of at least one block be held?
+    bool takes(const Characters& text) const { return text.length * static_cast<size_t>(text.unit_bytes) <= limit_ / 4; }
     // Holds a text that `takes` accepts; the caller must keep the owner alive during the call. Its first ids are those of
     // `known`, and `text.ids` are the rest. It can be found by the blocks that begin before character `indexed_end`.
     std::shared_ptr<const HeldText> hold(EncodedText text, const KnownBeginning& known, size_t indexed_end) {

@@ -20,17 +20,13 @@ class InterpreterUnlocked {
     PyThreadState* state_;
 };
 
-// Thrown if Python is needed on a thread that Python does not know, such as one of our workers.
-struct NotPythonThread : OnlyOnCaller {
-    NotPythonThread() : OnlyOnCaller("not a thread of Python's") {}
-};
-
 // Holds the lock during its lifetime, on Python's own threads only: a child forked while one of our threads creates or
-// deletes a thread state could wait forever for the lock that guards thread states (CPython 3.11 and older).
+// deletes a thread state could wait forever for the lock that guards thread states (CPython 3.11 and older). Throws
+// OnlyOnCaller on others, such as our workers.
 class InterpreterLocked {
   public:
     InterpreterLocked() {
-        if (!PyGILState_GetThisThreadState()) throw NotPythonThread();
+        if (!PyGILState_GetThisThreadState()) throw OnlyOnCaller("not a thread of Python's");
         ensure_thread_state(&state_);
     }
     ~InterpreterLocked() { PyGILState_Release(state_); }

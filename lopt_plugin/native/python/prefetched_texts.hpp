@@ -12,7 +12,7 @@ namespace lopt {
 
 class PrefetchedTexts {
   public:
-    // Writes the ids of text number i. Throws the text's error, or NotPythonThread if it needs one of Python's own
+    // Writes the ids of text number i. Throws the text's error, or OnlyOnCaller if it needs one of Python's own
     // threads.
     using Encode = std::function<void(size_t, IdBuffer&)>;
 

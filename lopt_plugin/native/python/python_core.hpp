@@ -434,7 +434,7 @@ class PythonCore {
         const size_t enough = std::clamp(characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
         const std::vector<size_t> firsts = groups_of(rows.size(), enough, [&](size_t row) { return rows[row].characters.length; });
         std::vector<EncodedRows> parts(firsts.size() - 1);
-        // On any thread, without the interpreter lock; throws NotPythonThread if it needs Python.
+        // On any thread, without the interpreter lock; throws OnlyOnCaller if it needs Python.
         const auto encode = [&](size_t i) {
             typename Core::Borrowed space(*core_);
             parts[i] = {};
