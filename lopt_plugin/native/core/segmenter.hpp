@@ -29,7 +29,7 @@ class Segmenter {
     Segmenter(const Method& method, AddedTokenSets added_tokens, bool add_prefix_space)
         : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(added_tokens.raw)),
           normalized_tokens_(std::move(added_tokens.normalized), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
-          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space),
+          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space), normalizer_prepends_(metaspace_ && metaspace_->normalizer_prepends),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
         for (const AddedToken& token : raw_tokens_.all()) {
             note(token, false);
@@ -43,17 +43,17 @@ class Segmenter {
     const AddedTokens& normalized_tokens() const { return normalized_tokens_; }
     bool adds_prefix_space() const { return add_prefix_space_; }
     // May a stretch that does not continue another one get a space?
-    bool adds_space_to_stretches() const { return (metaspace_ && metaspace_->normalizer_prepends) || prepend_scheme_ != PrependScheme::never; }
+    bool adds_space_to_stretches() const { return normalizer_prepends_ || prepend_scheme_ != PrependScheme::never; }
     bool is_of_raw_text(uint32_t token) const { return std::binary_search(raw_ids_.begin(), raw_ids_.end(), token); }
     // Does text after an added token continue a stretch, in the sense of EncodeOptions::inside?
     bool goes_on_after(uint32_t token) const {
-        if (metaspace_ && metaspace_->normalizer_prepends) return !is_of_raw_text(token);
+        if (normalizer_prepends_) return !is_of_raw_text(token);
         return metaspace_ && metaspace_->prepend_scheme == PrependScheme::first;
     }
     // Can the text after an added token be encoded by itself? Not if the pre-tokenizer alone prepends a space there: by itself,
     // the text would get one from the normalizer, or none.
     bool divides_after(uint32_t token) const {
-        return is_of_raw_text(token) || !(metaspace_ && metaspace_->normalizer_prepends && prepend_scheme_ == PrependScheme::always);
+        return is_of_raw_text(token) || !(normalizer_prepends_ && prepend_scheme_ == PrependScheme::always);
     }
     // May an added token strip white space that it does not strip in a longer text, because a token of the raw text takes it there?
     bool may_strip_more(uint32_t token) const {
@@ -63,7 +63,7 @@ class Segmenter {
     bool prepends_space(uint32_t first, bool inside) const {
         const bool is_space = first == ' ' || (metaspace_ && first == METASPACE);
         if (inside) return false;
-        return (metaspace_ && metaspace_->normalizer_prepends) || (prepend_scheme_ != PrependScheme::never && !is_space);
+        return normalizer_prepends_ || (prepend_scheme_ != PrependScheme::never && !is_space);
     }
     bool any_normalized_tokens() const { return !normalized_tokens_.empty(); }
     size_t longest_token() const { return longest_token_; }  // bytes of its content
@@ -143,7 +143,7 @@ class Segmenter {
     // If nothing in a stretch depends on its ends, runs of tokens that are pieces anyway (`is_piece`) need not divide it.
     template <class IsPiece>
     void leave_runs(IsPiece&& is_piece) {
-        const bool bounds_matter = !metaspace_ || metaspace_->normalizer_prepends || prepend_scheme_ != PrependScheme::never;
+        const bool bounds_matter = !metaspace_ || adds_space_to_stretches();
         if (!bounds_matter && normalized_tokens_.empty()) raw_tokens_.leave_runs(is_piece);
     }
 
@@ -167,8 +167,8 @@ class Segmenter {
         auto &segments = space.segments, &raw_segments = space.raw_segments;
         segments.clear();
         raw_tokens_.find(method_.classes(), text.begin, text.end, options.split_special, segments);
-        const bool normalize = marked || method_.normalizes_ascii(), normalizer_prepends = metaspace_ && metaspace_->normalizer_prepends;
-        if (!normalize && !normalizer_prepends && prepend_scheme_ == PrependScheme::never && normalized_tokens_.empty()) return;
+        const bool normalize = marked || method_.normalizes_ascii();
+        if (!normalize && !adds_space_to_stretches() && normalized_tokens_.empty()) return;
         raw_segments.swap(segments);
         segments.clear();
         const auto add = [&](const Segment& segment, const Origin& origin) {
@@ -189,7 +189,7 @@ class Segmenter {
                     return method_.normalize(raw.begin, raw.end, marked, out, sources);
                 });
             }
-            bool prepend = normalizer_prepends && !inside;
+            bool prepend = normalizer_prepends_ && !inside;
             if (prepend && !normalized_tokens_.empty()) {
                 stretch = changed(space, raw, options, alignment, [&stretch, &raw](std::string& out, Sources* sources) {
                     append_after_space(stretch.begin, stretch.end, out);
@@ -285,6 +285,7 @@ class Segmenter {
     AddedTokens raw_tokens_, normalized_tokens_;
     AddedTokenEdges raw_edges_, normalized_edges_;
     bool add_prefix_space_;
+    bool normalizer_prepends_;  // see Metaspace
     PrependScheme prepend_scheme_;  // which stretches get a space if they do not begin with one
     std::vector<uint32_t> raw_ids_;  // sorted
     size_t longest_token_ = 0;

@@ -64,9 +64,7 @@ class WordPieceMethod {
     }
     // See BytePairMethod. A run of characters that are reordered or removed ends at any character that is neither.
     bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
-        constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
-        const ClassTable& raw = text_ ? text_->classes() : words_->classes();
-        if ((raw.of(at.left) & moved) || (raw.of(at.right) & moved)) return false;
+        if (!begins_apart(at.left) || !begins_apart(at.right)) return false;
         if (text_) {
             at.left = text_->edge_of_image(at.left, true);
             at.right = text_->edge_of_image(at.right, false);
@@ -78,9 +76,9 @@ class WordPieceMethod {
     // Are the text before such a character, and the text from it on, always normalized independently of each other?
     bool begins_apart(uint32_t c) const {
         constexpr uint16_t moved = word_bit::reordered | word_bit::removed;
-        return !((text_ ? text_->classes() : words_->classes()).of(c) & moved);
+        return !(raw_classes().of(c) & moved);
     }
-    uint32_t dropped_as(uint32_t c) const { return (text_ ? text_->classes() : words_->classes()).of(c) & word_bit::removed ? c : NONE; }
+    uint32_t dropped_as(uint32_t c) const { return raw_classes().of(c) & word_bit::removed ? c : NONE; }
     static bool keeps(std::string_view) { return false; }  // they may be reordered or removed
     static size_t most_characters_of_id() { return 0; }  // an unknown word of any length has one id
     static uint32_t fused_id() { return NONE; }
@@ -92,6 +90,8 @@ class WordPieceMethod {
     size_t bytes() const { return words_->memory_bytes() + (text_ ? text_->memory_bytes() : 0) + model_.bytes() + encoder_.bytes() + offsets_.bytes(); }
 
   private:
+    const ClassTable& raw_classes() const { return text_ ? text_->classes() : words_->classes(); }
+
     std::unique_ptr<const WordCharacters> words_, text_;
     WordPiece model_;
     WordPieceEncoder encoder_;
