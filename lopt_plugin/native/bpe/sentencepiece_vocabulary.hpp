@@ -43,7 +43,7 @@ class SentencePieceVocabulary {
         for (const auto& level : character_merges_) merges_.insert(merges_.end(), level.begin(), level.end());
         merges_.insert(merges_.end(), kept.begin(), kept.end());
         std::vector<uint32_t> known;
-        for (const auto& character : characters_) known.push_back(code_point_of(character.name));
+        for (const auto& character : characters_) known.push_back(first_character(character.name));
         unknown_ = UnknownCharacters(become_, byte_tokens_, unknown_id_, first_part_, std::move(parts_), known);
     }
     SentencePieceVocabulary(const SentencePieceVocabulary&) = delete;
@@ -187,10 +187,6 @@ class SentencePieceVocabulary {
     uint32_t add_part(const Part& part) {
         parts_.push_back(part);
         return next_id_++;
-    }
-    static uint32_t code_point_of(std::string_view character) {
-        int length;
-        return decode_character(reinterpret_cast<const uint8_t*>(character.data()), length);
     }
 
     std::string arena_;

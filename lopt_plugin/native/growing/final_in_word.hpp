@@ -61,8 +61,7 @@ class Pretoken {
     // Can it be divided before these characters, which follow?
     bool divides(const std::string& characters, bool split_special) const {
         if (characters.empty()) return false;
-        int length;
-        const uint32_t c = decode_character(reinterpret_cast<const uint8_t*>(characters.data()), length);
+        const uint32_t c = first_character(characters);
         if (!divides_normalized_tokens(core_, last_, c, split_special)) return false;
         // A scan from there on must take the capitals that this one takes.
         constexpr uint16_t any_case = class_bit::lower_side | class_bit::upper_side;

@@ -38,9 +38,7 @@ std::string normalized_part(const Core& core, const Characters& text, size_t beg
 template <class Core>
 std::string with_space(const Core& core, std::string beginning, bool inside) {
     if (beginning.empty()) return beginning;
-    int length;
-    const uint32_t first = decode_character(reinterpret_cast<const uint8_t*>(beginning.data()), length);
-    if (core.segmenter().prepends_space(first, inside)) beginning.insert(0, 1, ' ');
+    if (core.segmenter().prepends_space(first_character(beginning), inside)) beginning.insert(0, 1, ' ');
     return beginning;
 }
 

@@ -32,12 +32,7 @@ class MapCharacters final : public NormalizerStep {
     bool passes(Junction& junction) const override {
         const std::string *const left = text_of(junction.left), *const right = text_of(junction.right);
         if ((left && left->empty()) || (right && right->empty())) return false;
-        const bool next_changes = junction.has_next && changed_.holds(junction.next);
-        int length;
-        if (left) junction.left = decode_character(character_before(reinterpret_cast<const uint8_t*>(left->data()) + left->size()), length);
-        if (right) junction.right = decode_character(reinterpret_cast<const uint8_t*>(right->data()), length);
-        if (right || next_changes) junction.has_next = false;
-        if (right) junction.is_end = false;
+        junction.replace(left, right, junction.has_next && changed_.holds(junction.next));
         return true;
     }
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const override { return changed_.next(begin, end) == end; }

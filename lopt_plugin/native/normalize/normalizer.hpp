@@ -133,8 +133,7 @@ class Normalizer {
         for (const auto& step : steps_) {
             const auto *const begin = reinterpret_cast<const uint8_t*>(text.data()), *const end = begin + text.size();
             if (step != steps_.front() && !text.empty()) {
-                int length;
-                const uint32_t first = decode_character(begin, length), last = decode_character(character_before(end), length);
+                const uint32_t first = first_character(text), last = last_character(text);
                 divided.first &= step->divides(first, first);
                 divided.second &= step->divides(last, last);
             }

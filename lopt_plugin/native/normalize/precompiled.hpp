@@ -93,12 +93,7 @@ class Precompiled final : public NormalizerStep {
         const std::string *before = image_of(left), *after = image_of(right);
         if ((before && before->empty()) || (after && after->empty())) return false;
         if (line_end_ && (right == '\r' || left == '\r' || (left == '\n' && (before ? *before : "\n") != *line_end_))) return false;
-        const bool next_changes = junction.has_next && stops_.holds(junction.next);
-        int length;
-        if (before) junction.left = decode_character(character_before(reinterpret_cast<const uint8_t*>(before->data()) + before->size()), length);
-        if (after) junction.right = decode_character(reinterpret_cast<const uint8_t*>(after->data()), length);
-        if (after || next_changes) junction.has_next = false;
-        if (after) junction.is_end = false;
+        junction.replace(before, after, junction.has_next && stops_.holds(junction.next));
         return true;
     }
 

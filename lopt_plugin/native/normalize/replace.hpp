@@ -26,8 +26,7 @@ class ReplaceText final : public NormalizerStep {
     bool changes_ascii() const override { return beyond_ascii() == pattern_.end(); }
     void mark_pages(PageMarks& marks) const override {
         if (changes_ascii()) return;
-        int length;
-        marks[decode_character(reinterpret_cast<const uint8_t*>(&*beyond_ascii()), length) >> 4] = 1;
+        marks[first_character({beyond_ascii(), pattern_.end()}) >> 4] = 1;
     }
     // No match contains a character that is not in the pattern.
     bool passes(Junction& junction) const override {
@@ -91,16 +90,12 @@ class ReplaceRuns final : public NormalizerStep {
         if (right && !left && least_ == 2 && (junction.has_next || junction.is_end)) {
             if (junction.is_end || !set_.holds(junction.next)) return true;  // a run of one
             if (content_.empty()) return false;
-            int length;
-            junction.right = decode_character(reinterpret_cast<const uint8_t*>(content_.data()), length);
+            junction.right = first_character(content_);
             junction.has_next = false;
             return true;
         }
         if ((left || right) && (least_ > 1 || content_.size() != 1 || (content_[0] & 0x80))) return false;
-        if (left) junction.left = static_cast<uint8_t>(content_[0]);
-        if (right) junction.right = static_cast<uint8_t>(content_[0]);
-        if (right || (junction.has_next && set_.holds(junction.next))) junction.has_next = false;
-        if (right) junction.is_end = false;
+        junction.replace(left ? &content_ : nullptr, right ? &content_ : nullptr, junction.has_next && set_.holds(junction.next));
         return true;
     }
     bool begins_apart(uint32_t c) const override { return each_ || !set_.holds(c); }
@@ -108,8 +103,7 @@ class ReplaceRuns final : public NormalizerStep {
     bool may_remove_several() const override { return least_ > 1 && content_ != " " && content_ != "\u2581"; }
     uint32_t image_in_run(uint32_t c) const override {
         if (!set_.holds(c)) return c;
-        int length;
-        return stands_for_one_ && least_ <= 2 ? decode_character(reinterpret_cast<const uint8_t*>(content_.data()), length) : NONE;
+        return stands_for_one_ && least_ <= 2 ? first_character(content_) : NONE;
     }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const uint8_t* copied = begin;

@@ -12,8 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "text/unicode.hpp"
+#include "text/utf8.hpp"
 
 namespace lopt {
 
@@ -22,6 +24,15 @@ struct Junction {
     uint32_t left, right, next;
     bool has_next;
     bool is_end = false;  // the text ends after `right`
+
+    // Replaces the two characters with what a normalizer step makes of them: null for one that it does not change, and not
+    // empty. `next_changes`: it changes the next one.
+    void replace(const std::string* left_image, const std::string* right_image, bool next_changes) {
+        if (left_image) left = last_character(*left_image);
+        if (right_image) right = first_character(*right_image);
+        if (right_image || next_changes) has_next = false;
+        if (right_image) is_end = false;
+    }
 };
 
 // Does every scanner of split_patterns that covers all text have a boundary between these characters, wherever it

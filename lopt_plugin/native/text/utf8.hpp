@@ -81,6 +81,16 @@ inline const uint8_t* character_start(const uint8_t* p) {
 }
 inline const uint8_t* character_before(const uint8_t* p) { return character_start(p - 1); }
 
+// Of a text that is not empty.
+inline uint32_t first_character(std::string_view text) {
+    int length;
+    return decode_character(reinterpret_cast<const uint8_t*>(text.data()), length);
+}
+inline uint32_t last_character(std::string_view text) {
+    int length;
+    return decode_character(character_before(reinterpret_cast<const uint8_t*>(text.data()) + text.size()), length);
+}
+
 inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
     constexpr ptrdiff_t BLOCK = 192;  // few enough to count the characters in one byte
     size_t count = 0;
