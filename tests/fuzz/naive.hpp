@@ -19,6 +19,8 @@
 
 namespace lopt::fuzz {
 
+inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
+
 struct UnicodeTables {
     std::unordered_map<uint32_t, std::string> decompositions;
     std::unordered_map<uint32_t, int> classes;

@@ -17,6 +17,7 @@
 #include "bpe/separate_spaces.hpp"
 #include "bpe/unknown_characters.hpp"
 #include "bpe/vocabulary.hpp"
+#include "normalize/metaspace.hpp"
 
 namespace lopt {
 
@@ -25,15 +26,14 @@ struct UnknownOptions {
     bool fused, byte_fallback;
 };
 
-inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
-
 class SentencePieceVocabulary {
   public:
     // Throws std::invalid_argument, with the reason, if the model cannot be converted.
     SentencePieceVocabulary(const std::vector<VocabularyItem>& items, const std::vector<Merge>& merges, const UnknownOptions& unknown) {
         byte_tokens_.fill(NONE);
         translate(items);
-        find_byte_tokens(items);
+        for (const auto& item : items)
+            if (const auto byte = byte_named(item.name)) byte_tokens_[*byte] = item.id;
         unknown_id_ = unknown.token ? id_of(items, *unknown.token) : NONE;
         const std::vector<Merge> kept = keep_what_can_be_made(merges, unknown.byte_fallback);
         separate_spaces_ = most_separate_spaces(items_, names_, kept);
@@ -84,21 +84,9 @@ class SentencePieceVocabulary {
     }
     std::string_view translated(std::string_view name) {
         const size_t start = arena_.size();
-        for (size_t i = 0; i < name.size();) {
-            const bool sign = name[i] == BLANK_SIGN[0] && name.substr(i, BLANK_SIGN.size()) == BLANK_SIGN;
-            arena_.push_back(sign ? ' ' : name[i]);
-            i += sign ? BLANK_SIGN.size() : 1;
-        }
+        const auto* const p = reinterpret_cast<const uint8_t*>(name.data());
+        if (!spaces_for_metaspaces(p, p + name.size(), arena_, nullptr)) arena_ += name;
         return std::string_view(arena_).substr(start);
-    }
-
-    void find_byte_tokens(const std::vector<VocabularyItem>& items) {
-        constexpr std::string_view digits = "0123456789ABCDEF";
-        for (const auto& item : items) {
-            if (item.name.size() != 6 || item.name.substr(0, 3) != "<0x" || item.name[5] != '>') continue;
-            const size_t high = digits.find(item.name[3]), low = digits.find(item.name[4]);
-            if (high != std::string_view::npos && low != std::string_view::npos) byte_tokens_[high * 16 + low] = item.id;
-        }
     }
 
     // Keeps only characters and products of merges. Other entries, such as the names of byte tokens and control tokens,

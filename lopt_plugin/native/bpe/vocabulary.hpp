@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,6 +45,15 @@ struct Entry {
     std::string_view bytes;
     uint32_t id;
 };
+
+// The byte that a name such as "<0x0A>" stands for, where unknown characters become bytes; nothing for other names.
+inline std::optional<uint8_t> byte_named(std::string_view name) {
+    constexpr std::string_view DIGITS = "0123456789ABCDEF";
+    if (name.size() != 6 || !name.starts_with("<0x") || name[5] != '>') return std::nullopt;
+    const size_t high = DIGITS.find(name[3]), low = DIGITS.find(name[4]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    return static_cast<uint8_t>(high * 16 + low);
+}
 
 // Marks the end of a word if the model has an end_of_word_suffix: a byte that occurs in no text.
 inline constexpr uint8_t END_OF_WORD = 0xFE;

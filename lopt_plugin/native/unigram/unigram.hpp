@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -66,7 +65,8 @@ class Unigram {
         }
         unknown_score_ = *std::min_element(scores.begin(), scores.end()) - UNKNOWN_PENALTY;
         byte_ids_.fill(NONE);
-        if (byte_fallback) find_bytes(names);
+        for (uint32_t id = 0; byte_fallback && id < names.size(); id++)
+            if (const auto byte = byte_named(names[id])) byte_ids_[*byte] = id;
     }
 
     // Writes the pieces of a word, in order, to `lattice`.
@@ -165,15 +165,6 @@ class Unigram {
         uint32_t id;
     };
     bool begins_piece(uint8_t byte) const { return (links_[Trie::ROOT ^ byte] & BYTE) == byte; }
-
-    void find_bytes(const std::vector<std::string_view>& names) {
-        constexpr char DIGITS[] = "0123456789ABCDEF";
-        for (uint32_t id = 0; id < names.size(); id++) {
-            if (names[id].size() != 6 || !names[id].starts_with("<0x") || names[id][5] != '>') continue;
-            const char *const high = std::strchr(DIGITS, names[id][3]), *const low = std::strchr(DIGITS, names[id][4]);
-            if (high && low && *high && *low) byte_ids_[static_cast<size_t>((high - DIGITS) * 16 + (low - DIGITS))] = id;
-        }
-    }
 
     // Where a search goes on, and how far the ways known to it lead. to_all: to every character. Else the way over a run of
     // unknown characters may be one step, and what lies inside it is not written.
