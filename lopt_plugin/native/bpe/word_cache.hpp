@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/hash.hpp"
+#include "base/id_buffer.hpp"
 #include "base/table.hpp"
 #include "bpe/words.hpp"
 
@@ -73,6 +74,15 @@ class IdCache {
         }
         const uint64_t version = (state + 2) & VERSION;
         slot.state.store(version | static_cast<uint64_t>(count) << COUNT_SHIFT, std::memory_order_release);
+    }
+    // Appends the ids of the word, or else lets encode() append them, and caches these.
+    template <class Encode>
+    void append(const Key& key, uint64_t hash, IdBuffer& out, Encode&& encode) {
+        uint32_t* const o = out.reserve(MAX_IDS);
+        if (const size_t cached = find(key, hash, o)) return out.set_end(o + cached);
+        const size_t before = out.size();
+        encode();
+        insert(key, hash, out.data() + before, out.size() - before);
     }
     size_t bytes() const { return slots_.bytes(); }
 

@@ -54,13 +54,11 @@ class UnigramEncoder {
     template <class Visit>
     void visit_pre_tokens(const Text& text, Workspace& space, IdBuffer& out, Visit&& visit) const {
         for (const uint8_t* p = text.begin; p < text.end;) {
-            const uint8_t* const end = next(p, text.end);
+            const uint8_t* const end = words_.next(p, text.end);
             encode({p, end, text.readable_end}, space, out);
             if (!visit(p = end)) return;
         }
     }
-    // The end of the unit that begins at p.
-    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return words_.next(p, end); }
     // The end of the text that must be encoded together with a space prepended at p.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return words_.word_end(p, end); }
     bool divides(uint32_t left, uint32_t right) const { return words_.divides(left, right); }
@@ -101,8 +99,6 @@ class UnigramEncoder {
 
   private:
     static constexpr size_t CACHE_SLOTS = 1 << 16, LONG_CACHE_SLOTS = 1 << 14;
-    static constexpr size_t SLACK = 16;  // ids that a slot of a cache holds
-    static_assert(LongWordCache::MAX_IDS <= SLACK && WordCache::MAX_IDS <= SLACK);
 
     void add(const Span& word, const uint8_t* readable_end, Workspace& space, IdBuffer& out) const {
         const auto length = static_cast<size_t>(word.end - word.begin);
@@ -119,23 +115,15 @@ class UnigramEncoder {
         for (uint32_t i = 0; i < space.count; i++) {
             const Workspace::Word& word = space.words[i];
             const auto length = static_cast<size_t>(word.end - word.begin);
-            if (length <= LONGEST_KEY) encode_cached(cache_, word.key, word.hash, {word.begin, word.end}, space, out);
-            else if (length > LongWordKey::LONGEST) encode_word({word.begin, word.end}, space, out);
-            else encode_cached(long_cache_, LongWordKey(word.begin, length), word.hash, {word.begin, word.end}, space, out);
+            const auto encode = [&] {
+                const Span text = spell({word.begin, word.end}, space.spelled);
+                model_.encode(text.begin, text.end, space.lattice, out);
+            };
+            if (length <= LONGEST_KEY) cache_.append(word.key, word.hash, out, encode);
+            else if (length > LongWordKey::LONGEST) encode();
+            else long_cache_.append(LongWordKey(word.begin, length), word.hash, out, encode);
         }
         space.count = 0;
-    }
-    template <class Cache, class Key>
-    void encode_cached(Cache& cache, const Key& key, uint64_t hash, const Span& word, Workspace& space, IdBuffer& out) const {
-        uint32_t* const o = out.reserve(SLACK);
-        if (const size_t cached = cache.find(key, hash, o)) return out.set_end(o + cached);
-        const size_t before = out.size();
-        encode_word(word, space, out);
-        cache.insert(key, hash, out.data() + before, out.size() - before);
-    }
-    void encode_word(const Span& word, Workspace& space, IdBuffer& out) const {
-        const Span text = spell(word, space.spelled);
-        model_.encode(text.begin, text.end, space.lattice, out);
     }
 
     static bool begins_with_sign(const Span& word) { return word.end - word.begin >= 3 && find_metaspace(word.begin, word.begin + 3) == word.begin; }

@@ -116,12 +116,13 @@ class WordPieceEncoder {
     }
 
     void emit(Workspace& space, uint32_t missing, IdBuffer& out) const {
+        constexpr uint32_t AT_ONCE = 8;  // ids that are copied, possibly more than needed
         const uint32_t count = space.words.count;
         uint32_t word = 0;
         for (uint32_t m = 0; m <= missing; m++) {
             const uint32_t stop = m < missing ? space.misses[m].word : count;
-            uint32_t* o = out.reserve(stop - word + SLACK);
-            for (uint32_t n = 0; n < stop - word; n += 8) std::memcpy(o + n, space.ids + word + n, 32);  // may copy more than needed
+            uint32_t* o = out.reserve(stop - word + AT_ONCE);
+            for (uint32_t n = 0; n < stop - word; n += AT_ONCE) std::memcpy(o + n, space.ids + word + n, AT_ONCE * sizeof *o);
             out.set_end(o + (stop - word));
             word = stop + 1;
             if (m < missing) encode(space, space.misses[m], out);
@@ -131,18 +132,10 @@ class WordPieceEncoder {
     void encode(Workspace& space, const Workspace::Miss& miss, IdBuffer& out) const {
         const uint8_t* p = space.words.begin(miss.word);
         const uint32_t length = space.words.length(miss.word);
-        if (length <= LONGEST_KEY) return encode_cached(cache_, miss.key, miss.hash, p, length, space.normalized, out);
-        if (length > LongWordKey::LONGEST) return encode_raw_word(p, p + length, space.normalized, out);
-        encode_cached(long_cache_, LongWordKey(p, length), LongWordKey::hash(p, length), p, length, space.normalized, out);
-    }
-    template <class Cache, class Key>
-    void encode_cached(Cache& cache, const Key& key, uint64_t hash, const uint8_t* p, uint32_t length, std::vector<uint8_t>& normalized,
-                       IdBuffer& out) const {
-        uint32_t* const o = out.reserve(SLACK);
-        if (const size_t cached = cache.find(key, hash, o)) return out.set_end(o + cached);
-        const size_t before = out.size();
-        encode_raw_word(p, p + length, normalized, out);
-        cache.insert(key, hash, out.data() + before, out.size() - before);
+        const auto encode = [&] { encode_raw_word(p, p + length, space.normalized, out); };
+        if (length <= LONGEST_KEY) cache_.append(miss.key, miss.hash, out, encode);
+        else if (length > LongWordKey::LONGEST) encode();
+        else long_cache_.append(LongWordKey(p, length), LongWordKey::hash(p, length), out, encode);
     }
 
     // Normalizes and matches [p, end); `normalized` is scratch space.
@@ -233,9 +226,6 @@ class WordPieceEncoder {
         found.erase(std::unique(found.begin(), found.end(), same), found.end());
         return found;
     }
-
-    static constexpr size_t SLACK = 16;  // number of ids that a copy may write in excess, or that a cache slot stores
-    static_assert(LongWordCache::MAX_IDS <= SLACK && WordCache::MAX_IDS <= SLACK);
 
     const WordCharacters& characters_;
     const WordPiece& model_;
