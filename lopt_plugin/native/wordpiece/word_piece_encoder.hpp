@@ -60,7 +60,6 @@ class WordPieceEncoder {
             p = scanner_.step(p, text.end, words);
         }
         if (words.count) resolve(space, text.readable_end, out);
-        if (space.normalized.size() > KEPT_BYTES) std::vector<uint8_t>().swap(space.normalized);
     }
     // Calls visit(end) for each unit of a stretch, after appending its ids to `out`, until it returns false.
     template <class Visit>
@@ -79,7 +78,6 @@ class WordPieceEncoder {
 
   private:
     static constexpr size_t CACHE_SLOTS = 1 << 15, LONG_CACHE_SLOTS = 1 << 14;
-    static constexpr size_t KEPT_BYTES = size_t{1} << 20;  // a larger capacity, needed only by one long word, is freed
     static constexpr uint32_t LONE_CHARACTERS = 0x10000;
 
     // In text where every character is a word, ids are found by code point and no words are split off. Are several
@@ -87,15 +85,13 @@ class WordPieceEncoder {
     bool begins_row(const uint8_t* p, const uint8_t* stop) const {
         const auto is_likely = [](uint8_t byte) { return byte >= 0xE3 && byte <= 0xE9; };
         if (!is_likely(*p) || stop - p < 16 || !is_likely(p[3]) || !is_likely(p[6]) || !is_likely(p[9])) return false;
-        int length;
-        return lone_[decode_character(p, length)] != NONE;
+        return lone_[decode_three_bytes(p)] != NONE;
     }
     // Appends the ids of isolated three-byte characters up to the first other character; returns their end.
     const uint8_t* add_row(const uint8_t* p, const uint8_t* stop, IdBuffer& out) const {
         uint32_t* o = out.reserve(static_cast<size_t>(stop - p) / 3 + 1);
-        int length;
-        for (; p < stop && *p >= 0xE0 && *p < 0xF0; p += length) {
-            const uint32_t id = lone_[decode_character(p, length)];
+        for (; p < stop && begins_three_bytes(p); p += 3) {
+            const uint32_t id = lone_[decode_three_bytes(p)];
             if (id == NONE) break;
             *o++ = id;
         }
