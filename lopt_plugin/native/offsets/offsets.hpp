@@ -46,7 +46,7 @@ class OffsetWalk {
     // The next id is the added token `segment`.
     void token(const ClassTable& classes, const Segment& segment, const Origin& origin) {
         const uint8_t *begin = segment.begin, *end = segment.end;
-        const auto count = static_cast<int32_t>(ascii_ && !origin.alignment ? end - begin : static_cast<ptrdiff_t>(count_characters(begin, end)));
+        const int32_t count = characters_between(begin, end, ascii_ && !origin.alignment);
         Offset offset;
         if (origin.alignment) {
             const int32_t first = aligned_character(origin), base = character(origin.alignment->original);
@@ -189,7 +189,7 @@ class OffsetWalk {
 
     // Number of characters of the text before p; p never moves back.
     int32_t character(const uint8_t* p) {
-        count_ += static_cast<int32_t>(ascii_ ? p - at_ : static_cast<ptrdiff_t>(count_characters(at_, p)));
+        count_ += characters_between(at_, p, ascii_);
         at_ = p;
         return count_;
     }

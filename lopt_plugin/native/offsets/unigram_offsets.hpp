@@ -41,21 +41,18 @@ class UnigramOffsets {
         const uint8_t* counted = stretch.begin;
         encoder_.visit_words(stretch, spelled, [&](const Span& word, const Span& text, bool prepended) {
             if (id == last) return false;
-            count += characters(counted, word.begin, ascii);
+            count += characters_between(counted, word.begin, ascii);
             counted = word.begin;
             // A space that was prepended to the word belongs to its first character.
             const auto take = [&](int32_t begin, int32_t end) { emit(count + std::max(begin - prepended, 0), count + std::max(end - prepended, 1)); };
             if (!take_named(text, ascii, id, last, take)) take_divided(text, ascii, lattice, id, last, take);
             return true;
         });
-        return count + characters(counted, stretch.end, ascii);
+        return count + characters_between(counted, stretch.end, ascii);
     }
     size_t bytes() const { return bytes_.size() * sizeof bytes_[0]; }
 
   private:
-    static int32_t characters(const uint8_t* p, const uint8_t* end, bool ascii) {
-        return ascii ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
-    }
     // Takes the next ids if their names give the length of each; returns whether they do.
     template <class Take>
     bool take_named(const Span& text, bool ascii, const uint32_t*& id, const uint32_t* last, Take&& take) const {
@@ -67,7 +64,7 @@ class UnigramOffsets {
         }
         const uint8_t* p = text.begin;
         for (int32_t begin = 0; id < next; id++) {
-            const int32_t end = begin + characters(p, p + bytes_[*id], ascii);
+            const int32_t end = begin + characters_between(p, p + bytes_[*id], ascii);
             p += bytes_[*id];
             take(begin, end);
             begin = end;
@@ -79,7 +76,7 @@ class UnigramOffsets {
         model_.divide(text.begin, text.end, lattice);
         int32_t begin = 0;
         for (const Piece& piece : lattice.pieces) {
-            const int32_t end = begin + characters(text.begin + piece.begin, text.begin + piece.end, ascii);
+            const int32_t end = begin + characters_between(text.begin + piece.begin, text.begin + piece.end, ascii);
             for (size_t left = model_.ids_of(text.begin, piece); left > 0 && id < last; left--, id++) take(begin, end);
             begin = end;
         }

@@ -97,9 +97,6 @@ class WordPieceOffsets {
     }
     uint32_t lone_id(const uint8_t* p) const { return encoder_.lone_id(decode_three_bytes(p)); }
     bool is_lone(const uint8_t* p) const { return begins_three_bytes(p) && lone_id(p) != NONE; }
-    static int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
-        return ascii || end - p <= 1 ? static_cast<int32_t>(end - p) : static_cast<int32_t>(count_characters(p, end));
-    }
     // Is an id with as many bytes as the word its only id? The word may also have none. Only checks the first byte: a
     // character that is kept has an id, and no character becomes longer.
     bool is_whole(const uint8_t* p, size_t length, bool ascii) const {

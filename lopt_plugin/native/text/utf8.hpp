@@ -102,6 +102,10 @@ inline size_t count_characters(const uint8_t* p, const uint8_t* end) {
     for (; p < end; p++) count += !is_continuation(*p);
     return count;
 }
+// The same for a text of at most 2^31 - 1 bytes of whole characters. `ascii`: they are ASCII.
+inline int32_t characters_between(const uint8_t* p, const uint8_t* end, bool ascii) {
+    return static_cast<int32_t>(ascii || end - p <= 1 ? end - p : static_cast<ptrdiff_t>(count_characters(p, end)));
+}
 inline size_t characters_in(std::string_view text) {
     const auto* p = reinterpret_cast<const uint8_t*>(text.data());
     return count_characters(p, p + text.size());
