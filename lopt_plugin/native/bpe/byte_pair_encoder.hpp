@@ -73,9 +73,6 @@ class BytePairEncoder {
     bool stands_alone(uint8_t character) const {
         return cut_scanner_ && character < 0x80 && character != ' ' && model_.cuts().stands_alone(character);
     }
-    // The end of the scanner's pre-token that starts at p.
-    const uint8_t* next(const uint8_t* p, const uint8_t* end) const { return (this->*next_)(p, end); }
-
     // The first position after p that is a cut whatever precedes p; `end` if there is none.
     const uint8_t* first_cut(const uint8_t* p, const uint8_t* end) const { return cut_scanner_ ? cut_scanner_->first_cut(p, end) : end; }
 
@@ -103,7 +100,7 @@ class BytePairEncoder {
     // Appends the pre-tokens of a stretch, refined but not cut.
     void pre_tokens(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
         while (p < end) {
-            const uint8_t* stop = next(p, end);
+            const uint8_t* stop = (this->*next_)(p, end);
             refine_parts(p, stop, out);
             p = stop;
         }
@@ -281,8 +278,7 @@ class BytePairEncoder {
     }
 
     void refine_one(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
-        if (refinements_.empty()) out.push_back({p, end});
-        else refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);
+        refine(refinements_.data(), refinements_.size(), classes_, byte_classes_.data(), p, end, out);
     }
 
     void refine_parts(const uint8_t* p, const uint8_t* end, std::vector<Span>& out) const {
@@ -304,7 +300,7 @@ class BytePairEncoder {
     bool restarts_ = true;
     bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
     size_t digits_in_group_ = 0;
-    const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;
+    const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;  // the end of the scanner's pre-token
     EncodeFunction encode_ = nullptr;
     AddWindows add_windows_ = nullptr;
     std::vector<uint8_t> kinds_;  // see CharacterClasses

@@ -52,7 +52,6 @@ class WindowFiller {
     }
     // Adds the cuts inside the pre-token [p, end), but not its end. Does not branch on cuts: they are hard to predict.
     void add_pieces(const Text& text, const uint8_t* p, const uint8_t* end, Window& window, IdBuffer& out) const {
-        const Cuts& cuts = model_.cuts();
         make_room({p, end, text.readable_end}, window, out);
         uint32_t first = window.count, count = window.count;
         const uint8_t* base = window.base;
@@ -62,7 +61,7 @@ class WindowFiller {
         for (p += length; p < end; p += length) {
             const uint32_t right = decode_character(p, length);
             window.bounds[count + 1] = static_cast<uint32_t>(p - base);
-            count += (left | right) >= 0x800 && cuts.between(left, right, p[-1], *p);
+            count += is_cut(p, left, right);
             left = right;
             if (count >= WINDOW) {
                 window.count = count;

@@ -17,9 +17,8 @@ namespace lopt {
 //   next(table, p, end)  the end of the pre-token that starts at p < end;
 //   starts_of(table, p, masks)  the pre-token starts after p among the 64 readable bytes at the pre-token start p, as far
 //                        as these bytes alone determine them; 0 if they determine none. `masks` are those of the 64 bytes;
-//   starts_among(table, classes, count, after, end)  the same for `count` non-ASCII characters at a pre-token start, whose
-//                        classes were added with `extra_class`, and for the one that follows them at `after`, if after < end.
-//                        Bit i stands for character i. Only where windows are used.
+//   starts_among(classes, first_bytes)  the same for up to 64 characters, of which these are the classes and the first bytes. Bit
+//                        i stands for character i. Only where windows are used; with it go `kept` and `kinds`, see WindowScanner.
 // Therefore, two scans of one text that share a start also share all later ones. A scanner that leaves out parts of the
 // text has
 //   parts(table, p, end, out)  appends the pre-tokens of the step [p, end), if any.
