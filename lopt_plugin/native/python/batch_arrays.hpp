@@ -19,8 +19,8 @@
 
 namespace lopt {
 
-using Ids = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using RowOffsets = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ids = HostArray<const int32_t>;
+using RowOffsets = HostArray<const int64_t>;
 
 // A copy of the row offsets of these ids; they begin with 0. Throws ValueError in the name of the function if they are not.
 inline std::vector<int64_t> row_offsets_of(const Ids& ids, const RowOffsets& row_offsets, const char* function) {

@@ -71,9 +71,6 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
         if (begin == end || !core().method().normalizer().apply(begin, end, true, changed)) return text;
         return nb::str(changed.data(), changed.size());
     }
-    template <class Number>
-    using HostArray = nb::ndarray<const Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
     nb::object encode_word(nb::bytes word, bool by_rank) const {
         const Model& model = core().method().model();
         std::string bytes(word.c_str(), word.size());
@@ -94,7 +91,7 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
     // Encodes the pre-tokens [begins[i], ends[i]) of `text`; returns all ids, concatenated, and their number per
     // pre-token.
-    nb::tuple encode_pre_tokens(HostArray<uint8_t> text, HostArray<int32_t> begins, HostArray<int32_t> ends, size_t threads) const {
+    nb::tuple encode_pre_tokens(HostArray<const uint8_t> text, HostArray<const int32_t> begins, HostArray<const int32_t> ends, size_t threads) const {
         if (begins.size() != ends.size()) throw std::invalid_argument("encode_pre_tokens: not as many ends as begins");
         const size_t words = begins.size();
         for (size_t i = 0; i < words; i++)

@@ -43,6 +43,10 @@ inline Characters characters_of(nb::handle text) {
     return {PyUnicode_DATA(object), length, static_cast<int>(PyUnicode_KIND(object)), bool(PyUnicode_IS_ASCII(object))};
 }
 
+// An array of one dimension on the host.
+template <class Number>
+using HostArray = nb::ndarray<Number, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 struct FreeMemory {
     void operator()(void* memory) const noexcept { std::free(memory); }
 };

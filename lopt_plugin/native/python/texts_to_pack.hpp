@@ -21,7 +21,6 @@ class TextsToPack {
         std::function<bool(const uint8_t*, const uint8_t*)> any;
         std::function<void(const uint8_t*, const uint8_t*, bool, Buffer<Segment>&)> find;
     };
-    using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
     // packing: of the strings of `texts`. may_change: for each text, may the normalizer change it?
     TextsToPack(nb::tuple texts, std::unique_ptr<const Packing> packing, std::vector<uint8_t> may_change, AddedTokensIn added_tokens)
@@ -42,8 +41,8 @@ class TextsToPack {
             if (left_out[i]) others.push_back(static_cast<int64_t>(i));
         return nb::make_tuple(std::move(chunks), numbers(others));
     }
-    nb::tuple pack(Numbers numbers, nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out, std::vector<int32_t> prefix,
-                   std::vector<int32_t> suffix, bool split_special, size_t threads) const {
+    nb::tuple pack(HostArray<const int64_t> numbers, HostArray<uint8_t> out, std::vector<int32_t> prefix, std::vector<int32_t> suffix,
+                   bool split_special, size_t threads) const {
         const std::vector<size_t> chosen(numbers.data(), numbers.data() + numbers.shape(0));
         if (std::any_of(chosen.begin(), chosen.end(), [&](size_t number) { return number >= packing_->size(); })) throw nb::index_error("pack: no such text");
         const PackedRows::Around around{std::move(prefix), std::move(suffix)};
