@@ -19,6 +19,7 @@ namespace lopt {
 class UnknownCharacters {
   public:
     enum class Become {
+        none,           // every character is known
         bytes,          // one id for each byte
         unknown,        // the unknown token for each character
         fused_unknown,  // the unknown token for each run of characters
@@ -33,13 +34,13 @@ class UnknownCharacters {
     // `byte_ids`: the byte tokens, if characters become bytes. Ids from `first_part` on are `parts`. `known`: the
     // characters that are entries.
     UnknownCharacters(Become become, const std::array<uint32_t, 256>& byte_ids, uint32_t unknown_id, uint32_t first_part, std::vector<Part> parts, const std::vector<uint32_t>& known)
-        : become_(become), become_bytes_(become == Become::bytes), byte_ids_(byte_ids), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
-        if (become == Become::bytes) return;
+        : become_(become), byte_ids_(byte_ids), unknown_id_(unknown_id), first_part_(first_part), parts_(std::move(parts)) {
+        if (become_bytes()) return;
         known_.assign(0x110000 / 64, 0);
         for (const uint32_t c : known) known_[c >> 6] |= uint64_t{1} << (c & 63);
     }
 
-    bool become_bytes() const { return become_bytes_; }
+    bool become_bytes() const { return become_ == Become::bytes; }
     // Writes the byte tokens if p[0, length) is one character of two to four bytes; otherwise returns null.
     uint32_t* bytes_of(const uint8_t* p, uint32_t length, uint32_t* out) const {
         if (length < 2 || length != static_cast<uint32_t>(character_bytes(p[0]))) return nullptr;
@@ -47,7 +48,7 @@ class UnknownCharacters {
         return out + length;
     }
     // The id of unknown characters; NONE if they become bytes.
-    uint32_t unknown_id() const { return become_bytes_ ? NONE : unknown_id_; }
+    uint32_t unknown_id() const { return become_bytes() ? NONE : unknown_id_; }
     // Length in bytes of the unknown characters at p < end that one unknown token represents; 0 if the character at p is
     // known.
     size_t unknown_bytes(const uint8_t* p, const uint8_t* end) const {
@@ -57,7 +58,7 @@ class UnknownCharacters {
     }
     bool is_part(uint32_t id) const { return id >= first_part_; }
     // Becomes one id, or the ids of its bytes, whatever its neighbours are?
-    bool becomes_ids_alone(uint32_t id) const { return !is_part(id) || become_bytes_; }
+    bool becomes_ids_alone(uint32_t id) const { return !is_part(id) || become_bytes(); }
     // The number of such ids.
     uint32_t count_of(uint32_t id) const { return is_part(id) ? parts_[id - first_part_].count : 1; }
     // Do neighbouring characters that are not entries share one unknown token?
@@ -85,15 +86,14 @@ class UnknownCharacters {
                 continue;
             }
             const Part& part = parts_[id - first_part_];
-            if (become_ == Become::bytes) out = std::copy_n(part.bytes.data(), part.count, out);
-            else if (become_ == Become::fused_unknown ? !in_run : part.begins) *out++ = unknown_id_;
+            if (become_bytes()) out = std::copy_n(part.bytes.data(), part.count, out);
+            else if (fuses() ? !in_run : part.begins) *out++ = unknown_id_;
             in_run = true;
         }
         return out;
     }
 
-    Become become_ = Become::bytes;
-    bool become_bytes_ = false;
+    Become become_ = Become::none;
     std::array<uint32_t, 256> byte_ids_{};
     uint32_t unknown_id_ = NONE, first_part_ = NONE;
     std::vector<Part> parts_;

@@ -53,11 +53,10 @@ class NormalizedApart {
 template <class Core>
 class PlaceFinder {
   public:
-    using Part = TextPart;
     using Workspace = typename Core::Workspace;
 
     // See `places_of`. All must outlive this object.
-    PlaceFinder(const Core& core, const Characters& text, const Part& part, size_t most, bool split_special, Workspace& space, const OpenRow<Core>* row)
+    PlaceFinder(const Core& core, const Characters& text, const TextPart& part, size_t most, bool split_special, Workspace& space, const OpenRow<Core>* row)
         : core_(core), segmenter_(core.segmenter()), classes_(core.method().classes()), text_(text), part_(part), most_(most), split_special_(split_special),
           row_(row), space_(space), normalized_apart_(core, text, part.begin, part.end, row) {
         if constexpr (requires { core.method().restarts(); }) restarts_ = core.method().restarts();
@@ -206,7 +205,7 @@ class PlaceFinder {
     decltype(std::declval<const Core&>().segmenter()) segmenter_;
     const ClassTable& classes_;
     const Characters& text_;
-    const Part& part_;
+    const TextPart& part_;
     const size_t most_;
     const bool split_special_;
     const OpenRow<Core>* row_;

@@ -18,6 +18,7 @@
 #include "base/table.hpp"
 #include "normalize/normalizer.hpp"
 #include "text/alignment.hpp"
+#include "text/invalid_utf8.hpp"
 #include "text/unicode.hpp"
 
 namespace lopt {
@@ -127,11 +128,7 @@ class NormalizationForm final : public NormalizerStep {
     // nothing before it). It ends before a character that neither changes nor follows. So nothing outside the stretch
     // affects its normalization.
     Stretch next_stretch(const uint8_t* begin, const uint8_t* p, const uint8_t* end) const {
-        while (p < end) {
-            if (end - p >= 8 && !(load64(p) & 0x8080808080808080u)) {
-                p += 8;
-                continue;
-            }
+        while ((p = skip_ascii(p, end)) < end) {
             int length;
             const uint16_t bits = classes_.at(p, end, length);
             const uint8_t* const next = bits & involved_ ? after_unchanged(begin, p, end) : p + length;
