@@ -12,7 +12,6 @@
 #include "bpe/cuts.hpp"
 #include "bpe/unknown_characters.hpp"
 #include "text/ascii_masks.hpp"
-#include "text/unicode.hpp"
 
 namespace lopt {
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include "growing/final_in_word.hpp"

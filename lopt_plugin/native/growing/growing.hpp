@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/core.hpp"
-#include "growing/growing_word.hpp"
 #include "growing/parts.hpp"
 #include "text/utf8.hpp"
 

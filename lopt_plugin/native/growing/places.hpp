@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <string>
 
-#include "growing/growing.hpp"
 #include "growing/open_row.hpp"
 
 namespace lopt {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "growing/growing.hpp"
+#include "growing/growing_word.hpp"
 
 namespace lopt {
 

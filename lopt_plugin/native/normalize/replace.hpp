@@ -12,7 +12,6 @@
 #include "base/hash.hpp"
 #include "normalize/character_set.hpp"
 #include "normalize/normalizer.hpp"
-#include "text/unicode.hpp"
 
 namespace lopt {
 

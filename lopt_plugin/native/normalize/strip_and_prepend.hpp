@@ -6,7 +6,6 @@
 
 #include "normalize/character_set.hpp"
 #include "normalize/normalizer.hpp"
-#include "text/unicode.hpp"
 
 namespace lopt {
 

@@ -16,7 +16,6 @@
 #include <new>
 #include <string_view>
 
-#include "base/buffer.hpp"
 #include "base/id_buffer.hpp"
 #include "base/needs_reference.hpp"
 #include "text/characters.hpp"
