@@ -91,12 +91,6 @@ class Table {
     size_t size_ = 0;
 };
 
-inline size_t power_of_two_at_least(size_t n) {
-    size_t power = 1;
-    while (power < n) power *= 2;
-    return power;
-}
-
 // The shift after which a 64-bit hash is an index into a table of this size, a power of two of at least 2.
 inline unsigned shift_to_index(size_t size) { return static_cast<unsigned>(__builtin_clzll(size)) + 1; }
 

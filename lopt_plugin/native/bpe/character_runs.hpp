@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -341,7 +342,7 @@ class CharacterRuns {
             found.push_back(key_of(left, right) << ID_BITS | (known ? id : HARD));
             last = std::max(last, id);
         }
-        orders_.assign(power_of_two_at_least(3 * found.size() + 2), NO_ORDER);
+        orders_.assign(std::bit_ceil(3 * found.size() + 2), NO_ORDER);
         shift_ = shift_to_index(orders_.size());
         for (const uint64_t each : found) {
             size_t i = place(each >> ID_BITS);

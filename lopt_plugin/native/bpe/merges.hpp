@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -13,8 +14,8 @@ namespace lopt {
 class MergeTable {
   public:
     MergeTable(const Vocabulary& vocabulary, const std::vector<Merge>& merges)
-        : slots_(FIRST + power_of_two_at_least(merges.size() + merges.size() / 2 + 2), EMPTY), slot_shift_(shift_to_index(slots_.size() - FIRST)),
-          filter_(std::min(power_of_two_at_least(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_shift_(shift_to_index(filter_.size() * 64)),
+        : slots_(FIRST + std::bit_ceil(merges.size() + merges.size() / 2 + 2), EMPTY), slot_shift_(shift_to_index(slots_.size() - FIRST)),
+          filter_(std::min(std::bit_ceil(12 * merges.size() + 64), MOST_FILTER_BITS) / 64, 0), filter_shift_(shift_to_index(filter_.size() * 64)),
           rank_to_id_(merges.size()), byte_pair_rank_(1 << 16, NO_RANK) {
         if (merges.size() > MAX_MERGES) throw std::invalid_argument("more than 2^24 - 1 merges");
         std::vector<int> byte_of(vocabulary.max_id() + 1, -1);

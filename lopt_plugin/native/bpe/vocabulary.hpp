@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -92,7 +93,7 @@ class ByteAlphabet {
 class NameTable {
   public:
     // Throws std::invalid_argument if two items have the same name.
-    explicit NameTable(const std::vector<VocabularyItem>& items) : items_(items), slots_(power_of_two_at_least(items.size() + items.size() / 2 + 2), Slot{}) {
+    explicit NameTable(const std::vector<VocabularyItem>& items) : items_(items), slots_(std::bit_ceil(items.size() + items.size() / 2 + 2), Slot{}) {
         for (const auto& item : items) {
             Slot& slot = slots_[place(ask(item.name))];
             if (slot.number) throw std::invalid_argument("two vocabulary entries have the same name");

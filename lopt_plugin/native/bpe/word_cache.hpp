@@ -33,7 +33,7 @@ class IdCache {
   public:
     static constexpr size_t MAX_IDS = MOST_IDS;
 
-    explicit IdCache(size_t slots) : mask_(power_of_two_at_least(slots) - 2) { slots_.assign_default(mask_ + 2); }
+    explicit IdCache(size_t slots) : mask_(std::bit_ceil(slots) - 2) { slots_.assign_default(mask_ + 2); }
 
     void prefetch(uint64_t hash) const {
         __builtin_prefetch(&slots_[index(hash)]);

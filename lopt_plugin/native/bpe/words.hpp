@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -78,7 +79,7 @@ class WordTable {
     explicit WordTable(std::vector<Item> items) {
         sort_by_frequency(items);
         // Where a third of the slots is taken, fewer words miss their first slots than at a half. Beyond 16 MB, memory counts more.
-        const size_t half = power_of_two_at_least(2 * items.size() + 2), third = power_of_two_at_least(3 * items.size() + 2);
+        const size_t half = std::bit_ceil(2 * items.size() + 2), third = std::bit_ceil(3 * items.size() + 2);
         slots_.assign(std::max(half, std::min(third, MOST_SPARSE)), {{~uint64_t{0}, ~uint64_t{0}}, NONE});
         shift_ = shift_to_index(slots_.size());
         slots_[first(NO_WORD.hash())] = {NO_WORD, 0};

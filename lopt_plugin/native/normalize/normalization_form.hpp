@@ -120,7 +120,7 @@ class NormalizationForm final : public NormalizerStep {
 
     struct Stretch {
         const uint8_t *begin, *end;
-        std::string_view text() const { return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)}; }
+        std::string_view text() const { return text_between(begin, end); }
     };
 
     // The next stretch that may change, or an empty one at `end`. It begins before a character that neither changes nor

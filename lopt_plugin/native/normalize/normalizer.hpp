@@ -212,7 +212,7 @@ class ReferenceStep final : public NormalizerStep {
     explicit ReferenceStep(ReferenceNormalize normalize) : normalize_(std::move(normalize)) {}
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         if (sources) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
-        out = normalize_({reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)});
+        out = normalize_(text_between(begin, end));
         return true;
     }
     bool changes_ascii() const override { return true; }

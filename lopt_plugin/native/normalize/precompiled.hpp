@@ -110,7 +110,7 @@ class Precompiled final : public NormalizerStep {
                 const auto [odd, odd_end] = next_odd(p, end);
                 append_images(p, odd, out, nullptr);
                 if (odd == end) break;
-                out += answers_({reinterpret_cast<const char*>(odd), static_cast<size_t>(odd_end - odd)}, normalize_);
+                out += answers_(text_between(odd, odd_end), normalize_);
                 p = odd_end;
             }
         }

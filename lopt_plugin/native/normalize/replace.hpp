@@ -43,7 +43,7 @@ class ReplaceText final : public NormalizerStep {
     }
     bool may_remove_several() const override { return true; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
-        const std::string_view text(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+        const std::string_view text = text_between(begin, end);
         size_t at = text.find(pattern_), copied = 0;
         if (at == std::string_view::npos) return false;
         out.clear();
@@ -117,7 +117,7 @@ class ReplaceRuns final : public NormalizerStep {
                 count++;
             } while (p < end && !each_);
             // If several characters replace the same ones, they still come from the last of those.
-            const bool same = stands_for_one_ && std::string_view(reinterpret_cast<const char*>(run), static_cast<size_t>(p - run)) == content_;
+            const bool same = stands_for_one_ && text_between(run, p) == content_;
             if (count < least_ || same) continue;
             if (!changed) {
                 out.clear();

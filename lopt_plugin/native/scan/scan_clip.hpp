@@ -54,7 +54,7 @@ struct ClipScanner {
   private:
     static size_t literal_length(const uint8_t* p, const uint8_t* end) {
         if (*p != '<') return 0;
-        const std::string_view text(reinterpret_cast<const char*>(p), static_cast<size_t>(end - p));
+        const std::string_view text = text_between(p, end);
         for (const std::string_view literal : {"<|startoftext|>", "<|endoftext|>"})
             if (text.starts_with(literal)) return literal.size();
         return 0;

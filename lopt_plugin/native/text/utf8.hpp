@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,12 +59,13 @@ inline int character_bytes(uint8_t first) { return first < 0x80 ? 1 : first < 0x
     out[3] = static_cast<uint8_t>(0x80 | (c & 63));
     return out + 4;
 }
-// Appends a character to a container of bytes.
-template <class Bytes>
-void append_character(uint32_t c, Bytes& out) {
+// The bytes [p, end).
+inline std::string_view text_between(const uint8_t* p, const uint8_t* end) {
+    return {reinterpret_cast<const char*>(p), static_cast<size_t>(end - p)};
+}
+inline void append_character(uint32_t c, std::string& out) {
     uint8_t bytes[4];
-    const uint8_t* const end = encode_character(c, bytes);
-    for (const uint8_t* p = bytes; p < end; p++) out.push_back(static_cast<typename Bytes::value_type>(*p));
+    out += text_between(bytes, encode_character(c, bytes));
 }
 
 // Three-byte characters: Chinese, Japanese, Korean, Indic scripts, Thai and others.

@@ -81,7 +81,7 @@ class UnigramEncoder {
     bool visit_spelled(std::string_view text, bool goes_on, Visit&& visit) const {
         const auto *p = reinterpret_cast<const uint8_t*>(text.data()), *const end = p + text.size();
         std::vector<uint8_t> spelled;
-        const auto as_text = [](const Span& word) { return std::string_view(reinterpret_cast<const char*>(word.begin), static_cast<size_t>(word.end - word.begin)); };
+        const auto as_text = [](const Span& word) { return text_between(word.begin, word.end); };
         if (const uint8_t* const stop = goes_on ? words_.next_end(p, end) : p; stop > p) {
             visit(as_text(words_.division() == WordDivision::none ? spell({p, stop}, spelled) : Span{p, stop}), false);
             p = stop;

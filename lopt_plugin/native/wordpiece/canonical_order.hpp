@@ -42,7 +42,7 @@ class CanonicalOrder {
             if (!changed) out.clear();
             changed = true;
             out.append(copied, run);
-            out += answers_({reinterpret_cast<const char*>(run), static_cast<size_t>(stop - run)}, order_);
+            out += answers_(text_between(run, stop), order_);
             copied = stop;
         };
         int length;
