@@ -98,7 +98,7 @@ class Core {
     // The length of the chunks, in characters. UTF-8 and ids of one fit in the processor's caches, which saves a third of the
     // time and needs no fresh memory; with sixteen per thread, the rest waits little for the last one.
     static size_t default_chunk(size_t length, size_t threads) {
-        if (threads == 1) return length < LEAST_DIVIDED ? std::max<size_t>(length, 1) : MOST_CHUNK;
+        if (threads < 2) return length < LEAST_DIVIDED ? std::max<size_t>(length, 1) : MOST_CHUNK;
         return std::clamp(length / (threads * 16), LEAST_CHUNK, MOST_CHUNK);
     }
 

@@ -18,7 +18,7 @@
 namespace lopt {
 
 struct EncodeOptions {
-    size_t threads = 1;
+    size_t threads = 1;          // 0: also one
     size_t chunk_chars = 0;      // 0: depends on the length of the text
     bool split_special = false;  // treat special added tokens as plain text
     bool offsets = false;        // `offsets` will be called

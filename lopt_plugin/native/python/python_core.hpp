@@ -35,7 +35,7 @@ class PythonCore {
     PythonCore& operator=(const PythonCore&) = delete;
 
     nb::object encode(nb::str text, size_t threads, size_t chunk_chars, bool split_special, int64_t first_id) const {
-        const EncodeOptions options{std::max<size_t>(threads, 1), chunk_chars, split_special, false, true};
+        const EncodeOptions options{threads, chunk_chars, split_special, false, true};
         const std::optional<uint32_t> first = checked_first_id(first_id);
         IdList list(largest_id_);
         typename Core::Borrowed space(*core_);
@@ -50,7 +50,7 @@ class PythonCore {
             }
             list.append(ids, count);
         };
-        if (options.threads == 1 && nb::len(text) < Core::LEAST_DIVIDED) {
+        if (options.threads < 2 && nb::len(text) < Core::LEAST_DIVIDED) {
             run_and_hold(text, options, *space);
         } else {
             // Fills the list while the ids are in the processor's caches, and while other threads are still encoding.
@@ -75,7 +75,7 @@ class PythonCore {
     }
     nb::object encode_array(nb::str text, size_t threads, size_t chunk_chars, bool split_special) const {
         typename Core::Borrowed space(*core_);
-        run_and_hold(text, {std::max<size_t>(threads, 1), chunk_chars, split_special, false, true}, *space);
+        run_and_hold(text, {threads, chunk_chars, split_special, false, true}, *space);
         const KnownBeginning& known = space->known;
         return nb::cast(written_array(known.ids + space->ids.size(), [&](int32_t* data) {
             if (known.ids) std::memcpy(data, known.held->text.ids.data(), known.ids * sizeof(int32_t));
@@ -196,7 +196,7 @@ class PythonCore {
         size_t first = 0, kept = 0;
         const Characters characters = characters_of(text);
         unlock_if_long(characters.length, [&] {
-            core_->encode(characters, {std::max<size_t>(threads, 1), chunk_chars, split_special, true}, *space);
+            core_->encode(characters, {threads, chunk_chars, split_special, true}, *space);
             const size_t count = space->ids.size();
             kept = std::min(limit.value_or(count), count);
             first = keep_end ? count - kept : 0;
@@ -242,7 +242,7 @@ class PythonCore {
         return nb::make_tuple(array_of(ids.data(), ids.size()), array_of(counts.data(), counts.size()), array);
     }
     size_t id_count() const { return size_t{largest_id_} + 1; }
-    size_t default_chunk_chars(size_t text_chars, size_t threads) const { return Core::default_chunk(text_chars, std::max<size_t>(threads, 1)); }
+    size_t default_chunk_chars(size_t text_chars, size_t threads) const { return Core::default_chunk(text_chars, threads); }
     // See Core; must be called before anything is encoded.
     void remember_prefixes(size_t limit_bytes, size_t block_characters, int hash_bits, size_t least_characters, std::optional<uint64_t> secret) {
         core_->prefix_cache().turn_on(limit_bytes, block_characters, hash_bits, least_characters, secret);

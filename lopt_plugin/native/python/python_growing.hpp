@@ -82,7 +82,7 @@ class PythonGrowing : public PythonCore<Core> {
     using PythonCore<Core>::PythonCore;
 
     nb::object encode_part(nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special, size_t threads) const {
-        return with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), 0, split_special},
+        return with_part(text, begin, end, inside, {threads, 0, split_special},
                          [&](const IdBuffer& ids) { return id_list(this->largest_id(), ids.data(), ids.size()); });
     }
     FinalIds* settled_ids(const FinalIds* first, size_t count) const {
@@ -92,7 +92,7 @@ class PythonGrowing : public PythonCore<Core> {
     void settle_part(FinalIds& settled, nb::str text, size_t begin, std::optional<size_t> end, bool inside, bool split_special,
                      size_t threads) const {
         checked(settled);
-        with_part(text, begin, end, inside, {std::max<size_t>(threads, 1), 0, split_special},
+        with_part(text, begin, end, inside, {threads, 0, split_special},
                   [&](const IdBuffer& ids) { settled.append(ids.data(), ids.size()); });
     }
     std::optional<size_t> last_seam(nb::str text, size_t begin, std::optional<size_t> end) const {
@@ -172,7 +172,7 @@ class PythonGrowing : public PythonCore<Core> {
         typename Core::Borrowed space(this->core());
         IdBuffer ids;
         this->unlock_if_long(characters.length, [&] {
-            first_ids(this->core(), characters, most, {std::max<size_t>(threads, 1), 0, split_special}, *space, ids);
+            first_ids(this->core(), characters, most, {threads, 0, split_special}, *space, ids);
             if (holds_surrogate(characters)) throw LoneSurrogateError();
         });
         return id_list(this->largest_id(), ids.data(), ids.size());

@@ -50,8 +50,9 @@ class TextsToPack {
         {
             const InterpreterUnlocked unlocked;
             const auto written = packing_->write(chosen, around.before(), around.after(), out.data(), out.shape(0), threads, added_tokens_.most_bytes, added_tokens_.any);
-            packed.emplace(out.data(), written, around, packing_->pool(), std::max<size_t>(threads, 1),
-                           [&](const uint8_t* begin, const uint8_t* end, Buffer<Segment>& segments) { added_tokens_.find(begin, end, split_special, segments); });
+            packed.emplace(out.data(), written, around, packing_->pool(), threads, [&](const uint8_t* begin, const uint8_t* end, Buffer<Segment>& segments) {
+                added_tokens_.find(begin, end, split_special, segments);
+            });
         }
         const auto& separators = packed->separators();
         const auto array_of_each = [](const auto& from, auto&& value) {
