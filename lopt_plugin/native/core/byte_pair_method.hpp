@@ -34,9 +34,8 @@ class BytePairMethod {
 
     BytePairMethod(BytePairConfiguration configuration, const Vocabulary& vocabulary, const std::vector<Merge>& merges, bool ignore_merges,
              UnknownCharacters unknown = {})
-        : shared_classes_(std::move(configuration.classes)), classes_(*shared_classes_),
-          model_(vocabulary, merges, ignore_merges, std::move(unknown)),
-          encoder_(classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
+        : classes_(std::move(configuration.classes)), model_(vocabulary, merges, ignore_merges, std::move(unknown)),
+          encoder_(*classes_, model_, configuration.scanner, std::move(configuration.refinements), configuration.byte_classes,
                    configuration.separate_spaces),
           normalizer_(std::move(configuration.normalizer)), metaspace_(configuration.metaspace),
           shapes_(vocabulary, model_.unknown_characters(), !metaspace_) {
@@ -46,7 +45,7 @@ class BytePairMethod {
     BytePairMethod& operator=(const BytePairMethod&) = delete;
 
     const Encoder& encoder() const { return encoder_; }
-    const ClassTable& classes() const { return classes_; }
+    const ClassTable& classes() const { return *classes_; }
     const uint8_t* page_marks() const { return metaspace_ ? metaspace_page_marks_.data() : normalizer_.page_marks(); }
     bool normalizes_ascii() const { return normalizer_.changes_ascii(); }
     bool normalize(const uint8_t* begin, const uint8_t* end, bool marked, std::string& out, Sources* sources) const {
@@ -55,13 +54,13 @@ class BytePairMethod {
     }
     // Do the normalizer, the added tokens of the normalized text, and the pre-tokens all allow a seam here?
     bool divides(Junction at, const AddedTokenEdges& normalized_tokens) const {
-        if (!metaspace_) return normalizer_.passes(at) && normalized_tokens.divide(classes_, at.left, at.right) && encoder_.divides(at.left, at.right);
+        if (!metaspace_) return normalizer_.passes(at) && normalized_tokens.divide(*classes_, at.left, at.right) && encoder_.divides(at.left, at.right);
         const auto space_for_metaspace = [&at] {
             for (uint32_t* c : {&at.left, &at.right})
                 if (*c == METASPACE) *c = ' ';
         };
         if (metaspace_->in_normalizer) space_for_metaspace();
-        if (!normalized_tokens.divide(classes_, at.left, at.right)) return false;
+        if (!normalized_tokens.divide(*classes_, at.left, at.right)) return false;
         space_for_metaspace();
         return encoder_.divides(at.left, at.right);
     }
@@ -87,7 +86,7 @@ class BytePairMethod {
     const Model* growing_model() const { return model_.matcher().usable() && restarts() ? &model_ : nullptr; }
     uint32_t dropped_as(uint32_t c) const {
         const uint32_t image = metaspace_ || !encoder_.keeps_all_but_white_space() ? NONE : normalizer_.image_in_run(c);
-        return image != NONE && (classes_.of(image) & class_bit::space) ? image : NONE;
+        return image != NONE && (classes_->of(image) & class_bit::space) ? image : NONE;
     }
     bool separates_capitals() const { return !metaspace_ && encoder_.separates_capitals(); }
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
@@ -99,7 +98,7 @@ class BytePairMethod {
         if (shapes_.holds_dropped(segment.begin, segment.end)) throw OffsetsUnknownError("the text has bytes without an entry");
         if (encoder_.keeps_all()) return walk.stretch(shapes_, nullptr, segment, origin);
         const bool tells_ends = model_.unknown_characters().unknown_id() == NONE;
-        if (encoder_.keeps_all_but_white_space() && tells_ends) return walk.stretch(shapes_, nullptr, segment, origin, &classes_);
+        if (encoder_.keeps_all_but_white_space() && tells_ends) return walk.stretch(shapes_, nullptr, segment, origin, classes_.get());
         std::vector<Span> spans;
         encoder_.pre_tokens(segment.begin, segment.end, spans);
         walk.stretch(shapes_, &spans, segment, origin);
@@ -108,11 +107,10 @@ class BytePairMethod {
     // Does a text always have ids if a prefix of it has some?
     bool ids_stay() const { return !encoder_.removes() && !normalizer_.may_remove_several() && (normalizer_.empty() || model_.matcher().knows_all_bytes()); }
     const Model& model() const { return model_; }
-    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_.memory_bytes() + shapes_.bytes(); }
+    size_t bytes() const { return model_.bytes() + encoder_.bytes() + classes_->memory_bytes() + shapes_.bytes(); }
 
   private:
-    std::shared_ptr<const ClassTable> shared_classes_;
-    const ClassTable& classes_;
+    std::shared_ptr<const ClassTable> classes_;
     Model model_;
     BytePairEncoder encoder_;
     Normalizer normalizer_;
