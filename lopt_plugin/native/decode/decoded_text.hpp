@@ -17,7 +17,7 @@ class DecodedText {
     void append(uint32_t id, bool skip_special) {
         if (!table_->shows(id, skip_special)) return;
         const bool is_first = !std::exchange(begun_, true);
-        if (table_->joining() == Joining::bytes) {
+        if (table_->joins_bytes()) {
             const bool is_plain = table_->is_plain(id);
             (is_plain && open_.empty() ? text_ : open_) += table_->added(id);
             if (is_plain) settle();
@@ -52,7 +52,7 @@ class DecodedText {
   private:
     // What `open_` contains in that case: the beginning of a character, or a run of byte tokens.
     void settle() {
-        if (table_->joining() != Joining::bytes || open_.empty()) return;
+        if (!table_->joins_bytes() || open_.empty()) return;
         const size_t unfinished = append_repaired(open_, text_);
         open_.erase(0, open_.size() - unfinished);
     }
@@ -74,8 +74,8 @@ class DecodedText {
         whole_ = 0;
         broken_ = false;
     }
-    bool run_is_text() const { return table_->joining() != Joining::bytes && !broken_ && whole_ == open_.size(); }
-    size_t replacements() const { return table_->joining() == Joining::bytes ? !open_.empty() : open_.size(); }
+    bool run_is_text() const { return !table_->joins_bytes() && !broken_ && whole_ == open_.size(); }
+    size_t replacements() const { return table_->joins_bytes() ? !open_.empty() : open_.size(); }
     size_t end_length() const { return run_is_text() ? open_.size() : replacements() * REPLACEMENT_CHARACTER.size(); }
     void append_end() {
         if (run_is_text()) text_ += open_;

@@ -11,21 +11,17 @@
 
 namespace lopt {
 
-enum class Joining : uint8_t {
-    texts,        // tokens are text
-    bytes,        // tokens are bytes, which are joined before they become text
-    byte_tokens,  // tokens are text, but some stand for one byte, and a run of these is decoded together
-};
-
 // Stripped from the start of the joined text: the character, at most `most` times.
 struct LeadingStrip {
-    char character = ' ';
-    uint32_t most = 0;
+    char character;
+    uint32_t most;
 };
 
 class TokenTable {
   public:
-    TokenTable(Joining joining, LeadingStrip strip) : joining_(joining), strip_(strip) {}
+    // joins_bytes: tokens are bytes, which are joined before they become text. Otherwise, tokens are text, but some may stand
+    // for one byte, and a run of these is decoded together.
+    TokenTable(bool joins_bytes, LeadingStrip strip) : joins_bytes_(joins_bytes), strip_(strip) {}
 
     // Adds the next id: its token, the text it contributes, and the text it contributes as the first token.
     void add(std::string_view token, std::string_view added, std::string_view first) {
@@ -48,7 +44,7 @@ class TokenTable {
 
     size_t size() const { return entries_.size(); }
     size_t memory() const { return entries_.capacity() * sizeof(Entry) + texts_.capacity(); }
-    Joining joining() const { return joining_; }
+    bool joins_bytes() const { return joins_bytes_; }
     const LeadingStrip& strip() const { return strip_; }
 
     // Does the id have a token in the text? False for unknown ids.
@@ -66,7 +62,7 @@ class TokenTable {
     // empty (also as the first id), or ends in U+FFFD, for which a stream waits.
     bool is_plain(uint32_t id) const { return entries_[id].flags & PLAIN; }
     // Is the text of this id alone the same as what it adds to any other text?
-    bool adds_alone(uint32_t id) const { return joining_ == Joining::bytes || (strip_.most == 0 && entries_[id].first.begin == entries_[id].added.begin); }
+    bool adds_alone(uint32_t id) const { return joins_bytes_ || (strip_.most == 0 && entries_[id].first.begin == entries_[id].added.begin); }
     uint8_t byte(uint32_t id) const { return entries_[id].byte; }
 
     // The table is larger than a core's cache. These ask for what a later id needs: first its entry, then its text.
@@ -90,7 +86,7 @@ class TokenTable {
     bool adds_plain_text(const Entry& entry) const {
         const std::string_view added = text_of(entry.added), first = text_of(entry.first);
         if (added.empty() || added.ends_with(REPLACEMENT_CHARACTER)) return false;
-        if (joining_ == Joining::bytes) return is_utf8(added);
+        if (joins_bytes_) return is_utf8(added);
         return first.find_first_not_of(strip_.character) < first.size() || first.size() > strip_.most;
     }
     Place stored(std::string_view text) {
@@ -101,7 +97,7 @@ class TokenTable {
     }
     std::string_view text_of(Place place) const { return std::string_view(texts_).substr(place.begin, place.length); }
 
-    Joining joining_;
+    bool joins_bytes_;
     LeadingStrip strip_;
     std::vector<Entry> entries_;
     std::string texts_;

@@ -29,8 +29,7 @@ constexpr size_t AHEAD = 8;
 std::shared_ptr<const TokenTable> token_table(nb::list tokens, nb::list added, nb::list firsts, const std::vector<size_t>& special,
                                               bool byte_level, const std::vector<std::pair<size_t, uint8_t>>& byte_tokens, char stripped, uint32_t most) {
     if (nb::len(tokens) != nb::len(firsts) || nb::len(tokens) != nb::len(added)) throw std::invalid_argument("lists of other lengths");
-    const Joining joining = byte_level ? Joining::bytes : byte_tokens.empty() ? Joining::texts : Joining::byte_tokens;
-    auto table = std::make_shared<TokenTable>(joining, LeadingStrip{stripped, most});
+    auto table = std::make_shared<TokenTable>(byte_level, LeadingStrip{stripped, most});
     const ByteAlphabet alphabet;
     std::string bytes;
     for (size_t id = 0; id < nb::len(tokens); id++) {
