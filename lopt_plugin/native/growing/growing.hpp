@@ -54,9 +54,7 @@ inline constexpr size_t PART = size_t{1} << 14;
 // Writes the ids of text[part] to `space.ids`.
 template <class Core>
 size_t encode_part(const Core& core, const Characters& text, const TextPart& part, bool split_special, typename Core::Workspace& space) {
-    EncodeOptions options{1, 0, split_special};
-    options.inside = part.inside;
-    core.encode(text.part(part.begin, part.end), options, space);
+    core.encode(text.part(part.begin, part.end), {.split_special = split_special, .inside = part.inside}, space);
     return space.ids.size();
 }
 

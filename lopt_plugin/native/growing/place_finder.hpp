@@ -63,8 +63,7 @@ class PlaceFinder {
 
     std::vector<Place> find() {
         places_.push_back({part_.begin, part_.inside, 0, 0, false});
-        EncodeOptions options{1, 0, split_special_, !only_after_tokens()};
-        options.inside = part_.inside;
+        const EncodeOptions options{.split_special = split_special_, .offsets = !only_after_tokens(), .inside = part_.inside};
         try {
             core_.find_segments(text_.part(part_.begin, part_.end), options, space_);
         } catch (const OffsetsUnknownError&) {
