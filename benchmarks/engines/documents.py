@@ -1,8 +1,7 @@
-"""The model and the documents that the benchmarks of real engines share."""
+"""What the benchmarks of vLLM share: its servers with a tiny model, requests, tables."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.util
 import json
@@ -11,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common.data import REPOSITORY, prompts, whole_text
+from benchmarks.common.data import REPOSITORY, prompts
 from benchmarks.common.report import Table, number
 from benchmarks.common.result import Result, remarks
 from lopt_plugin.cli.benchmarking.machine import machine_line
-from lopt_plugin.cli.benchmarking.prompts import spread
 from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
@@ -81,38 +79,9 @@ def table(
     return Table([first, *columns.values(), head], rows, title, remarks=remarks(results, remark))
 
 
-def parser(about: str | None, many: int, repetitions: int) -> argparse.ArgumentParser:
-    """Options for one long prompt, and for a list of short ones; with these defaults."""
-    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--long", type=int, default=450_000, help="characters of a long prompt")
-    made.add_argument("--many", type=int, default=many, help="prompts of a list")
-    made.add_argument("--short", type=int, default=2_048, help="characters of each of these")
-    made.add_argument("--repetitions", type=int, default=repetitions)
-    return made
-
-
 def long_prompts(count: int, chars: int) -> list[str]:
     """That many prompts, none of which overlap; prints the machine, and what is not as asked for."""
     texts, remark = prompts(CORPUS, count, chars)
     print(machine_line())
     print(remark)
     return texts
-
-
-def short_lists(count: int, many: int, chars: int) -> list[list[str]]:
-    """`count` lists of `many` prompts. These may overlap: their words come again and again in any case."""
-    short = spread(whole_text(CORPUS)[0], many * count, chars)
-    return [short[k::count] for k in range(count)]
-
-
-def look_up(tokenizer: Any, memory: dict[str, list[int]]) -> None:
-    """Makes the tokenizer look ids up instead of tokenizing."""
-
-    def call(self: Any, text: str | list[str], **kwargs: Any) -> dict[str, Any]:
-        return {"input_ids": memory[text] if isinstance(text, str) else [memory[one] for one in text]}
-
-    def encode(self: Any, text: str, **kwargs: Any) -> list[int]:
-        return memory[text]
-
-    kind = type(tokenizer)
-    tokenizer.__class__ = type(kind.__name__, (kind,), {"__call__": call, "encode": encode})

@@ -12,6 +12,7 @@ each measurement; otherwise it would be chance which of them it slows down.
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import statistics
@@ -30,7 +31,9 @@ os.environ |= {
 }
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.common.data import whole_text
 from benchmarks.engines import documents
+from lopt_plugin.cli.benchmarking.prompts import spread
 from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 
 FREE = "free"
@@ -41,15 +44,22 @@ def main(folder: Path) -> None:
     from transformers import AutoTokenizer
     from vllm import LLM, SamplingParams
 
-    arguments = documents.parser(__doc__, many=2_000, repetitions=5).parse_args()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--long", type=int, default=450_000, help="characters of a long prompt")
+    parser.add_argument("--many", type=int, default=2_000, help="prompts of a list")
+    parser.add_argument("--short", type=int, default=2_048, help="characters of each of these")
+    parser.add_argument("--repetitions", type=int, default=5)
+    arguments = parser.parse_args()
     model = documents.build_model(folder)
     llm = LLM(str(model), tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, enforce_eager=True)
     oracle = AutoTokenizer.from_pretrained(model)
     params = SamplingParams(max_tokens=1, temperature=0)
     count = arguments.repetitions + 2
+    # Short prompts may overlap: their words come again and again in any case.
+    short = spread(whole_text(documents.CORPUS)[0], arguments.many * count, arguments.short)
     cases = {
         "one long prompt": [[text] for text in documents.long_prompts(count, arguments.long)],
-        f"{arguments.many} short prompts": documents.short_lists(count, arguments.many, arguments.short),
+        f"{arguments.many} short prompts": [short[k::count] for k in range(count)],
     }
     for name, lists in cases.items():
         print(f"\n{name}: {len(lists[0][0]):,} characters each")
@@ -112,7 +122,7 @@ def variants(
     accelerated = get_tokenizer(model, tokenizer_mode="lopt")
     hugging_face = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
     free = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
-    documents.look_up(free.tokenizer, memory)
+    look_up(free.tokenizer, memory)
     renderers = {
         "hf": hugging_face,
         FREE: free,
@@ -123,6 +133,16 @@ def variants(
     for renderer in renderers.values():
         renderer._tokenize_prompt = waited_for(renderer._tokenize_prompt, waits)
     return renderers
+
+
+def look_up(tokenizer: Any, memory: dict[str, list[int]]) -> None:
+    """Makes the tokenizer look up the ids of a text in the call that vLLM's renderer makes, instead of tokenizing."""
+
+    def call(self: Any, text: str, **kwargs: Any) -> dict[str, Any]:
+        return {"input_ids": memory[text]}
+
+    kind = type(tokenizer)
+    tokenizer.__class__ = type(kind.__name__, (kind,), {"__call__": call})
 
 
 def waited_for(tokenize: Callable[..., Any], waits: list[float]) -> Callable[..., Any]:
