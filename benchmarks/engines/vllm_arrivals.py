@@ -11,15 +11,12 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer, models
-from transformers import PreTrainedTokenizerFast
 from vllm.v1.core.sched.scheduler import Scheduler
 
-import lopt_plugin
+from lopt_plugin.tokenizer.calls import Calls
 
 FREE_VARIABLE = "LOPT_BENCHMARK_FREE"
 SOCKET_VARIABLE = "LOPT_BENCHMARK_ARRIVALS"
@@ -51,15 +48,8 @@ class Nothing:
 
 
 def _remember() -> None:
-    # All accelerated tokenizers share the class with these two: lopt's renderer calls `encode`, vLLM's `__call__`.
-    accelerated = lopt_plugin.accelerate(PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.BPE())))
-    ours = (kind for kind in type(accelerated).__mro__ if kind.__module__.startswith("lopt_plugin."))
-    calls: Any = next(kind for kind in ours if {"encode", "__call__"} <= vars(kind).keys())
-    for name in ("encode", "__call__"):
-        setattr(calls, name, _remembering(getattr(calls, name)))
-
-
-def _remembering(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Replaces the call that vLLM's renderer makes; all accelerated tokenizers have it from this class."""
+    method = Calls.__call__
     memory: dict[str, Any] = {}
 
     def remembered(self: Any, text: Any, *args: Any, **kwargs: Any) -> Any:
@@ -67,7 +57,7 @@ def _remembering(method: Callable[..., Any]) -> Callable[..., Any]:
             memory[text] = method(self, text, *args, **kwargs)
         return memory[text]
 
-    return remembered
+    setattr(Calls, "__call__", remembered)  # noqa: B010
 
 
 if os.environ.get(FREE_VARIABLE):

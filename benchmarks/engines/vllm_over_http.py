@@ -4,9 +4,8 @@
 
 Run where vLLM is installed. The real servers run at once, and each document goes to each of them, in alternating order,
 after a warm-up on other documents. "free" is vLLM's own renderer over a tokenizer that has stored the ids of that
-prompt, "free_lopt" lopt's renderer over such a tokenizer; the other servers see no document twice. The measurement ends
-when the scheduler of the engine's process gets the request, which it then drops, so nothing is computed. Its ids are
-compared with the Hugging Face tokenizer's.
+prompt; the other servers see no document twice. The measurement ends when the scheduler of the engine's process gets
+the request, which it then drops, so nothing is computed. Its ids are compared with the Hugging Face tokenizer's.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ WARM_UP = 2
 SERVERS = {
     "hf": ("hf", {"LOPT_ACCELERATE": "0"}),
     "free": ("lopt", {"LOPT_RENDERER": "0", FREE_VARIABLE: "1"}),
-    "free_lopt": ("lopt", {FREE_VARIABLE: "1"}),
     "lopt": ("lopt", {}),
 }
 
@@ -60,17 +58,16 @@ def main(folder: Path) -> None:
             expected = digest(oracle(document)["input_ids"])
             for name in sorted(servers, reverse=turn % 2 == 1):
                 # "free" tokenizes at the first request, and looks up at the second.
-                seconds = [
-                    send(servers[name], document, expected, arrivals) for _ in range(1 + name.startswith("free"))
-                ]
+                seconds = [send(servers[name], document, expected, arrivals) for _ in range(1 + (name == "free"))]
                 if turn >= WARM_UP:
                     times[name].append(seconds[-1])
+    free = statistics.median(times["free"])
     for name, seconds in times.items():
-        row = f"  {name:9} median {1000 * statistics.median(seconds):7.1f} ms, least {1000 * min(seconds):7.1f} ms"
-        for other in ("free", "free_lopt"):
-            ratio = statistics.median(seconds) / statistics.median(times[other])
-            row += f"   {ratio:5.2f} (least {min(seconds) / min(times[other]):5.2f}) times {other}"
-        print(row)
+        middle, least = statistics.median(seconds), min(seconds)
+        print(
+            f"  {name:9} median {1000 * middle:7.1f} ms, least {1000 * least:7.1f} ms"
+            f"   {middle / free:5.2f} (least {least / min(times['free']):5.2f}) times free"
+        )
 
 
 def send(server: VllmServer, document: str, expected: str, arrivals: socket.socket) -> float:

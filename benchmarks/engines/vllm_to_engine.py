@@ -4,10 +4,9 @@
 
 Run where vLLM is installed. The engine runs in this process and is not stepped: timed is what `LLM.generate` does until
 its last prompt is in the scheduler (rendering, tokenizing, checks, the detokenizer's start, block hashes). "free" is
-vLLM's renderer over ids that Hugging Face made before, "free, lopt's renderer" ours over lists that lopt made before.
-"Tokenization": the share of the time that is beyond each of these. "Waits for ids": what vLLM's thread spends on asking
-for ids and waiting for them. Every id is compared with the Hugging Face tokenizer's. The garbage collector runs before
-each measurement; otherwise it would be chance which of them it slows down.
+vLLM's renderer over ids that Hugging Face made before; "tokenization" is the share of the time that is beyond that.
+Every id is compared with the Hugging Face tokenizer's. The garbage collector runs before each measurement; otherwise it
+would be chance which of them it slows down.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ from benchmarks.engines import documents
 from lopt_plugin.cli.benchmarking.prompts import spread
 from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 
-FREE = "free"
-FREE_OURS = "free, lopt's renderer"
+WARM_UP = 2
 
 
 def main(folder: Path) -> None:
@@ -54,7 +52,7 @@ def main(folder: Path) -> None:
     llm = LLM(str(model), tokenizer_mode="lopt", max_model_len=MAX_MODEL_LEN, enforce_eager=True)
     oracle = AutoTokenizer.from_pretrained(model)
     params = SamplingParams(max_tokens=1, temperature=0)
-    count = arguments.repetitions + 2
+    count = arguments.repetitions + WARM_UP
     # Short prompts may overlap: their words come again and again in any case.
     short = spread(whole_text(documents.CORPUS)[0], arguments.many * count, arguments.short)
     cases = {
@@ -67,13 +65,10 @@ def main(folder: Path) -> None:
 
 
 def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[str]]) -> None:
-    """Each variant gets each list once, in alternating order; the first two lists warm it up."""
-    waits: list[float] = []
+    """Each variant gets each list once, in alternating order; the first lists warm it up."""
     memory: dict[str, list[int]] = {}
-    made: dict[str, list[int]] = {}
-    renderers = variants(llm, model, memory, made, waits)
+    renderers = variants(llm, model, memory)
     times: dict[str, list[float]] = {name: [] for name in renderers}
-    shares: dict[str, list[float]] = {name: [] for name in renderers}
     for turn, texts in enumerate(lists):
         expected = [oracle(text)["input_ids"] for text in texts]
         memory |= dict(zip(texts, expected, strict=True))
@@ -81,58 +76,40 @@ def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[st
             use(llm, renderers[name])
             # New strings for each: what a string has cached must not help the next variant.
             own = ["".join((text[:1], text[1:])) for text in texts]
-            if name == FREE_OURS:
-                made |= {text: renderers[name].tokenizer.encode(text) for text in texts}
             gc.collect()
-            waits.clear()
             seconds, ids = timed(llm, own, params)
             if ids != expected:
                 raise SystemExit(f"{name}: other ids than Hugging Face's")
-            made.clear()
-            if turn >= 2:
+            if turn >= WARM_UP:
                 times[name].append(seconds)
-                shares[name].append(sum(waits) / seconds)
         memory.clear()
-    middle = {name: statistics.median(seconds) for name, seconds in times.items()}
-    for name, seconds in middle.items():
-        row = f"  {name:22} {1000 * seconds:8.1f} ms (least {1000 * min(times[name]):8.1f})"
-        for other in (FREE, FREE_OURS):
-            row += f"   {seconds / middle[other]:5.2f} times {other}, tokenization {1 - middle[other] / seconds:6.1%}"
-        print(f"{row}   waits for ids {statistics.median(shares[name]):6.1%}")
+    free = statistics.median(times["free"])
+    for name, taken in times.items():
+        middle, least = statistics.median(taken), min(taken)
+        print(
+            f"  {name:22} {1000 * middle:8.1f} ms (least {1000 * least:8.1f})"
+            f"   {middle / free:5.2f} times free, tokenization {1 - free / middle:6.1%}"
+        )
     fallbacks = renderers["lopt"].tokenizer.lopt.explain()["hf_calls"]
     if fallbacks:
         raise SystemExit(f"fell back: {fallbacks}")
 
 
-def variants(
-    llm: Any, model: Path, memory: dict[str, list[int]], made: dict[str, list[int]], waits: list[float]
-) -> dict[str, Any]:
-    """Renderers by name. memory: ids as Hugging Face makes them, by text; made: as lopt does."""
+def variants(llm: Any, model: Path, memory: dict[str, list[int]]) -> dict[str, Any]:
+    """Renderers by name. memory: ids by text, for "free"."""
     from vllm.renderers.hf import HfRenderer
     from vllm.tokenizers import get_tokenizer
 
-    lopt_renderer: Any = type(llm.llm_engine.renderer)
-
-    class Remembering(lopt_renderer):  # type: ignore[misc]
-        def _tokenize_prompt(self, prompt: Any, params: Any) -> Any:
-            kept = {key: value for key, value in prompt.items() if not key.startswith("_lopt")}
-            return {"prompt_token_ids": made[prompt["prompt"]], **kept}
-
     config = llm.llm_engine.vllm_config
     accelerated = get_tokenizer(model, tokenizer_mode="lopt")
-    hugging_face = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
-    free = HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf"))
+    hugging_face, free = (HfRenderer(config, get_tokenizer(model, tokenizer_mode="hf")) for _ in range(2))
     look_up(free.tokenizer, memory)
-    renderers = {
+    return {
         "hf": hugging_face,
-        FREE: free,
-        FREE_OURS: Remembering(config, get_tokenizer(model, tokenizer_mode="lopt")),
+        "free": free,
         "lopt, vLLM's renderer": HfRenderer(config, accelerated),
-        "lopt": lopt_renderer(config, accelerated),
+        "lopt": type(llm.llm_engine.renderer)(config, accelerated),
     }
-    for renderer in renderers.values():
-        renderer._tokenize_prompt = waited_for(renderer._tokenize_prompt, waits)
-    return renderers
 
 
 def look_up(tokenizer: Any, memory: dict[str, list[int]]) -> None:
@@ -143,19 +120,6 @@ def look_up(tokenizer: Any, memory: dict[str, list[int]]) -> None:
 
     kind = type(tokenizer)
     tokenizer.__class__ = type(kind.__name__, (kind,), {"__call__": call})
-
-
-def waited_for(tokenize: Callable[..., Any], waits: list[float]) -> Callable[..., Any]:
-    """The renderer's method, which notes how long it takes."""
-
-    def timed_call(*arguments: Any) -> Any:
-        start = time.perf_counter()
-        try:
-            return tokenize(*arguments)
-        finally:
-            waits.append(time.perf_counter() - start)
-
-    return timed_call
 
 
 def use(llm: Any, renderer: Any) -> None:
