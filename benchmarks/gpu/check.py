@@ -57,6 +57,7 @@ def items(given: argparse.Namespace) -> list[Item]:
         Item("kernels", 10, functools.partial(speed_items.kernels, given)),
         Item("methods", 30, functools.partial(speed_items.methods, given)),
         Item("crossover", 15, functools.partial(speed_items.crossover, given)),
+        Item("one prompt", 15, functools.partial(speed_items.prompts, given)),
         Item("stages", 15, functools.partial(speed_items.stages, given)),
         Item("memcheck and racecheck", 40, functools.partial(device_items.sanitizers, given)),
         Item("BlockBPE and GPUTOK", 40, functools.partial(speed_items.papers, given)),
@@ -73,6 +74,7 @@ def main() -> int:
     made.add("--repeat", 5, "timed runs", 1)
     made.add("--peers", ["tiktoken"], "engines beside the routes", [])
     made.add("--crossover", [1 << power for power in range(16, 24)], "characters", [1000])
+    made.add("--prompts", [1 << 20, 4 << 20], "characters", [1500])
     made.add("--seconds", 470.0, "for all items")
     made.add("--began", time.time(), "when these seconds began, since 1970")
     made.add("--out", Path("build", "gpu-check"), "folder of the results", kind=Path)

@@ -60,7 +60,6 @@ class Routes:
             "gpu: lists": lambda: self.gpu.encode_lists(texts, False),
             "native: array": lambda: self.native.encode_batch(texts, PLAIN[False][False]),
             "native: lists": lambda: self.native.encode_lists(texts, False),
-            "hf: array": lambda: self.hf.encode_batch(texts, PLAIN[False][False]),
             **{name: lambda peer=peer: peer.encode_batch(strings) for name, peer in self.peers.items()},
         }
 

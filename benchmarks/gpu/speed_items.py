@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.common.data import known_tokenizer, utf8_bytes
 from benchmarks.common.report import Table
 from benchmarks.gpu.device_items import output_of
-from benchmarks.gpu.route_tables import table_of_crossover, table_of_methods
+from benchmarks.gpu.route_tables import table_of_crossover, table_of_methods, table_of_prompts
 from benchmarks.gpu.routes import MIXED, Routes, by_turns, texts_of
 from benchmarks.gpu.stages import device_of, table_of_stages
 from lopt_plugin.routes.gpu.device import find_device, interpreted
@@ -75,6 +75,11 @@ def methods(given: argparse.Namespace) -> Iterator[Table]:
 def crossover(given: argparse.Namespace) -> Iterator[Table]:
     """The size from which the GPU is faster than the native route, for texts of all corpora; stored for "auto"."""
     yield table_of_crossover(_routes(given), MIXED, given)
+
+
+def prompts(given: argparse.Namespace) -> Iterator[Table]:
+    """One text at a time, by its length, in English."""
+    yield table_of_prompts(_routes(given), given.corpora[0], given)
 
 
 def papers(given: argparse.Namespace) -> Iterator[Table]:

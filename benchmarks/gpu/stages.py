@@ -132,19 +132,6 @@ def counter(device: Device) -> Callable[[Any], int | None]:
     return count
 
 
-def table_of_sizes(routes: Routes, device: Device) -> Table:
-    """The tables that a batch reads at random places, which should be in the L2 cache."""
-    info = routes.gpu.info()
-    cache = device.cache_bytes
-    rows = [
-        [name, f"{size / _MEGA:.2f}", "-" if cache is None else f"{100 * size / cache:.0f}%"]
-        for name, size in info["table_bytes"].items()
-    ]
-    remark = "no device, so no L2 cache" if cache is None else f"L2 cache: {cache / _MEGA:.0f} MB"
-    remarks = [remark, f"buffers for the largest batch so far: {info['workspace_bytes'] / _MEGA:.0f} MB"]
-    return Table(["table", "MB", "of the L2 cache"], rows, f"{routes.name}: tables on the device", remarks=remarks)
-
-
 def table_of_stages(routes: Routes, corpus: str, device: Device, given: argparse.Namespace) -> Table:
     """Each stage by itself, waited for; words that are not in the vocabulary are in the cache from the run before."""
     texts = texts_of(corpus, given.corpora, min(given.bytes, routes.gpu.chunk_bytes // 4))

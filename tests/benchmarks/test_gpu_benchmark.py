@@ -17,49 +17,52 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
+def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     make_interpreter_faster(monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     # Last, so that what is installed comes before the checkout.
     monkeypatch.setattr(sys, "path", [*sys.path, str(REPOSITORY)])
-    from benchmarks.gpu import gpu, route_tables
+    from benchmarks.gpu import route_tables
 
     # One run each, not three: the interpreter takes seconds for one.
     monkeypatch.setattr(route_tables, "seconds", lambda work, repeats: (work(), 1.0)[1])
-    return gpu
+
+
+TIMED = "methods,crossover,one prompt,stages"
 
 
 @pytest.mark.deep
-def test_to_its_end(
-    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_what_is_timed_ends(
+    gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "gpu.json"
-    arguments = ["--quick", "--json", str(file), "--peers", "gigatoken,toktier"]
-    monkeypatch.setattr(sys, "argv", ["gpu.py", *arguments])
-    assert gpu.main() == 0  # type: ignore[attr-defined]
-    titles = [table["title"] for table in json.loads(file.read_text())["report"]["tables"]]
-    wanted_titles = ("Targets", "methods", "stages", "crossover", "one prompt", "tables on the device")
-    for wanted in wanted_titles:
+    from benchmarks.gpu import check
+
+    given = ["--quick", "--out", str(tmp_path), "--items", TIMED, "--peers", "gigatoken,toktier"]
+    monkeypatch.setattr(sys, "argv", ["check.py", *given])
+    assert check.main() == 0
+    titles = [table["title"] for table in json.loads((tmp_path / "found.json").read_text())["report"]["tables"]]
+    for wanted in ("methods", "stages", "crossover", "one prompt"):
         assert any(wanted in title for title in titles), wanted
     printed = capsys.readouterr().out
-    assert all(title in printed for title in titles)
+    assert all(title in printed for title in titles[1:])
     assert "cache and merges" in printed
 
 
 @pytest.mark.deep
-def test_wrong_ids_end_it(gpu: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_timed_of_wrong_ids(gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from benchmarks.gpu import check
     from lopt_plugin.routes.gpu.route import GpuRoute
 
     monkeypatch.setattr(GpuRoute, "encode_batch", lambda self, *given: self.native.encode_batch(["other"], *given[1:]))
-    monkeypatch.setattr(sys, "argv", ["gpu.py", "--quick", "--peers", ""])
-    assert gpu.main() == 1  # type: ignore[attr-defined]
-    found = capsys.readouterr()
-    assert "other ids than HF" in found.err
-    assert "GB/s" not in found.out
+    monkeypatch.setattr(sys, "argv", ["check.py", "--quick", "--out", str(tmp_path), "--items", TIMED])
+    assert check.main() == 1
+    (outcomes,) = json.loads((tmp_path / "found.json").read_text())["report"]["tables"]
+    assert all("other ids than HF" in outcome for *_, outcome in outcomes["rows"])
+    assert len(outcomes["rows"]) == 4
 
 
 def test_a_check_writes_what_it_has_after_each_item(
-    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from benchmarks.gpu import check, device_items
 
@@ -97,7 +100,7 @@ def test_a_check_writes_what_it_has_after_each_item(
 
 
 def test_a_check_compares_everything_and_names_the_first_difference(
-    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from benchmarks.gpu import check, device_items
     from lopt_plugin.routes.gpu.route import GpuRoute
@@ -120,7 +123,7 @@ def test_a_check_compares_everything_and_names_the_first_difference(
 
 
 @pytest.mark.parametrize("stops", [True, False])
-def test_processes_of_a_check_end_with_it(gpu: object, stops: bool) -> None:
+def test_processes_of_a_check_end_with_it(gpu: None, stops: bool) -> None:
     from benchmarks.gpu import device_items
 
     given = SimpleNamespace(deadline=time.monotonic() + (1 if stops else 60))
@@ -153,7 +156,7 @@ def test_a_device_that_hangs_ends_the_check(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("arguments", "outcome"), [(["--seconds", "1"], "left out: no time left"), ([], "passed")])
 def test_a_check_starts_no_item_that_cannot_finish_in_time(
-    gpu: object, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], outcome: str
+    gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], outcome: str
 ) -> None:
     from benchmarks.gpu import check
 
