@@ -16,7 +16,7 @@ from benchmarks.common.report import Table
 from benchmarks.gpu.device_items import output_of
 from benchmarks.gpu.route_tables import table_of_crossover, table_of_methods, table_of_prompts
 from benchmarks.gpu.routes import MIXED, Routes, by_turns, texts_of
-from benchmarks.gpu.stages import device_of, table_of_stages
+from benchmarks.gpu.stages import copy_bandwidth, table_of_stages
 from lopt_plugin.routes.gpu.device import find_device, interpreted
 from lopt_plugin.routes.request import PLAIN
 
@@ -34,9 +34,9 @@ def _routes(given: argparse.Namespace) -> Routes:
 
 def stages(given: argparse.Namespace) -> Iterator[Table]:
     """Each stage beside its floor, in English and in Chinese."""
-    routes, device = _routes(given), device_of(find_device())
+    routes, bandwidth = _routes(given), copy_bandwidth(find_device())
     for corpus in _two(given):
-        yield table_of_stages(routes, corpus, device, given)
+        yield table_of_stages(routes, corpus, bandwidth, given)
 
 
 def kernels(given: argparse.Namespace) -> Iterator[Table]:
