@@ -35,7 +35,6 @@ ABOUT = """\
 once, *warm* all of them again, *known* as many other prompts of the corpus after that, *hostile* words of random
 letters; `first x` and `cold x` are ratios to the fastest peer. `lopt` has no prefix cache, `lopt_store` has the
 default one."""
-Ratios = dict[str, float]
 
 
 class Group:
@@ -86,53 +85,18 @@ class Group:
             **({} if peak is None else {"rss": peak / 1e6}),
         }
 
-    def ratios(self) -> dict[str, Ratios]:
-        """By engine: its speeds divided by those of the fastest peer of its kind in the same repetition; medians.
-
-        An engine is not compared with itself, and not with one that has no numbers.
-        """
-        ratios: dict[str, Ratios] = {}
-        with_numbers = {name: result.samples for name, result in self.results.items() if result.samples}
-        for name, own in with_numbers.items():
-            peers = [
-                samples
-                for other, samples in with_numbers.items()
-                if other != name and engine_class(other).is_peer and engine_class(other).kind == engine_class(name).kind
-            ]
-            ratios[name] = {
-                speed: statistics.median(
-                    one / max(others) for one, *others in zip(own[speed], *(p[speed] for p in peers), strict=True)
-                )
-                for speed in (SPEEDS if peers else ())
-            }
-        return ratios
-
-    def table(self) -> Table:
-        """All engines: medians over the repetitions, and the ratios."""
-        ratios = self.ratios()
-        rows = [_cells(result, ratios.get(name, {})) for name, result in self.results.items()]
-        columns = ("engine", *SPEEDS, *(f"{name} x" for name in SPEEDS), "load s", "import s", "RSS MB", "spread")
-        title = f"{self.tokenizer}, {self.corpus}: MB/s" + (f" ({self.remark})" if self.remark else "")
-        return Table(columns, rows, title, remarks=remarks(self.results.values()))
-
-
-def _cells(result: Result, ratios: Ratios) -> list[str]:
-    name = result.engine + (" (numpy array, no list)" if engine_class(result.engine).kind == "array" else "")
-    if result.problem:
-        return [name, result.problem.split(":", 1)[0], *[""] * (2 * len(SPEEDS) + 3)]
-    # Slowest to fastest repetition, as a share of their median.
-    cold = result.samples["cold"]
-    spread = (max(cold) - min(cold)) / statistics.median(cold)
-    peak = result.median("rss")
-    return [
-        name,
-        *(number(result.median(speed)) for speed in SPEEDS),
-        *(f"{ratios[speed]:.2f}" if speed in ratios else "-" for speed in SPEEDS),
-        f"{result.median('load'):.2f}",
-        f"{result.median('import'):.2f}",
-        "-" if peak is None else f"{peak:.0f}",
-        f"{100 * spread:.0f}%",
-    ]
+    def ratio(self, name: str, speed: str) -> float | None:
+        """Our engine's speed divided by that of the fastest peer of its kind in the same repetition; the median."""
+        kind = engine_class(name).kind
+        peers = [
+            result.samples[speed]
+            for other, result in self.results.items()
+            if result.samples and engine_class(other).is_peer and engine_class(other).kind == kind
+        ]
+        own = self.results[name].samples.get(speed) if name in self.results else None
+        if not own or not peers:
+            return None
+        return statistics.median(one / max(others) for one, *others in zip(own, *peers, strict=True))
 
 
 def measure(bench: Bench) -> list[Result]:
@@ -144,7 +108,6 @@ def measure(bench: Bench) -> list[Result]:
             progress(f"repetition {repetition + 1} of {given.repeat}: {group.tokenizer}, {group.corpus}")
             for engine in turned(given.engines, repetition):
                 group.measure(engine)
-    bench.show(*(group.table() for group in groups))
     for tokenizer in given.tokenizers:
         _report(bench, tokenizer, [group for group in groups if group.tokenizer == tokenizer])
     return [result for group in groups for result in group.results.values()]
@@ -179,8 +142,8 @@ def _table(tokenizer: str, kind: str, engines: Sequence[str], groups: Sequence[G
     rows = []
     for group in groups:
         cells = [number(group.results[name].median(speed)) for name in engines for speed in SPEEDS]
-        ratios = group.ratios().get(OURS[kind], {})
-        rows.append([group.corpus, *cells, *(number(ratios.get(speed)) for speed in ("first", "cold"))])
+        ratios = [number(group.ratio(OURS[kind], speed)) for speed in ("first", "cold")]
+        rows.append([group.corpus, *cells, *ratios])
     lines = remarks(group.results[name] for group in groups for name in engines)
     lines += [f"{group.corpus}: {group.remark}" for group in groups if group.remark]
     title = f"{tokenizer}, MB/s" + ("" if kind == "list" else ", to a NumPy array")

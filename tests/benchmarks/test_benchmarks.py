@@ -168,8 +168,10 @@ def test_no_number_where_ids_differ(tmp_path: Path) -> None:
     assert status == 1
     assert rows[1]["problem"] == "ids differ"
     assert rows[1]["samples"] == {}
-    shown = next(line for line in output.splitlines() if "LastIdWrong" in line)
-    assert shown.split() == ["wrong_engine:LastIdWrong", "ids", "differ"]
+    assert "wrong_engine:LastIdWrong: ids differ" in output
+    (cells,) = (line.split() for line in output.splitlines() if line.split()[:1] == ["zh"])
+    assert cells[1] != "-"
+    assert cells[6:] == ["-"] * 7  # its speeds, and ratios to peers
     assert rows[0]["samples"]
 
 
