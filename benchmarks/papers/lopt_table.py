@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import prompts, tokenizer_json
 from benchmarks.common.report import Table
-from benchmarks.common.result import Result, turned
+from benchmarks.common.result import Result, progress, turned
 from benchmarks.common.script import Bench, Options, run
 from benchmarks.papers.lossy_rivals import delimiter_based, longest_common, on_threads, paper_lopt
 from lopt_plugin.pipeline import Unsupported, read_pipeline
@@ -79,11 +79,10 @@ def lossy_methods(tokenizer: Tokenizer, workers: int) -> list[Method]:
     return [Method(name, workers, encode, lossy=True) for name, encode in encoders.items()]
 
 
-def our_methods(hf: HfRoute, workers: int) -> tuple[list[Method], list[str]]:
-    """Ours, and why some cannot do this tokenizer."""
+def our_methods(hf: HfRoute, workers: int) -> list[Method]:
+    """Ours, without those that cannot do this tokenizer."""
     settings = Settings.read({}, threads=workers, parallel_min_chars=1, overlap_chars=OVERLAP_CHARS)
     encoders: dict[str, Encode] = {}
-    problems = []
     try:
         route = HfChunksRoute(hf, settings)
         encoders["hf_chunks, overlaps only"] = lambda text: route.encode_divided(
@@ -91,13 +90,13 @@ def our_methods(hf: HfRoute, workers: int) -> tuple[list[Method], list[str]]:
         )
         encoders["hf_chunks"] = lambda text: route.encode_list(text, PLAIN[False][False])
     except Unsupported as error:
-        problems.append(f"hf_chunks: {error}")
+        progress(f"no hf_chunks: {error}")
     try:
         native = NativeRoute(read_pipeline(hf.backend), settings)
         encoders["native"] = lambda text: native.encode_list(text, PLAIN[False][False])
     except Unsupported as error:
-        problems.append(f"native: {error}")
-    return [Method(name, workers, encode) for name, encode in encoders.items()], problems
+        progress(f"no native: {error}")
+    return [Method(name, workers, encode) for name, encode in encoders.items()]
 
 
 def take_turns(reference: Method, others: Sequence[Method], texts: Sequence[str]) -> None:
@@ -110,57 +109,40 @@ def take_turns(reference: Method, others: Sequence[Method], texts: Sequence[str]
             method.measure(text, expected)
 
 
-def cells(result: Result, reference: Result) -> list[str]:
-    """The method, its workers, the median latency, how many times faster, and accuracy."""
-    name = f"{result.engine} (lossy)" if result.case["lossy"] else result.engine
-    start = [name, str(result.case["workers"])]
+def shown(result: Result) -> str:
+    """The median latency, and the accuracy."""
     if result.is_error:
-        return [*start, "ids differ", "", ""]
-    ratios = [a / b for a, b in zip(reference.samples["seconds"], result.samples["seconds"], strict=True)]
-    accuracy = statistics.mean(result.samples["equal"])
-    latency = f"{1e3 * statistics.median(result.samples['seconds']):.1f}"
-    return [*start, latency, f"{statistics.median(ratios):.2f}", f"{accuracy:.2f}"]
+        return "ids differ"
+    latency = 1e3 * statistics.median(result.samples["seconds"])
+    return f"{latency:.1f} ({statistics.mean(result.samples['equal']):.2f})"
 
 
 def measure(bench: Bench) -> list[Result]:
-    """All methods on all tokenizers and corpora."""
+    """All methods on all tokenizers; for each corpus a table in the paper's form, with a column for each tokenizer."""
     given = bench.given
     results: list[Result] = []
-    # For each corpus, the rows of cells by tokenizer.
-    overview: dict[str, dict[str, list[list[str]]]] = {corpus: {} for corpus in given.corpora}
-    for name in given.tokenizers:
-        tokenizer = Tokenizer.from_str(tokenizer_json(name))
-        hf = HfRoute(tokenizer)
-        for corpus in given.corpora:
-            texts, remark = prompts(corpus, given.prompts, given.prompt_chars)
+    for corpus in given.corpora:
+        texts, remark = prompts(corpus, given.prompts, given.prompt_chars)
+        # By the method and its workers, what is shown for each tokenizer.
+        methods: dict[tuple[str, str], dict[str, str]] = {}
+        for name in given.tokenizers:
+            progress(f"{corpus}, {name}")
+            tokenizer = Tokenizer.from_str(tokenizer_json(name))
+            hf = HfRoute(tokenizer)
             reference = Method("HF", 1, lambda text, hf=hf: hf.encode_list(text, PLAIN[False][False]))
-            others, problems = [], []
+            others: list[Method] = []
             for workers in given.workers:
-                ours, problems = our_methods(hf, workers)
-                others += [*lossy_methods(tokenizer, workers), *ours]
+                others += [*lossy_methods(tokenizer, workers), *our_methods(hf, workers)]
             take_turns(reference, others, texts)
-            of_corpus = [method.result for method in (reference, *others)]
-            rows = overview[corpus][name] = [cells(result, reference.result) for result in of_corpus]
-            title = f"{name}, {len(texts)} prompts of {len(texts[0]):,} characters of {corpus}"
-            title = f"{title} ({remark})" if remark else title
-            columns = ("method", "workers", "latency ms", "times HF", "accuracy")
-            bench.show(Table(columns, rows, title, remarks=problems))
-            for result in of_corpus:
+            for result in (method.result for method in (reference, *others)):
+                row = f"{result.engine} (lossy)" if result.case["lossy"] else result.engine, str(result.case["workers"])
+                methods.setdefault(row, {})[name] = shown(result)
                 result.case |= {"tokenizer": name, "corpus": corpus}
-            results += of_corpus
-    bench.report.tables += [_overview(corpus, rows) for corpus, rows in overview.items()]
+                results.append(result)
+        rows = [[*row, *(by.get(name, "-") for name in given.tokenizers)] for row, by in methods.items()]
+        columns, remarks = ["method", "workers", *given.tokenizers], [remark] if remark else []
+        bench.add(Table(columns, rows, f"{corpus}, ms (accuracy)", remarks=remarks))
     return results
-
-
-def _overview(corpus: str, rows: dict[str, list[list[str]]]) -> Table:
-    """The paper's form: a row for each method, a column for each tokenizer."""
-    methods: dict[tuple[str, str], dict[str, str]] = {}
-    for tokenizer, of_tokenizer in rows.items():
-        for name, workers, latency, _, accuracy in of_tokenizer:
-            shown = f"{latency} ({accuracy})" if accuracy else latency
-            methods.setdefault((name, workers), {})[tokenizer] = shown
-    table = [[*method, *(by.get(one, "-") for one in rows)] for method, by in methods.items()]
-    return Table(["method", "workers", *rows], table, f"{corpus}, ms (accuracy)")
 
 
 if __name__ == "__main__":
