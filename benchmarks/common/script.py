@@ -20,7 +20,7 @@ from lopt_plugin.settings import available_cpus
 
 
 class Options(argparse.ArgumentParser):
-    """--quick, --markdown, --json, and further options, each with a default of its own under --quick.
+    """--quick, --json, and further options, each with a default of its own under --quick.
 
     repeat: with it, also the options of engines in fresh processes. threads: their number; a list for scripts that
     measure several numbers, None for all CPUs of this process.
@@ -36,7 +36,6 @@ class Options(argparse.ArgumentParser):
         super().__init__(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
         self._quick: dict[str, Any] = {}
         self.add_argument("--quick", action="store_true", help="small texts and a small tokenizer: does it run?")
-        self.add_argument("--markdown", action="store_true", help="print Markdown tables")
         self.add_argument("--json", metavar="FILE", help="write every figure")
         if repeat is not None:
             several = threads[:1] if isinstance(threads, list) else None
@@ -154,15 +153,15 @@ class Bench:
         }
         return found, speeds, chars
 
-    def show(self, *tables: Table) -> None:
-        """Prints tables as soon as they are there."""
-        for table in tables:
-            print(table.markdown() if self.given.markdown else table.text(), end="\n\n", flush=True)
-
     def add(self, *tables: Table) -> None:
-        """Tables of the report, printed as soon as they are there."""
+        """Tables of the report; prints them as soon as they are there."""
         self.report.tables += tables
-        self.show(*tables)
+        self.show()
+
+    def show(self) -> None:
+        """Prints the tables of the report that are not printed yet."""
+        for table in self.report.tables[self.shown :]:
+            print(table.text(), end="\n\n", flush=True)
         self.shown = len(self.report.tables)
 
 
@@ -178,7 +177,7 @@ def run(
     with FreshProcesses(getattr(given, "timeout", 600.0)) as processes:
         bench = Bench(given, Report(title, about.format(**vars(given))), processes)
         results = measure(bench)
-    bench.show(*bench.report.tables[bench.shown :])
+    bench.show()
     write_json(given.json, name, vars(given), list(results), bench.report)
     return int(any(result.is_error for result in results))
 
