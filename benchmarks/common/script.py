@@ -51,14 +51,13 @@ class Options(argparse.ArgumentParser):
         about: str,
         quick: Any = None,
         kind: Callable[[str], Any] | None = None,
-        **others: Any,
     ) -> None:
         """An option of the default's type; a list is given with commas. quick: the other default, if there is one."""
         if kind is None and isinstance(default, list):
             one = type(default[0]) if default else str
             kind = names if one is str else lambda value: [one(part) for part in value.split(",")]
         about += " (default %(default)s)"
-        added = self.add_argument(name, type=kind or type(default), default=default, help=about, **others)
+        added = self.add_argument(name, type=kind or type(default), default=default, help=about)
         if quick is not None:
             self._quick[added.dest] = quick
 

@@ -1,7 +1,7 @@
 """Long conversations on vLLM's server: time to the first token, and the share of it before the engine has the prompt.
 
     python benchmarks/engines/conversations.py
-    python benchmarks/engines/conversations.py --turns 200 --chars 400000 --servers hf lopt
+    python benchmarks/engines/conversations.py --turns 200 --chars 400000 --servers hf,lopt
 
 Run where vLLM is installed. All servers run at once, and one of them works at a time. Each turn sends the whole
 conversation so far as chat messages; vLLM's own prefix cache keeps what was computed for the turns before. Each
@@ -12,9 +12,9 @@ compared with the Hugging Face tokenizer's. fastokens runs if it is installed, b
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +24,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import whole_text
 from benchmarks.common.result import Result, progress, turned
-from benchmarks.common.script import Bench, Options, run
+from benchmarks.common.script import Bench, Options, known, run
 from benchmarks.engines import documents
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
@@ -32,13 +32,7 @@ ABOUT = """\
 `vllm serve` with a tiny model and Qwen3's tokenizer; each turn of a conversation is sent as a whole to
 /v1/chat/completions, for one token. Medians over the requests of a workload, then over {repeat} repetitions. The part
 before the engine is the template, tokenization and the way to the engine's process, by vLLM's own metrics."""
-# Mode and environment of each.
-SERVERS = {
-    "hf": ("hf", {"LOPT_ACCELERATE": "0"}),
-    "lopt": ("lopt", {}),
-    "lopt_no_cache": ("lopt", {"LOPT_PREFIX_CACHE_MB": "0"}),
-    "fastokens": ("hf", {"LOPT_ACCELERATE": "0", "VLLM_USE_FASTOKENS": "1"}),
-}
+SERVERS = {**documents.SERVERS, "lopt_no_cache": ("lopt", {"LOPT_PREFIX_CACHE_MB": "0"})}
 COLUMNS = {
     "first_token_ms": "first token, ms",
     "last_tenth_ms": "in the last tenth of the requests",
@@ -52,52 +46,42 @@ Messages = list[dict[str, str]]
 Session = list[Messages]
 
 
-class Texts:
-    """Texts of a corpus, none twice until it ends and begins again."""
-
-    def __init__(self, corpus: str) -> None:
-        self._text, self.remark = whole_text(corpus)
-        self._at = 0
-
-    def take(self, chars: int) -> str:
-        taken = ""
-        while len(taken) < chars:
-            part = self._text[self._at : self._at + chars - len(taken)]
-            taken, self._at = taken + part, (self._at + len(part)) % len(self._text)
-        return taken
+def take(texts: Iterator[str], chars: int) -> str:
+    """The next characters of the corpus."""
+    return "".join(itertools.islice(texts, chars))
 
 
-def conversation(texts: Texts, before: Messages, turns: int, chars: int) -> Session:
+def conversation(texts: Iterator[str], before: Messages, turns: int, chars: int) -> Session:
     """Turns after some messages, which make the conversation longer by `chars` characters together."""
     messages, session = [*before], []
     for _ in range(turns):
-        messages.append({"role": "user", "content": texts.take(chars // turns // 2)})
+        messages.append({"role": "user", "content": take(texts, chars // turns // 2)})
         session.append([*messages])
-        messages.append({"role": "assistant", "content": texts.take(chars // turns // 2)})
+        messages.append({"role": "assistant", "content": take(texts, chars // turns // 2)})
     return session
 
 
-def one_session(texts: Texts, given: argparse.Namespace) -> list[Session]:
+def one_session(texts: Iterator[str], given: argparse.Namespace) -> list[Session]:
     """A session that grows turn by turn: vLLM 47583, TensorRT-LLM 18389."""
     return [conversation(texts, [], given.turns, given.chars)]
 
 
-def branches(texts: Texts, given: argparse.Namespace) -> list[Session]:
+def branches(texts: Iterator[str], given: argparse.Namespace) -> list[Session]:
     """An agent's attempts from one state, a few turns each, after that state was sent once."""
     history = conversation(texts, [], given.turns // 2, given.chars // 2)[-1]
-    history.append({"role": "assistant", "content": texts.take(100)})
+    history.append({"role": "assistant", "content": take(texts, 100)})
     attempts = [conversation(texts, history, 5, given.chars // 40) for _ in range(8)]
     return [[turn for attempt in attempts for turn in attempt]]
 
 
-def shared_system_prompt(texts: Texts, given: argparse.Namespace) -> list[Session]:
+def shared_system_prompt(texts: Iterator[str], given: argparse.Namespace) -> list[Session]:
     """Users with one system prompt and a context each, 4 to 1 in length: Dynamo 9742."""
-    system = [{"role": "system", "content": texts.take(given.system_chars)}]
+    system = [{"role": "system", "content": take(texts, given.system_chars)}]
     return [conversation(texts, system, 4, given.system_chars // 4) for _ in range(given.users)]
 
 
 # By name: the sessions, and how many of them at once.
-WORKLOADS: dict[str, tuple[Callable[[Texts, argparse.Namespace], list[Session]], int]] = {
+WORKLOADS: dict[str, tuple[Callable[[Iterator[str], argparse.Namespace], list[Session]], int]] = {
     "one session": (one_session, 1),
     "branches": (branches, 1),
     "a shared system prompt, 1 at once": (shared_system_prompt, 1),
@@ -109,13 +93,12 @@ WORKLOADS: dict[str, tuple[Callable[[Texts, argparse.Namespace], list[Session]],
 def measure(bench: Bench) -> list[Result]:
     """Each workload on each server."""
     given = bench.given
-    texts = Texts(given.corpus)
+    text, remark = whole_text(given.corpus)
+    texts = itertools.cycle(text)  # none twice until the corpus ends and begins again
     results: list[Result] = []
     servers = {name: SERVERS[name] for name in given.servers}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        documents.served(VllmServer, Path(folder), servers, "--disable-uvicorn-access-log") as (oracle, running),
-    ):
+    folder, options = bench.processes.folder, ("--disable-uvicorn-access-log",)
+    with documents.served(VllmServer, folder, servers, *options) as (oracle, running):
         for each in running.values():
             send(each, conversation(texts, [], 1, 2_000)[0])
         for workload, (make, at_once) in WORKLOADS.items():
@@ -126,7 +109,7 @@ def measure(bench: Bench) -> list[Result]:
                 expected = [[ids_of(oracle, turn) for turn in session] for session in sessions]
                 for name in turned(list(running), repetition):
                     repeat(found[name], running[name], sessions, at_once, expected)
-            bench.add(documents.table(workload, "server", COLUMNS, SHARE, list(found.values()), texts.remark))
+            bench.add(documents.table(workload, "server", COLUMNS, SHARE, list(found.values()), remark))
             results += found.values()
     return results
 
@@ -189,7 +172,7 @@ if __name__ == "__main__":
     made.add("--chars", 400_000, "of a session's last turn", 4_000)
     made.add("--system-chars", 96_000, "of the system prompt", 2_000)
     made.add("--users", 16, "with one system prompt", 2)
-    made.add("--servers", list(SERVERS), "servers", ["hf", "lopt"], str, nargs="+", choices=SERVERS)
+    made.add("--servers", list(SERVERS), "servers", ["hf", "lopt"], known("server", SERVERS))
     made.add("--repeat", 1, "of each workload")
     made.add("--corpus", documents.CORPUS, "name or path")
     sys.exit(run(made.read(), "conversations", "Conversations on vLLM's server", ABOUT, measure))

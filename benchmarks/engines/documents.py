@@ -18,6 +18,12 @@ from lopt_plugin.cli.serving.tiny_model import MAX_MODEL_LEN
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
 CORPUS = "books_en"
+# Mode and environment of each. fastokens is left out where it is not installed.
+SERVERS = {
+    "hf": ("hf", {"LOPT_ACCELERATE": "0"}),
+    "lopt": ("lopt", {}),
+    "fastokens": ("hf", {"LOPT_ACCELERATE": "0", "VLLM_USE_FASTOKENS": "1"}),
+}
 
 
 def build_model(folder: Path) -> Path:
@@ -36,10 +42,7 @@ def served(
     *arguments: str,
     context_length: int = MAX_MODEL_LEN,
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """The Hugging Face tokenizer of the model, and running servers by name, each with its mode and environment.
-
-    fastokens is left out where it is not installed.
-    """
+    """The Hugging Face tokenizer of the model, and running servers by name, each with its mode and environment."""
     from transformers import AutoTokenizer
 
     model = build_model(folder)

@@ -14,7 +14,6 @@ import contextlib
 import http.client
 import json
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -34,12 +33,6 @@ ABOUT = """\
 `vllm launch render` with a tiny model and Qwen3's tokenizer, asked over HTTP by a client on the same machine for the
 ids of prompts of {corpus}: {requests} requests a case, {repeat} repetitions, medians. The CPU time is that of the
 server's process, HTTP and JSON included. fastokens is vLLM's own VLLM_USE_FASTOKENS."""
-# Mode and environment of each.
-SERVERS = {
-    "hf": ("hf", {"LOPT_ACCELERATE": "0"}),
-    "lopt": ("lopt", {}),
-    "fastokens": ("hf", {"LOPT_ACCELERATE": "0", "VLLM_USE_FASTOKENS": "1"}),
-}
 PATH = "/v1/completions/render"
 
 
@@ -47,10 +40,8 @@ def measure(bench: Bench) -> list[Result]:
     """Each server with each length and number of requests at once."""
     given = bench.given
     results: list[Result] = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        documents.served(RenderServer, Path(folder), SERVERS, "--disable-uvicorn-access-log") as (oracle, running),
-    ):
+    folder, options = bench.processes.folder, ("--disable-uvicorn-access-log",)
+    with documents.served(RenderServer, folder, documents.SERVERS, *options) as (oracle, running):
         for chars in given.chars:
             text, remark = whole_text(given.corpus)
             # Long ones overlap, but no two of them begin alike.

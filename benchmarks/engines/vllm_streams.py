@@ -17,7 +17,6 @@ import selectors
 import socket
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,10 +52,8 @@ def measure(bench: Bench) -> list[Result]:
     given = bench.given
     results = {name: Result(name, {"streams": given.streams}) for name in SERVERS}
     options = ("--disable-uvicorn-access-log", "--max-num-seqs", str(given.streams))
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        documents.served(VllmServer, Path(folder), SERVERS, *options, context_length=4096) as (reference, running),
-    ):
+    served = documents.served(VllmServer, bench.processes.folder, SERVERS, *options, context_length=4096)
+    with served as (reference, running):
         decoders = {name: lopt_plugin.accelerate(reference, decode=name == "lopt") for name in SERVERS}
         for decoder in decoders.values():
             decoder.lopt.decode_ids([])  # the table is built now
