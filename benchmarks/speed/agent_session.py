@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.common.data import corpus_files, prompts, tokenizer_json, whole_text
+from benchmarks.common.data import known_corpus, prompts, tokenizer_json, whole_text
 from benchmarks.common.engines import engine_class
 from benchmarks.common.report import Table
 from benchmarks.common.result import REFERENCE, Result, progress, reference, turned
@@ -165,7 +165,7 @@ def unseen_table(title: str, results: Sequence[Result]) -> Table:
 if __name__ == "__main__":
     made = Options(__doc__, repeat=3, threads=1, timeout=1200.0)
     made.add_several("tokenizers", ("qwen3", "llama3"), ["qwen3"])
-    made.add("--corpus", "chat" if "chat" in corpus_files() else next(iter(corpus_files())), "name or path")
+    made.add("--corpus", known_corpus("chat"), "name or path")
     made.add_engines(ENGINES)
     made.add("--turns", 200, "turns of a session", 40)
     made.add("--chars", 1_000_000, "characters of the last turn", 200_000)
