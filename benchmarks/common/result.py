@@ -107,12 +107,11 @@ class Race:
         self,
         engines: Sequence[str],
         repeat: int,
-        cpus: Sequence[int] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> dict[str, Result]:
         """Results by engine: seconds by pass, for each repetition the median of its prompts.
 
-        Those of HF are of its one run, whatever `cpus` and `environment` say.
+        Those of HF are of its one run, whatever `environment` says.
         """
         results = {engine: Result(engine) for engine in engines}
         if REFERENCE in results:
@@ -121,7 +120,7 @@ class Race:
         for repetition in range(repeat):
             for result in (results[engine] for engine in turned(others, repetition)):
                 progress(f"repetition {repetition + 1} of {repeat}: {result.engine}")
-                self._add(result, self.measure(result, cpus, environment))
+                self._add(result, self.measure(result, environment=environment))
         return results
 
     def measure(

@@ -41,7 +41,6 @@ class Options(argparse.ArgumentParser):
             several = threads[:1] if isinstance(threads, list) else None
             self.add("--repeat", repeat, "processes for each number", 1)
             self.add("--threads", threads or available_cpus(), "threads and CPUs of an engine", several)
-            self.add_argument("--cpu", type=int, help="the first CPU to use (default: the last ones)")
             self.add("--timeout", timeout, "seconds for one process")
 
     def add(
@@ -121,8 +120,8 @@ class Bench:
 
     @functools.cached_property
     def cpus(self) -> list[int]:
-        """As many as --threads says, from --cpu on."""
-        return choose_cpus(self.given.threads, self.given.cpu)
+        """As many as --threads says."""
+        return choose_cpus(self.given.threads, None)
 
     def race(self, groups: Mapping[str, Sequence[Any]]) -> Race:
         """Passes by name, each of prompts or batches."""

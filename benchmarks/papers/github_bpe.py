@@ -19,7 +19,6 @@ from benchmarks.common.result import Result, remarks
 from benchmarks.common.script import Bench, Options, run
 
 ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "github_bpe", "lopt")
-MOST_SLICES = 1000
 MOST_CHARS = 2_000_000
 ABOUT = """\
 Slices of {corpus} at random places, {tokenizer}, one thread, microseconds to a `list[int]`: the median of
@@ -56,5 +55,5 @@ if __name__ == "__main__":
     tokenizer = known_tokenizer("gpt_oss", "gpt4o")
     made.add_inputs(tokenizer, "leval_en", ENGINES, "tiny_o200k", "books_en", ["hf", "lopt"])
     made.add("--lengths", [10, 100, 1_000, 10_000, 100_000], "characters", [10, 300])
-    made.add("--slices", MOST_SLICES, "at most, of a length", 20)
+    made.add("--slices", 1000, "at most, of a length", 20)
     sys.exit(run(made.read(), "github_bpe", "GitHub's bpe: slices of a text", ABOUT, measure))

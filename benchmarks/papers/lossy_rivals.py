@@ -22,6 +22,8 @@ from tokenizers import Encoding, Tokenizer
 
 Tokenize = Callable[[Sequence[str]], list[Encoding]]
 Span = tuple[int, int, int]
+WINDOW = 512
+LEAST_TOKENS = 2
 
 
 def on_threads(tokenizer: Tokenizer, threads: int) -> Tokenize:
@@ -48,8 +50,8 @@ def delimiter_based(text: str, chunk: int, delimiter: str, tokenize: Tokenize) -
     return [i for encoding in tokenize(pieces) for i in encoding.ids]
 
 
-def longest_common(text: str, chunk: int, overlap: int, tokenize: Tokenize, window: int = 512) -> list[int]:
-    """Joins on the longest run of equal ids among the last and the first `window` ids of two chunks.
+def longest_common(text: str, chunk: int, overlap: int, tokenize: Tokenize) -> list[int]:
+    """Joins on the longest run of equal ids among the last and the first WINDOW ids of two chunks.
 
     Ids without offsets: a run that occurs twice in the overlap is taken for the other one. Where nothing is equal, the
     chunks are concatenated.
@@ -58,8 +60,8 @@ def longest_common(text: str, chunk: int, overlap: int, tokenize: Tokenize, wind
     ids: list[int] = []
     for encoding in encodings:
         right = encoding.ids
-        left = ids[-window:]
-        match = SequenceMatcher(None, left, right[:window], autojunk=False).find_longest_match()
+        left = ids[-WINDOW:]
+        match = SequenceMatcher(None, left, right[:WINDOW], autojunk=False).find_longest_match()
         if ids and match.size:
             del ids[len(ids) - len(left) + match.a :]
             right = right[match.b :]
@@ -76,31 +78,27 @@ class PaperLopt:
     shortest_span: int
 
 
-def paper_lopt(
-    text: str, chunk: int, overlap: int, tokenize: Tokenize, *, at_least_tokens: int = 2, longer_than: int = 0
-) -> PaperLopt:
+def paper_lopt(text: str, chunk: int, overlap: int, tokenize: Tokenize, *, longer_than: int = 0) -> PaperLopt:
     """LoPT as in the paper: position-aware matching, and chunks of twice the length where a seam matches too little.
 
-    A seam needs a run of `at_least_tokens` tokens with equal ids and spans, which covers more than `longer_than`
+    A seam needs a run of LEAST_TOKENS tokens with equal ids and spans, which covers more than `longer_than`
     characters; with the length of the longest entry for that, Theorem 4.1 claims that nothing is lost.
     """
     while chunk < len(text):
         encodings = tokenize([text[a : a + chunk + overlap] for a in range(0, len(text), chunk)])
-        joined = _join(encodings, chunk, overlap, at_least_tokens, longer_than)
+        joined = _join(encodings, chunk, overlap, longer_than)
         if joined is not None:
             return PaperLopt(joined[0], chunk, joined[1])
         chunk *= 2
     return PaperLopt(tokenize([text])[0].ids, chunk, len(text))
 
 
-def _join(
-    encodings: Sequence[Encoding], chunk: int, overlap: int, at_least: int, longer_than: int
-) -> tuple[list[int], int] | None:
+def _join(encodings: Sequence[Encoding], chunk: int, overlap: int, longer_than: int) -> tuple[list[int], int] | None:
     ids: list[int] = []
     first, shortest = 0, 1 << 62
     for number, (left, right) in enumerate(pairwise(encodings)):
         run, i, j, span = _longest_run(left, right, number * chunk, chunk, overlap)
-        if run < at_least or span <= longer_than:
+        if run < LEAST_TOKENS or span <= longer_than:
             return None
         shortest = min(shortest, span)
         ids += left.ids[first : i + run]

@@ -48,7 +48,7 @@ def measure(bench: Bench) -> list[Result]:
     for _ in range(given.repeat):
         for name, folder in folders.items():
             for by in LOADS:
-                figures = _load_in_fresh_process(folder, by, given.cpu)
+                figures = _load_in_fresh_process(folder, by)
                 results[name].problem = figures.pop("problem", results[name].problem)
                 results[name].add(figures)
     rows = [_cells(name, result) for name, result in results.items()]
@@ -118,10 +118,9 @@ def _store(name: str, folder: Path) -> Path:
     return folder
 
 
-def _load_in_fresh_process(folder: Path, by: str, cpu: int | None) -> dict[str, Any]:
-    cpus = choose_cpus(1, cpu)
+def _load_in_fresh_process(folder: Path, by: str) -> dict[str, Any]:
     ended = subprocess.run(
-        [sys.executable, __file__, "--load", str(folder), "--by", by, "--cpu", str(cpus[0])],
+        [sys.executable, __file__, "--load", str(folder), "--by", by],
         env={**os.environ, **thread_limits(1)},
         stdout=subprocess.PIPE,
         check=True,
@@ -151,7 +150,6 @@ if __name__ == "__main__":
     made = Options(__doc__)
     made.add_several("tokenizers", ("qwen3", "llama3", "gemma3"), ["tiny_qwen2"])
     made.add("--repeat", 5, "fresh processes for each number", 1)
-    made.add_argument("--cpu", type=int, help="the CPU to use (default: the last one)")
     made.add_argument("--load", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
     made.add_argument("--by", choices=LOADS, help=argparse.SUPPRESS)
     given = made.read()
@@ -159,5 +157,5 @@ if __name__ == "__main__":
         sys.exit(run(given, "load", "Load", ABOUT, measure))
     # The process that loads.
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, [given.cpu])
+        os.sched_setaffinity(0, choose_cpus(1, None))
     print(json.dumps(LOADS[given.by](given.load)))
