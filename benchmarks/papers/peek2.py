@@ -27,7 +27,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import prompts, tokenizer_json
 from benchmarks.common.report import Plot, Table, number
-from benchmarks.common.result import Result
+from benchmarks.common.result import Result, turned
 from benchmarks.common.script import Bench, Options, run
 from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
@@ -87,7 +87,7 @@ def speeds(name: str, corpus: str, texts: Sequence[str]) -> dict[str, Result]:
     for turn, text in enumerate(texts):
         size = len(text.encode()) / 1e6
         ends = {}
-        for method in found[turn % len(found) :] + found[: turn % len(found)]:
+        for method in turned(found, turn):
             # Each gets its own string: CPython keeps a string's UTF-8 copy once it was asked for.
             given = method.prepare("".join([text[:1], text[1:]]))
             gc.disable()  # it would run in whichever call comes next, over the lists of all

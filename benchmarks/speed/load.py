@@ -8,17 +8,16 @@ tokenizer. Memory is what stays resident once freed memory is handed back.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import ctypes
 import gc
-import json
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +44,15 @@ def measure(bench: Bench) -> list[Result]:
     given = bench.given
     results = {name: Result("lopt", {"tokenizer": name}) for name in given.tokenizers}
     folders = {name: _store(name, bench.processes.folder / name) for name in given.tokenizers}
+    # What the processes that load inherit.
+    os.environ |= thread_limits(1)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, choose_cpus(1, None))
     for _ in range(given.repeat):
         for name, folder in folders.items():
-            for by in LOADS:
-                figures = _load_in_fresh_process(folder, by)
+            for load in (load_and_accelerate, load_accelerated):
+                with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh_process:
+                    figures = fresh_process.submit(load, folder).result()
                 results[name].problem = figures.pop("problem", results[name].problem)
                 results[name].add(figures)
     rows = [_cells(name, result) for name, result in results.items()]
@@ -85,14 +89,11 @@ def load_and_accelerate(folder: Path) -> dict[str, Any]:
     return figures
 
 
-def load(folder: Path) -> dict[str, Any]:
+def load_accelerated(folder: Path) -> dict[str, Any]:
     """Seconds of lopt_plugin's `from_pretrained`, transformers' included."""
     from lopt_plugin import from_pretrained
 
     return {"from_pretrained_seconds": _timed(lambda: _called(from_pretrained(folder)))[1]}
-
-
-LOADS = {"accelerate": load_and_accelerate, "from_pretrained": load}
 
 
 def _called(tokenizer: Any) -> Any:
@@ -118,17 +119,6 @@ def _store(name: str, folder: Path) -> Path:
     return folder
 
 
-def _load_in_fresh_process(folder: Path, by: str) -> dict[str, Any]:
-    ended = subprocess.run(
-        [sys.executable, __file__, "--load", str(folder), "--by", by],
-        env={**os.environ, **thread_limits(1)},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    found: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return found
-
-
 def _cells(name: str, result: Result) -> list[str]:
     if result.problem:
         return [name, result.problem, *[""] * 7]
@@ -150,12 +140,4 @@ if __name__ == "__main__":
     made = Options(__doc__)
     made.add_several("tokenizers", ("qwen3", "llama3", "gemma3"), ["tiny_qwen2"])
     made.add("--repeat", 5, "fresh processes for each number", 1)
-    made.add_argument("--load", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
-    made.add_argument("--by", choices=LOADS, help=argparse.SUPPRESS)
-    given = made.read()
-    if given.load is None:
-        sys.exit(run(given, "load", "Load", ABOUT, measure))
-    # The process that loads.
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, choose_cpus(1, None))
-    print(json.dumps(LOADS[given.by](given.load)))
+    sys.exit(run(made.read(), "load", "Load", ABOUT, measure))
