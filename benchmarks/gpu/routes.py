@@ -135,7 +135,8 @@ def difference(found: tuple[Any, Any], expected: tuple[Any, Any]) -> str:
     place = int(np.append(np.flatnonzero(ids[:most] != right[:most]), most)[0])
     row = int(np.searchsorted(right_offsets, place, side="right")) - 1
     some, right_ones = ids[place : place + 4].tolist(), right[place : place + 4].tolist()
-    rows = int(np.append(np.flatnonzero(offsets != right_offsets), len(offsets))[0])
+    most = min(len(offsets), len(right_offsets))
+    rows = int(np.append(np.flatnonzero(offsets[:most] != right_offsets[:most]), most)[0])
     return f"from id {place - right_offsets[row]:,} of row {row:,} on: {some}, not {right_ones}; rows from {rows:,} on"
 
 
