@@ -57,7 +57,7 @@ def items(given: argparse.Namespace) -> list[Item]:
         Item("kernels", 10, functools.partial(speed_items.kernels, given)),
         Item("methods", 30, functools.partial(speed_items.methods, given)),
         Item("crossover", 15, functools.partial(speed_items.crossover, given)),
-        Item("one prompt", 15, functools.partial(speed_items.prompts, given)),
+        Item("one prompt", 20, functools.partial(speed_items.prompts, given)),
         Item("stages", 15, functools.partial(speed_items.stages, given)),
         Item("memcheck and racecheck", 40, functools.partial(device_items.sanitizers, given)),
         Item("BlockBPE and GPUTOK", 40, functools.partial(speed_items.papers, given)),
