@@ -39,24 +39,25 @@ ALL = {
     " --repeat 1",
     "speed_others": "speed/speed.py --tokenizers qwen3,gpt_oss --corpora leval_en,zh"
     " --engines lopt,snaptokens,tokie,quicktok --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
-    "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS} --repeat 1",
+    "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS}"
+    " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_wordpiece": "speed/speed.py --tokenizers bert_base_uncased --engines hf,lopt"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_unigram": f"speed/speed.py --tokenizers t5_small --engines hf,lopt,{PEERS},snaptokens"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 3",
-    "lopt_table": "papers/lopt_table.py --prompts 2",
-    "lopt_figures": "papers/lopt_figures.py",
+    "lopt_table": "papers/lopt_table.py --prompts 2 --prompt-chars 350000",
+    "lopt_figures": "papers/lopt_figures.py --texts 3",
     "blockbpe": "papers/blockbpe.py",
     "counting": "speed/counting.py",
     "gputok": "papers/gputok.py",
     "peek2": "papers/peek2.py",
     "github_bpe": "papers/github_bpe.py",
     "worst_case": f"speed/worst_case.py --tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken"
-    " --sizes 0.25,0.5,1 --repeat 1 --timeout 40",
+    " --sizes 0.5,1 --repeat 1 --timeout 40",
     "growing": "papers/growing.py",
-    "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 2",
-    "decoding": "speed/decoding.py",
+    "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 1",
+    "decoding": "speed/decoding.py --repeat 3",
     "load": "speed/load.py --repeat 3",
     "render": "engines/render.py",
     "conversations": "engines/conversations.py",
