@@ -4,7 +4,7 @@
     python benchmarks/run_all.py --write            RESULTS.md from the figures in --folder alone
     python benchmarks/run_all.py --readme           prints the table of docs/performance.md, from these too
 
-23 minutes on two cores, more on slower ones. Figures are kept in --folder, so that --only measures some again and
+About half an hour on two cores. Figures are kept in --folder, so that --only measures some again and
 keeps the others: in figures/ beside RESULTS.md, which is committed with it.
 """
 
@@ -37,7 +37,7 @@ ALL = {
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 2",
     "speed_long": f"speed/speed.py --engines lopt,lopt_store,{PEERS},lopt_array,lopt_store_array,gigatoken_array"
     " --repeat 1",
-    "speed_others": "speed/speed.py --tokenizers qwen3,gpt_oss --corpora leval_en,zh"
+    "speed_others": "speed/speed.py --tokenizers gpt_oss --corpora leval_en,zh"
     " --engines lopt,snaptokens,tokie,quicktok --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS}"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
@@ -45,19 +45,20 @@ ALL = {
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_unigram": f"speed/speed.py --tokenizers t5_small --engines hf,lopt,{PEERS},snaptokens"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
-    "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 3",
-    "lopt_table": "papers/lopt_table.py --prompts 2 --prompt-chars 350000",
-    "lopt_figures": "papers/lopt_figures.py --texts 3",
+    "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 2",
+    "lopt_table": "papers/lopt_table.py --tokenizers qwen3,llama3,gpt_oss,bert_base_uncased --prompts 2"
+    " --prompt-chars 350000",
+    "lopt_figures": "papers/lopt_figures.py --texts 3 --repeat 1",
     "blockbpe": "papers/blockbpe.py",
     "counting": "speed/counting.py",
     "gputok": "papers/gputok.py",
-    "peek2": "papers/peek2.py",
+    "peek2": "papers/peek2.py --prompts 8",
     "github_bpe": "papers/github_bpe.py",
-    "worst_case": f"speed/worst_case.py --tokenizer gpt_oss --engines lopt,{PEERS},github_bpe,tiktoken"
+    "worst_case": f"speed/worst_case.py --tokenizer gpt_oss --engines lopt,{PEERS},github_bpe"
     " --sizes 0.5,1 --repeat 1 --timeout 40",
     "growing": "papers/growing.py",
-    "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 1",
-    "decoding": "speed/decoding.py --repeat 3",
+    "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 1 --repeat-unseen 5",
+    "decoding": "speed/decoding.py --chars 500000 --repeat 3",
     "load": "speed/load.py --repeat 3",
     "render": "engines/render.py",
     "conversations": "engines/conversations.py",
@@ -78,8 +79,8 @@ def main() -> int:
     minutes = (time.perf_counter() - start) / 60
     found = results_page.read([path for name in ALL if (path := folder / f"{name}.json").exists()])
     if given.readme:
-        long = [one for one in found if one["benchmark"] == "speed" and one["settings"]["prompt_chars"] == 200_000]
-        rows = [row for content in long for row in content["results"]]
+        shown = [one for one in found if one["benchmark"] == "speed" and one["settings"]["prompt_chars"] == 60_000]
+        rows = [row for content in shown for row in content["results"]]
         print(results_page.readme_table(rows).markdown())
     elif found:
         out = (folder if given.quick else HERE) if given.out is None else given.out
