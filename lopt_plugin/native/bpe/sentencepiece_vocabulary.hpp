@@ -17,7 +17,6 @@
 #include "bpe/separate_spaces.hpp"
 #include "bpe/unknown_characters.hpp"
 #include "bpe/vocabulary.hpp"
-#include "normalize/metaspace.hpp"
 
 namespace lopt {
 
@@ -25,6 +24,8 @@ struct UnknownOptions {
     std::optional<std::string> token;
     bool fused, byte_fallback;
 };
+
+inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
 
 class SentencePieceVocabulary {
   public:
@@ -84,8 +85,11 @@ class SentencePieceVocabulary {
     }
     std::string_view translated(std::string_view name) {
         const size_t start = arena_.size();
-        const auto* const p = reinterpret_cast<const uint8_t*>(name.data());
-        if (!spaces_for_metaspaces(p, p + name.size(), arena_, nullptr)) arena_ += name;
+        for (size_t i = 0; i < name.size();) {
+            const bool sign = name.substr(i).starts_with(BLANK_SIGN);
+            arena_.push_back(sign ? ' ' : name[i]);
+            i += sign ? BLANK_SIGN.size() : 1;
+        }
         return std::string_view(arena_).substr(start);
     }
 

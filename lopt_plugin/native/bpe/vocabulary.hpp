@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/none.hpp"
 #include "base/parallel_for.hpp"
 #include "base/table.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
 
-inline constexpr uint32_t NONE = ~uint32_t{0};
 // A pair of ids and a rank share one 64-bit slot of the merge table; an id and a length share one 32-bit field.
 inline constexpr uint32_t MAX_ID = (1u << 20) - 2;
 inline constexpr size_t MAX_MERGES = (size_t{1} << 24) - 1;

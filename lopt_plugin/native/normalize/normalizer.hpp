@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/none.hpp"
 #include "base/table.hpp"
 #include "text/alignment.hpp"
 #include "text/seam.hpp"

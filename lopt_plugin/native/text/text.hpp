@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/needs_reference.hpp"
+#include "base/none.hpp"
 
 namespace lopt {
 
@@ -18,7 +19,7 @@ struct Span {
     const uint8_t *begin, *end;
 };
 
-// An added token, or a stretch between added tokens (`token` is NONE, bpe/vocabulary.hpp).
+// An added token, or a stretch between added tokens (`token` is NONE).
 struct Segment {
     const uint8_t *begin, *end;
     uint32_t token;
