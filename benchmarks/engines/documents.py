@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,17 @@ SERVERS = {
     "lopt": ("lopt", {}),
     "fastokens": ("hf", {"LOPT_ACCELERATE": "0", "VLLM_USE_FASTOKENS": "1"}),
 }
+
+
+def print_times(times: Mapping[str, Sequence[float]]) -> None:
+    """Prints the median and the least seconds of each variant, also beside those of "free"."""
+    free = times["free"]
+    for name, seconds in times.items():
+        middle, least = statistics.median(seconds), min(seconds)
+        print(
+            f"  {name:9} median {1000 * middle:8.1f} ms, least {1000 * least:8.1f} ms"
+            f"   {middle / statistics.median(free):5.2f} (least {least / min(free):5.2f}) times free"
+        )
 
 
 def build_model(folder: Path) -> Path:

@@ -15,7 +15,6 @@ import contextlib
 import json
 import os
 import socket
-import statistics
 import sys
 import tempfile
 import time
@@ -61,13 +60,7 @@ def main(folder: Path) -> None:
                 seconds = [send(servers[name], document, expected, arrivals) for _ in range(1 + (name == "free"))]
                 if turn >= WARM_UP:
                     times[name].append(seconds[-1])
-    free = statistics.median(times["free"])
-    for name, seconds in times.items():
-        middle, least = statistics.median(seconds), min(seconds)
-        print(
-            f"  {name:9} median {1000 * middle:7.1f} ms, least {1000 * least:7.1f} ms"
-            f"   {middle / free:5.2f} (least {least / min(times['free']):5.2f}) times free"
-        )
+    documents.print_times(times)
 
 
 def send(server: VllmServer, document: str, expected: str, arrivals: socket.socket) -> float:

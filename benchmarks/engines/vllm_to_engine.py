@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gc
 import os
-import statistics
 import sys
 import tempfile
 import time
@@ -83,13 +82,7 @@ def measure(llm: Any, model: Path, oracle: Any, params: Any, lists: list[list[st
             if turn >= WARM_UP:
                 times[name].append(seconds)
         memory.clear()
-    free = statistics.median(times["free"])
-    for name, taken in times.items():
-        middle, least = statistics.median(taken), min(taken)
-        print(
-            f"  {name:22} {1000 * middle:8.1f} ms (least {1000 * least:8.1f})"
-            f"   {middle / free:5.2f} times free, tokenization {1 - free / middle:6.1%}"
-        )
+    documents.print_times(times)
     fallbacks = renderers["lopt"].tokenizer.lopt.explain()["hf_calls"]
     if fallbacks:
         raise SystemExit(f"fell back: {fallbacks}")
