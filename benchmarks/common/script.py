@@ -121,7 +121,7 @@ class Bench:
     @functools.cached_property
     def cpus(self) -> list[int]:
         """As many as --threads says."""
-        return choose_cpus(self.given.threads, None)
+        return choose_cpus(self.given.threads)
 
     def race(self, groups: Mapping[str, Sequence[Any]]) -> Race:
         """Passes by name, each of prompts or batches."""

@@ -47,7 +47,7 @@ def measure(bench: Bench) -> list[Result]:
     # What the processes that load inherit.
     os.environ |= thread_limits(1)
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, choose_cpus(1, None))
+        os.sched_setaffinity(0, choose_cpus(1))
     for _ in range(given.repeat):
         for name, folder in folders.items():
             for load in (load_and_accelerate, load_accelerated):

@@ -32,13 +32,13 @@ def measure(bench: Bench) -> list[Result]:
     results = [Result(name, {"threads": threads}) for name in given.engines for threads in given.threads]
     prompt = bench.processes.store_prompts([text])
     passes = {"cold": prompt, **{f"warm {call}": prompt for call in range(WARM_CALLS)}}
-    race = Race(bench.processes, bench.tokenizer, passes, choose_cpus(1, None))
+    race = Race(bench.processes, bench.tokenizer, passes, choose_cpus(1))
     for repetition in range(given.repeat):
         # Forward, then backward, so that none always follows the same other one: it finds the memory that one has left.
         for result in results[:: 1 if repetition % 2 == 0 else -1]:
             threads = result.case["threads"]
             progress(f"repetition {repetition + 1}: {result.engine}, {threads}")
-            measured = race.measure(result, choose_cpus(threads, None))
+            measured = race.measure(result, choose_cpus(threads))
             if measured is not None:
                 cold, *warm = [seconds[0] for seconds in measured.seconds[1:]]
                 result.add({"cold": cold, "warm": statistics.median(warm)})

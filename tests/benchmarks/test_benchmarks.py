@@ -116,7 +116,7 @@ def test_batches_of_every_engine_have_the_ids_of_its_single_texts(tmp_path: Path
         for engine in ENGINES:
             if issubclass(engine_class(engine), LoptSession):  # takes one text that grows
                 continue
-            measured = processes.measure(engine, tokenizer, passes, choose_cpus(1, None))
+            measured = processes.measure(engine, tokenizer, passes, choose_cpus(1))
             if not measured.refused:
                 assert not measured.failed, engine
                 found[engine] = measured
@@ -132,7 +132,7 @@ def test_an_engine_that_gives_other_ids_has_no_figures(tmp_path: Path, monkeypat
     with FreshProcesses(timeout_seconds=60) as processes:
         passes = {"text": processes.store_prompts(["one text", "another"])}
         tokenizer = processes.store_tokenizer(corpus.tokenizer_json("tiny_qwen2"))
-        race = result.Race(processes, tokenizer, passes, choose_cpus(1, None))
+        race = result.Race(processes, tokenizer, passes, choose_cpus(1))
         found = race.run(["hf", "wrong_engine:LastIdWrong", "nobody:Nothing"], 2)
     assert len(found["hf"].samples["text"]) == 1
     wrong, absent = found["wrong_engine:LastIdWrong"], found["nobody:Nothing"]

@@ -30,7 +30,7 @@ def text(tmp_path: Path) -> Path:
 
 def test_numbers_tables_and_files(model: Path, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lopt_plugin.cli.bench.available_cpus", lambda: 2)
-    monkeypatch.setattr("lopt_plugin.cli.benchmarking.by_length.choose_cpus", lambda count, first: [0] * count)
+    monkeypatch.setattr("lopt_plugin.cli.benchmarking.by_length.choose_cpus", lambda count: [0] * count)
     results, plot = tmp_path / "results.json", tmp_path / "plot.png"
     result = lopt("bench", model, text, "--peers", "", "--json", results, "--plot", plot)
     assert result.exit_code == 0

@@ -134,7 +134,7 @@ def _measure_length(
 
     def run(point: Point) -> Measurement:
         step(f"{point.engine}, {length:,} bytes")
-        return processes.measure(point.engine, tokenizer, passes, choose_cpus(point.threads, None))
+        return processes.measure(point.engine, tokenizer, passes, choose_cpus(point.threads))
 
     thread_counts = [plan.threads, *(plan.scaling if length == max(plan.lengths) else ())]
     others = [Point(engine, n, length, count, mean) for n in thread_counts for engine in plan.engines[1:]]

@@ -88,14 +88,13 @@ def thread_limits(threads: int) -> dict[str, str]:
     }
 
 
-def choose_cpus(count: int, first: int | None) -> list[int]:
-    """`count` of the CPUs that this process may use: from CPU `first` on, or the last ones if it is None.
+def choose_cpus(count: int) -> list[int]:
+    """The last `count` of the CPUs that this process may use: the first ones tend to handle interrupts.
 
-    The default avoids the first CPUs, which tend to handle interrupts. Raises ValueError if there are fewer.
+    Raises ValueError if there are fewer.
     """
     has_affinity = hasattr(os, "sched_getaffinity")
     available = sorted(os.sched_getaffinity(0)) if has_affinity else list(range(os.cpu_count() or 1))
-    chosen = available[-count:] if first is None else [cpu for cpu in available if cpu >= first][:count]
-    if len(chosen) < count:
-        raise ValueError(f"{count} threads need {count} CPUs; of {available}, only {chosen} can be used")
-    return chosen
+    if len(available) < count:
+        raise ValueError(f"{count} threads need {count} CPUs; this process may use {available}")
+    return available[-count:]
