@@ -22,6 +22,10 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 QWEN2 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+QWEN3_5 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -54,6 +58,7 @@ MATCHERS: dict[str, str] = {
     QWEN2: "qwen2",
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "qwen2",
+    QWEN3_5: "qwen3_5",
     CL100K: "cl100k",
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "cl100k",
@@ -70,7 +75,8 @@ MATCHERS: dict[str, str] = {
 # Patterns whose matches cover the text. Every character is a letter, a number, white space or none of these, and each
 # of these patterns has an alternative for each kind that matches at any such character, whatever follows it: `\p{L}+`
 # (o200k and tekken: every letter is in one of two sets, and each set has an alternative that needs no character of the
-# other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+`. DeepSeek's main pattern does not cover the text: it leaves out numbers
+# other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+` (qwen3_5: the letters and that set, with marks moved from one to the
+# other). DeepSeek's main pattern does not cover the text: it leaves out numbers
 # and whatever is neither letter, white space, punctuation nor symbol, such as control characters. CLIP's leaves out
 # white space.
-COVERING = frozenset({"gpt2", "qwen2", "cl100k", "o200k", "tekken"})
+COVERING = frozenset({"gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken"})

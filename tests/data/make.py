@@ -34,6 +34,8 @@ GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|
 CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WHITE_SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN2 = rf"{CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
+MARKS = (r"?\p{L}+", r"?[\p{L}\p{M}]+"), (r" ?[^\s\p{L}\p{N}]", r" ?[^\s\p{L}\p{M}\p{N}]")
+QWEN3_5 = QWEN2.replace(*MARKS[0]).replace(*MARKS[1])
 CL100K = QWEN2.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 CAPITALISED = [rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+", rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"]
@@ -158,6 +160,11 @@ def make_tokenizers() -> Iterator[tuple[str, str]]:
     qwen2.add_tokens(ADDED_TOKENS)
     qwen2.post_processor = processors.ByteLevel(trim_offsets=False)
     yield "tiny_qwen2", qwen2.to_str()
+
+    qwen3_5 = train([split(QWEN3_5), bytes_only], normalizers.NFC())
+    qwen3_5.add_tokens(ADDED_TOKENS)
+    qwen3_5.post_processor = processors.ByteLevel(trim_offsets=False)
+    yield "tiny_qwen3_5", qwen3_5.to_str()
 
     cl100k = with_words_that_no_merge_makes(train([split(CL100K), bytes_only]))
     cl100k.add_tokens(ADDED_TOKENS)

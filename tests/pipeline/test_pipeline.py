@@ -59,6 +59,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "clip_vit": ("clip", (), CLIP, False, False, (49406,), (49407,)),
     "tiny_clip": ("clip", (), CLIP, False, False, (3125,), (3126,)),
     "tiny_qwen2": ("qwen2", (), NFC, False, False, (), ()),
+    "tiny_qwen3_5": ("qwen3_5", (), NFC, False, False, (), ()),
     "tiny_cl100k": ("cl100k", (), (), False, True, (3007,), ()),
     "tiny_o200k": ("o200k", (), (), False, True, (), ()),
     "tiny_deepseek_v3": ("deepseek_v3", (), (), False, False, (), ()),
@@ -535,7 +536,9 @@ def state_of(component: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("behavior", BEHAVIORS)
-@pytest.mark.parametrize("matcher", ["gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_main", "three_digits"])
+@pytest.mark.parametrize(
+    "matcher", ["gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "deepseek_main", "three_digits"]
+)
 def test_every_behavior_of_a_split(matcher: str, behavior: str, invert: bool) -> None:
     pattern = next(text for text, name in patterns.MATCHERS.items() if name == matcher)
     original = SEQUENCE([SPLIT(Regex(pattern), behavior, invert), TO_BYTES])

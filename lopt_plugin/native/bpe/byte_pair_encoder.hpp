@@ -58,7 +58,7 @@ class BytePairEncoder {
                    std::any_of(refinements_.begin(), refinements_.end(), [&](const Refinement& step) { return is_one_of(step, names); });
         };
         separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name});
-        separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
+        separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         restarts_ = refinements_restart(refinements_, scanner != WholeScanner::name, scanner == Scanners::Gpt2::name || scanner == Scanners::Falcon::name);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;

@@ -13,18 +13,21 @@ namespace lopt {
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
 // Qwen 2 to 3 use max_digits 1; cl100k and Llama 3 use 3. `ends_in_space`: tiktoken's form of cl100k, with \s++$ before
-// \s*[\r\n]+, so that all white space at the end of a text is one pre-token.
-template <int max_digits, bool ends_in_space = false>
-struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
-    static constexpr const char* name = ends_in_space ? "cl100k_tiktoken" : max_digits == 1 ? "qwen2" : "cl100k";
+// \s*[\r\n]+, so that all white space at the end of a text is one pre-token. `marks`: that of Qwen 3.5, with [\p{L}\p{M}]+
+// for \p{L}+ and [^\s\p{L}\p{M}\p{N}]+ for [^\s\p{L}\p{N}]+. A mark can also be the optional first character, but the match
+// ends at the same position.
+template <int max_digits, bool ends_in_space = false, bool marks = false>
+struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space, marks>> {
+    static constexpr const char* name = marks ? "qwen3_5" : ends_in_space ? "cl100k_tiktoken" : max_digits == 1 ? "qwen2" : "cl100k";
+    static constexpr uint8_t word = marks ? class_bit::letter | class_bit::mark : class_bit::letter;
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;
-        constexpr uint16_t not_other = letter | number | space;
+        constexpr uint16_t not_other = word | number | space;
         int length;
         const uint16_t first = table.at(p, end, length);
         const uint8_t* q = p + length;
-        if ((first & letter) != 0) return table.skip(letter, q, end);
+        if ((first & word) != 0) return table.skip(word, q, end);
         if ((first & number) != 0) return table.skip_at_most(max_digits - 1, number, q, end);
         if (*p == '\'') {
             const int contraction = contraction_length(p, end);
@@ -32,7 +35,7 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
         }
         if (q == end) return q;
         const uint16_t second = table.at(q, end, length);
-        if ((first & newline) == 0 && (second & letter) != 0) return table.skip(letter, q + length, end);
+        if ((first & newline) == 0 && (second & word) != 0) return table.skip(word, q + length, end);
         if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) {
             if (ends_in_space && table.skip(space, q, end) == end) return end;
             return whitespace_end(table, p, end);
@@ -45,7 +48,7 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space>> {
 
     template <class Others>
     [[gnu::always_inline]] static uint64_t starts_in(const uint8_t* p, const AsciiMasks& m, const Others& others) {
-        const uint64_t letter = m.letter | others.having(class_bit::letter);
+        const uint64_t letter = m.letter | others.having(word);
         const WindowBounds bounds = others.bounds();
         const uint64_t other = ~(letter | m.digit | m.white);
         const uint64_t plain_space = m.white & ~m.newline;

@@ -32,6 +32,7 @@ struct WholeScanner {
 
 struct Scanners {
     using Qwen2 = Cl100kScanner<1>;
+    using Qwen3_5 = Cl100kScanner<1, false, true>;
     using Cl100k = Cl100kScanner<3>;
     using Cl100kTiktoken = Cl100kScanner<3, true>;
     using O200k = O200kScanner<true, 3>;
@@ -44,7 +45,7 @@ struct Scanners {
     // Calls visitor.template operator()<Scanner>() for the scanner with this name; returns false if there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
-        return try_each<Qwen2, Cl100k, Cl100kTiktoken, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
+        return try_each<Qwen2, Qwen3_5, Cl100k, Cl100kTiktoken, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
     }
 
   private:
@@ -56,7 +57,7 @@ struct Scanners {
 
 // Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
 inline size_t digits_in_group(std::string_view scanner) {
-    if (scanner == Scanners::Qwen2::name || scanner == Scanners::Tekken::name) return 1;
+    if (scanner == Scanners::Qwen2::name || scanner == Scanners::Qwen3_5::name || scanner == Scanners::Tekken::name) return 1;
     return scanner == Scanners::Cl100k::name || scanner == Scanners::O200k::name || scanner == Scanners::Deepseek::name ? 3 : 0;
 }
 

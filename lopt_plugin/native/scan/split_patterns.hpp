@@ -117,6 +117,7 @@ inline const uint8_t* punctuation(const SplitText& text, const uint8_t* p) {
 inline constexpr SplitPattern split_patterns[] = {
     {"gpt2", split_pattern::whole_pattern<Scanners::Gpt2>, false},
     {"qwen2", split_pattern::whole_pattern<Scanners::Qwen2>, false},
+    {"qwen3_5", split_pattern::whole_pattern<Scanners::Qwen3_5>, false},
     {"cl100k", split_pattern::whole_pattern<Scanners::Cl100k>, false},
     {"o200k", split_pattern::whole_pattern<Scanners::O200k>, false},
     {"tekken", split_pattern::whole_pattern<Scanners::Tekken>, false},

@@ -28,7 +28,7 @@ _KINDS = {
 }
 
 
-def kind_table(classes: table.CharacterClasses) -> KindTable:
+def kind_table(classes: table.CharacterClasses, marks_are_letters: bool = False) -> KindTable:
     """The kinds of all characters, from the classes of the installed `tokenizers`.
 
     Raises ValueError if its sets divide the characters differently from the kinds.
@@ -46,6 +46,8 @@ def kind_table(classes: table.CharacterClasses) -> KindTable:
     if kinds[ord(" ")] != character_kinds.SPACE:
         raise ValueError("U+0020 is not white space")
     kinds[ord(" ")] = character_kinds.ASCII_SPACE
+    if marks_are_letters:
+        kinds[kinds == character_kinds.MARK] = character_kinds.BOTH
     kinds[bits & table.DEEPSEEK_CJK != 0] |= character_kinds.CJK
     _check_ascii(kinds)
     return KindTable.from_kinds(kinds)

@@ -16,13 +16,13 @@ from ...triton_kernels.merge.table import PairTable
 from ...unicode_tables.byte_level import alphabet
 from .device import GpuUnavailableError
 
-# Split patterns that have a kernel.
-PATTERNS = ("gpt2", "qwen2", "cl100k", "o200k", "tekken", "deepseek_v3")
+# Split patterns that have a kernel. That of qwen3_5 is qwen2's, with marks for letters.
+PATTERNS = ("gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "deepseek_v3")
 
 
 @dataclass(frozen=True)
 class HostTables:
-    """pattern: the name of the split pattern."""
+    """pattern: the name of the kernels' split pattern."""
 
     kinds: KindTable
     entries: EntryTable
@@ -69,7 +69,10 @@ def host_tables(pipeline: Pipeline, core: Any) -> HostTables:
     merges = [(vocabulary[left], vocabulary[right], vocabulary[left + right]) for left, right in model.merges]
     # All bytes of ASCII are among them, on which `triton_kernels.batch.buffers` relies: none is dropped.
     entries = EntryTable.of(dict(_entries(model, core)))
-    return HostTables(kind_table(character_classes()), entries, PairTable.of(merges, byte_ids), pipeline.scanner)
+    marks_are_letters = pipeline.scanner == "qwen3_5"
+    kinds = kind_table(character_classes(), marks_are_letters)
+    pattern = "qwen2" if marks_are_letters else pipeline.scanner
+    return HostTables(kinds, entries, PairTable.of(merges, byte_ids), pattern)
 
 
 def _entries(model: BytePairModel, core: Any) -> Iterator[tuple[bytes, int]]:

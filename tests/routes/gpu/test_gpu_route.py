@@ -27,7 +27,7 @@ from lopt_plugin.triton_kernels.common.limits import SEPARATOR_SHARE
 from lopt_plugin.triton_kernels.emit import kernel as emit
 
 # One tokenizer for each split pattern in a fresh clone; the families of the GPU route beside ../shared.
-SMALL = ["roberta_base", "qwen3", "tiny_cl100k", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3"]
+SMALL = ["roberta_base", "qwen3", "tiny_qwen3_5", "tiny_cl100k", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3"]
 LARGE = ["gpt2", "llama3", "gpt_oss", "gpt4o", "deepseek_v3", "mistral_tekken"]
 NAMES = [
     *SMALL,
