@@ -297,6 +297,15 @@ def _without(*names: str) -> dict[str, int]:
     return {name: number for name, number in VOCABULARY.items() if name not in names}
 
 
+def _chain_that_never_begins(length: int) -> dict[str, Any]:
+    """Each merge needs what the one before makes, and the first one needs "bc", which nothing makes."""
+    names = ["bc" + "a" * n for n in range(length + 1)]
+    return {
+        "vocab": {**VOCABULARY, "c": 901, **{name: 1000 + n for n, name in enumerate(names)}},
+        "merges": [*((name, "a") for name in names[:-1]), *MERGES],
+    }
+
+
 @pytest.mark.parametrize(
     ("reason", "changes"),
     [
@@ -310,7 +319,7 @@ def _without(*names: str) -> dict[str, int]:
             "names the unknown token",
             {"vocab": {**VOCABULARY, "<unk>a": 900}, "merges": [("<unk>", "a")], "byte_fallback": False},
         ),
-        ("no merge makes", {"vocab": {**VOCABULARY, "bc": 5000, "abc": 901}, "merges": [("a", "bc")]}),
+        ("no merge makes", _chain_that_never_begins(16)),
         ("byte token", {"vocab": {**VOCABULARY, "<0x63>a": 900}, "merges": [("<0x63>", "a")]}),
         ("byte token", {"vocab": {**VOCABULARY, "<": 900, "0x63>": 901}, "merges": [("<", "0x63>")]}),
     ],
@@ -376,6 +385,14 @@ def test_entries_with_spaces_never_match() -> None:
     vocabulary = {**VOCABULARY, " ": 900, " a": 901, "a ": 902}
     tokenizer = _tokenizer(vocab=vocabulary, merges=[(" ", "a"), ("a", " "), *MERGES])
     assert different(core_of(tokenizer), tokenizer, ["a a", " a", "a ", " ", "ab a b"]) == []
+
+
+@pytest.mark.parametrize("length", [1, 2, 15])
+def test_merges_that_never_happen(length: int) -> None:
+    """Baichuan 2 has one: of an entry that no merge makes."""
+    tokenizer = _tokenizer(**_chain_that_never_begins(length))
+    texts = ["bca", "bcaa", "abca", "bc", "b c a", "bcab", "aabcaaabab", *("bc" + "a" * n for n in range(20))]
+    assert different(core_of(tokenizer), tokenizer, texts) == []
 
 
 def test_an_added_token_whose_spaces_the_one_before_has_taken() -> None:

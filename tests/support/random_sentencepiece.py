@@ -117,7 +117,10 @@ def _random_model(rng: random.Random, known: list[str]) -> tuple[dict[str, int],
     elif kind == 3:
         merges = _nearly_sorted(rng, merges)
     unmade = ["".join(rng.choices(known, k=rng.randint(2, 6))) for _ in range(rng.choice([0, 3]))]
-    names = dict.fromkeys([*parts, *unmade])
+    never = [(name, rng.choice(parts)) for name in unmade if rng.random() < 0.3]  # unless others make it, too
+    for left, right in never:
+        merges.insert(rng.randint(0, len(merges)), (left, right))
+    names = dict.fromkeys([*parts, *unmade, *(left + right for left, right in never)])
     return {name: number for number, name in enumerate(names)}, merges
 
 

@@ -39,7 +39,6 @@ class SentencePieceVocabulary {
         const std::vector<Merge> kept = keep_what_can_be_made(merges, unknown.byte_fallback);
         separate_spaces_ = most_separate_spaces(items_, names_, kept);
         add_bytes(unknown);
-        if (unmade_operand_) throw std::invalid_argument("a merge names a token that no merge makes");
         add_characters();
         for (const auto& level : character_merges_) merges_.insert(merges_.end(), level.begin(), level.end());
         merges_.insert(merges_.end(), kept.begin(), kept.end());
@@ -94,7 +93,7 @@ class SentencePieceVocabulary {
     }
 
     // Keeps only characters and products of merges. Other entries, such as the names of byte tokens and control tokens,
-    // never result from a text. Returns the merges of entries without a space.
+    // never result from a text. Returns the merges that may happen, which are of entries without a space.
     std::vector<Merge> keep_what_can_be_made(const std::vector<Merge>& merges, bool byte_fallback) {
         std::vector<Merge> kept_merges;
         kept_merges.reserve(merges.size());
@@ -109,15 +108,24 @@ class SentencePieceVocabulary {
         unknown_is_operand_ = unknown_id_ != NONE && is_operand[unknown_id_];
         for (const uint32_t id : byte_tokens_)
             if (byte_fallback && id != NONE && (is_operand[id] || can_be_made[id])) throw std::invalid_argument("a merge names or makes a byte token");
-        std::vector<VocabularyItem> kept;
-        for (const auto& item : items_) {
-            const bool is_character = static_cast<size_t>(character_bytes(static_cast<uint8_t>(item.name[0]))) == item.name.size();
-            if (is_character) characters_.push_back(item);
-            if (is_character || can_be_made[item.id]) kept.push_back(item);
-            else unmade_operand_ |= is_operand[item.id];
-        }
-        items_ = std::move(kept);
+        for (const auto& item : items_)
+            if (is_character(item)) characters_.push_back(item);
+        remove_what_never_happens(kept_merges, can_be_made);
+        std::erase_if(items_, [&can_be_made](const VocabularyItem& item) { return !can_be_made[item.id]; });
         return kept_merges;
+    }
+    static bool is_character(const VocabularyItem& item) { return static_cast<size_t>(character_bytes(static_cast<uint8_t>(item.name[0]))) == item.name.size(); }
+    // Removes the merges of entries that are not characters and that no merge makes. A removed merge may have been the only
+    // one that makes an entry of others.
+    void remove_what_never_happens(std::vector<Merge>& merges, std::vector<bool>& can_be_made) const {
+        constexpr int MOST_PASSES = 16;  // a vocabulary that needs more is not one that anybody trained
+        for (int pass = 0; pass < MOST_PASSES; pass++) {
+            for (const auto& character : characters_) can_be_made[character.id] = true;
+            if (std::erase_if(merges, [&can_be_made](const Merge& merge) { return !can_be_made[merge.left] || !can_be_made[merge.right]; }) == 0) return;
+            can_be_made.assign(next_id_, false);
+            for (const Merge& merge : merges) can_be_made[merge.product] = true;
+        }
+        throw std::invalid_argument("merges name tokens that no merge makes");
     }
 
     // Adds an entry for each byte that is not a character: its byte token, or a part.
@@ -192,7 +200,7 @@ class SentencePieceVocabulary {
     std::vector<Part> parts_;
     UnknownCharacters::Become become_ = UnknownCharacters::Become::bytes;
     uint32_t unknown_id_ = NONE, next_id_ = 0, first_part_ = NONE;
-    bool unknown_is_operand_ = false, unmade_operand_ = false;
+    bool unknown_is_operand_ = false;
     UnknownCharacters unknown_;
 };
 
