@@ -17,8 +17,8 @@ _NONE: frozenset[str] = frozenset()
 def from_tiktoken(encoding: Any, **settings: Any) -> TiktokenEncoder:
     """Makes an encoder with the ids of a tiktoken encoding.
 
-    The native core supports the split patterns of o200k_base, cl100k_base, p50k_base, r50k_base and gpt2, which some
-    models share. For any other pattern, tiktoken answers. Reading 200,000 entries takes about a second.
+    The native core supports the split patterns of o200k_base, cl100k_base, p50k_base, r50k_base, gpt2, Qwen, Tekken and
+    Kimi K2. For any other pattern, tiktoken answers. Reading 200,000 entries takes about a second.
 
     Args:
         encoding: A `tiktoken.Encoding`, such as `tiktoken.get_encoding("o200k_base")`. It is not changed.

@@ -40,6 +40,13 @@ TEKKEN = (
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
     r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+KIMI = (
+    r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*"
+    r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+"
+    r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 DEEPSEEK_NUMBERS = r"\p{N}{1,3}"
 DEEPSEEK_CJK = "[一-龥\u3040-ゟ゠-ヿ]+"
 _DEEPSEEK_MAIN_ESCAPED = (
@@ -62,8 +69,11 @@ MATCHERS: dict[str, str] = {
     CL100K: "cl100k",
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "cl100k",
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]|\s+(?!\S)|\s+": "cl100k",
     O200K: "o200k",
     TEKKEN: "tekken",
+    KIMI: "kimi",
     DEEPSEEK_NUMBERS: "deepseek_numbers",
     DEEPSEEK_CJK: "deepseek_cjk",
     DEEPSEEK_MAIN: "deepseek_main",
@@ -75,8 +85,7 @@ MATCHERS: dict[str, str] = {
 # Patterns whose matches cover the text. Every character is a letter, a number, white space or none of these, and each
 # of these patterns has an alternative for each kind that matches at any such character, whatever follows it: `\p{L}+`
 # (o200k and tekken: every letter is in one of two sets, and each set has an alternative that needs no character of the
-# other), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+` (qwen3_5: the letters and that set, with marks moved from one to the
-# other). DeepSeek's main pattern does not cover the text: it leaves out numbers
-# and whatever is neither letter, white space, punctuation nor symbol, such as control characters. CLIP's leaves out
-# white space.
-COVERING = frozenset({"gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken"})
+# other; kimi: or it is Han), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+` (qwen3_5: both with marks moved from this one to
+# the letters). DeepSeek's main pattern does not cover the text: it leaves out numbers and whatever is neither letter,
+# white space, punctuation nor symbol, such as control characters. CLIP's leaves out white space.
+COVERING = frozenset({"gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "kimi"})

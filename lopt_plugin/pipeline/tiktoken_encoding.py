@@ -51,7 +51,7 @@ def read_encoding(encoding: Any) -> Pipeline:
     scanner = SCANNERS.get(pattern)
     if scanner is None:
         raise Unsupported(f"split pattern {pattern!r} is not on the allow-list")
-    differ = characters_that_differ()
+    differ = characters_that_differ(with_han=scanner == "kimi")
     if differ:
         raise Unsupported(f"tiktoken and tokenizers have {differ:,} characters in different classes")
     added_tokens = _special_tokens(special)

@@ -24,7 +24,7 @@ from ..pipeline.component_state import Unsupported, tokenizer_with
 from ..pipeline.model_json import Entries
 from ..unicode_tables import normalizers as sets
 from ..unicode_tables.byte_level import byte_classes
-from ..unicode_tables.load import character_classes, normalizer_classes, word_characters
+from ..unicode_tables.load import character_classes, classes_with_han, normalizer_classes, word_characters
 from .core_values import CoreValues, describe
 
 
@@ -145,8 +145,12 @@ def _byte_pair_arguments(pipeline: Pipeline, model: BytePairModel | SentencePiec
 
 
 def _normalizer_arguments(pipeline: Pipeline) -> dict[str, Any]:
-    """The steps, and the tables that they and the scanners use."""
+    """The steps, and the tables that they and the scanners use. Raises Unsupported."""
     classes = character_classes()
+    if pipeline.scanner == "kimi":
+        if pipeline.refinements:
+            raise Unsupported("split steps after Kimi's pattern, which has classes of its own, are not accelerated")
+        classes = classes_with_han()
     steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
     form_pages, form_cells = form_table(steps)
     return {

@@ -32,6 +32,13 @@ def character_classes() -> CharacterClasses:
 
 
 @functools.cache
+def classes_with_han() -> CharacterClasses:
+    """The same for Kimi's split pattern."""
+    name = table.file_name(tokenizers.__version__, "han")
+    return _load(CharacterClasses, name, lambda: classes.derive_with_han(character_classes()))
+
+
+@functools.cache
 def normalizer_classes() -> CharacterClasses:
     """The classes that the other normalizers need; without pairs. Few tokenizers use them."""
     name = table.file_name(tokenizers.__version__, "normalizers")

@@ -41,6 +41,8 @@ UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 CAPITALISED = [rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+", rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"]
 SYMBOLS_WITH_SLASHES = r" ?[^\s\p{L}\p{N}]+[\r\n/]*"
 O200K = "|".join([*(f"{c}{CONTRACTIONS}?" for c in CAPITALISED), r"\p{N}{1,3}", SYMBOLS_WITH_SLASHES, WHITE_SPACE])
+HAN_APART = [c.replace(r"\p{M}]", r"\p{M}&&[^\p{Han}]]") + f"{CONTRACTIONS}?" for c in CAPITALISED]
+KIMI = "|".join([r"[\p{Han}]+", *HAN_APART, r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n]*", WHITE_SPACE])
 TEKKEN = "|".join([*CAPITALISED, r"\p{N}", SYMBOLS_WITH_SLASHES, WHITE_SPACE])
 DEEPSEEK = [
     r"\p{N}{1,3}",
@@ -191,6 +193,10 @@ def make_tokenizers() -> Iterator[tuple[str, str]]:
         single="<s> $A </s>", pair="<s> $A $B </s>", special_tokens=[("<s>", 1), ("</s>", 2)]
     )
     yield "tiny_tekken", tekken.to_str()
+
+    kimi = train([split(KIMI), bytes_only])
+    kimi.add_tokens(ADDED_TOKENS)
+    yield "tiny_kimi", kimi.to_str()
 
     falcon_steps = [
         pre_tokenizers.Punctuation("contiguous"),

@@ -89,7 +89,7 @@ def test_kinds_are_the_sets_of_the_reference() -> None:
         assert np.array_equal(bits & bit != 0, (kind >= first) & (kind <= last)), bit
     lower = (kind >= character_kinds.MARK) & (kind <= character_kinds.LOWER) & (kind != character_kinds.UPPER)
     assert np.array_equal(bits & table.LOWER_SIDE != 0, lower)
-    assert np.array_equal(bits & table.DEEPSEEK_CJK != 0, of_all & character_kinds.CJK != 0)
+    assert np.array_equal(bits & table.CJK != 0, of_all & character_kinds.CJK != 0)
     assert np.flatnonzero(kind == character_kinds.ASCII_SPACE).tolist() == [ord(" ")]
 
 

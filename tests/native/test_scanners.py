@@ -33,6 +33,7 @@ SMALL = [name for name in NAMES if name.startswith("tiny_") or name == "roberta_
 # One character of each class that a split pattern tells apart, few enough to try all short strings: errors in
 # backtracking, look-ahead and the order of alternatives show in three to five characters.
 SHORT_STRINGS = [("aA1 \n's.é中あ゛\u0301²\u200b/ſ", 3), ("aA' \n1\u0301中", 4), ("aʰA!\n/", 5)]
+SHORT_STRINGS += [("中〇⺀々\U00016ff0aA1! \n", 4)]  # Han of every class
 
 
 @functools.lru_cache(maxsize=2)
@@ -111,8 +112,8 @@ def test_ids_that_show_every_boundary(name: str) -> None:
     """Only ids show the pre-tokens of windows and runs. Here, most change with a boundary too few or too many."""
     rng = random.Random(name)
     alphabet = [c for c in representatives.characters() if ord(c) >= 0x800]
-    alphabet += "\u4e2d\u6587\u3002\u304b\u3000\u30fbaZsS1 \n'/.\r\u00e9"
-    words = [*"\u4e2d\u6587\u304b\u02b0\u0301\u0410\u0430aZsSrReE' ", "'s", "'Re"]
+    alphabet += "\u2e80\u2e81\u3007\u4e2d\u6587\u3002\u304b\u3000\u30fbaZsS1 \n'/.\r\u00e9"
+    words = [*"\u2e80\u3007\u4e2d\u6587\u304b\u02b0\u0301\u0410\u0430aZsSrReE' ", "'s", "'Re"]
     differ = []
     for number in range(tier.pick(12, 60)):
         few = rng.sample(words, 8) if number % 3 == 0 else rng.sample(alphabet, rng.randint(3, 10))

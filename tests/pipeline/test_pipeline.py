@@ -64,6 +64,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "tiny_o200k": ("o200k", (), (), False, True, (), ()),
     "tiny_deepseek_v3": ("deepseek_v3", (), (), False, False, (), ()),
     "tiny_tekken": ("tekken", (), (), False, False, (1,), (2,)),
+    "tiny_kimi": ("kimi", (), (), False, False, (), ()),
     "tiny_falcon": ("falcon", FALCON_REFINEMENTS, (), False, False, (), ()),
     "tiny_roberta": ("gpt2", (), (), True, False, (0,), (2,)),
     "tiny_starcoder": ("whole", STARCODER_REFINEMENTS, (), False, False, (), ()),
@@ -537,7 +538,7 @@ def state_of(component: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize(
-    "matcher", ["gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "deepseek_main", "three_digits"]
+    "matcher", ["gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "kimi", "deepseek_main", "three_digits"]
 )
 def test_every_behavior_of_a_split(matcher: str, behavior: str, invert: bool) -> None:
     pattern = next(text for text, name in patterns.MATCHERS.items() if name == matcher)
@@ -592,6 +593,19 @@ def test_first_steps_are_fused_only_when_they_are_exactly_those(
     steps: list[Any], scanner: str, refinements: tuple[Refinement, ...]
 ) -> None:
     assert read_pre_tokenizer(state_of(SEQUENCE(steps))) == PreTokenizer(scanner, refinements, False)
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        ([SPLIT(Regex(patterns.KIMI), "isolated"), pre_tokenizers.Digits(True), TO_BYTES], "after Kimi's pattern"),
+        ([pre_tokenizers.Digits(True), SPLIT(Regex(patterns.KIMI), "isolated"), TO_BYTES], "split pattern kimi"),
+    ],
+)
+def test_kimi_beside_other_steps_is_left_to_the_reference(steps: list[Any], reason: str) -> None:
+    """Its classes of characters are not those of the other patterns."""
+    with pytest.raises(Unsupported, match=reason):
+        build_core(pipeline_of(tokenizer_with(pre_tokenizer=SEQUENCE(steps))))
 
 
 TEXT_STEPS = st.one_of(

@@ -57,7 +57,8 @@ class BytePairEncoder {
             return std::find(names.begin(), names.end(), scanner) != names.end() ||
                    std::any_of(refinements_.begin(), refinements_.end(), [&](const Refinement& step) { return is_one_of(step, names); });
         };
-        separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name});
+        separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name, Scanners::Kimi::name});
+        separates_han_ = scanner == Scanners::Kimi::name;
         separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         restarts_ = refinements_restart(refinements_, scanner != WholeScanner::name, scanner == Scanners::Gpt2::name || scanner == Scanners::Falcon::name);
@@ -139,6 +140,8 @@ class BytePairEncoder {
     }
     // Do capitals begin words?
     bool separates_capitals() const { return separates_capitals_; }
+    // Do Han characters of all classes begin runs of Han, except where symbols or numbers take them?
+    bool separates_han() const { return separates_han_; }
 
   private:
     template <class Scanner>
@@ -299,6 +302,7 @@ class BytePairEncoder {
     bool divides_words_ = false;  // whether `always_divides` holds
     bool restarts_ = true;
     bool separates_lines_ = false, separates_capitals_ = false;  // see `closing_classes`
+    bool separates_han_ = false;
     size_t digits_in_group_ = 0;
     const uint8_t* (BytePairEncoder::*next_)(const uint8_t*, const uint8_t*) const = nullptr;  // the end of the scanner's pre-token
     EncodeFunction encode_ = nullptr;

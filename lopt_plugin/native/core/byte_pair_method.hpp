@@ -88,6 +88,7 @@ class BytePairMethod {
         const uint32_t image = metaspace_ || !encoder_.keeps_all_but_white_space() ? NONE : normalizer_.image_in_run(c);
         return image != NONE && (classes_->of(image) & class_bit::space) ? image : NONE;
     }
+    bool separates_han() const { return encoder_.separates_han(); }
     bool separates_capitals() const { return !metaspace_ && encoder_.separates_capitals(); }
     size_t digits_in_group() const { return metaspace_ || normalizer_.changes_ascii() ? 0 : encoder_.digits_in_group(); }
     const Metaspace* metaspace() const { return metaspace_ ? &*metaspace_ : nullptr; }

@@ -63,9 +63,12 @@ class Pretoken {
         if (characters.empty()) return false;
         const uint32_t c = first_character(characters);
         if (!divides_normalized_tokens(core_, last_, c, split_special)) return false;
+        const uint16_t classes = core_.method().classes().of(c);
+        // A scan that begins with a Han symbol takes a run of Han only, one that has begun before takes symbols.
+        if (core_.method().separates_han() && (classes & class_bit::cjk) && !(classes & class_bit::letter)) return false;
         // A scan from there on must take the capitals that this one takes.
         constexpr uint16_t any_case = class_bit::lower_side | class_bit::upper_side;
-        return is_stretch_ || may_take_capitals_ || !core_.method().separates_capitals() || (core_.method().classes().of(c) & any_case) != any_case;
+        return is_stretch_ || may_take_capitals_ || !core_.method().separates_capitals() || (classes & any_case) != any_case;
     }
 
   private:

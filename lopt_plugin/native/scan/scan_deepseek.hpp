@@ -16,18 +16,18 @@ namespace lopt {
 //     |\s*[\r\n]+|\s+(?!\S)|\s+
 // The first two divide the text into stretches; for the third pattern, the text ends where the stretch ends. Characters
 // that it does not match (controls, unassigned characters) stay together until the next match begins.
-struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk> {
+struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::cjk> {
     static constexpr const char* name = "deepseek_v3";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;
         constexpr uint16_t word = letter | mark;
-        constexpr uint16_t stretch_bits = number | deepseek_cjk;
+        constexpr uint16_t stretch_bits = number | cjk;
         int length;
         const uint16_t first = table.at(p, end, length);
         const uint8_t* q = p + length;
         if ((first & number) != 0) return table.skip_at_most(2, number, q, end);
-        const uint16_t stretch = first & deepseek_cjk;
+        const uint16_t stretch = first & cjk;
         if ((first & word) != 0) return run_end(table, stretch, word, q, end);
         if (q == end) return q;
         const bool is_punctuation = (first & punctuation_or_symbol) != 0;
@@ -85,7 +85,7 @@ struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk>
         while (q < end) {
             int length;
             const uint16_t found = table.at(q, end, length);
-            if ((found & wanted) == 0 || (found & class_bit::deepseek_cjk) != stretch) return q;
+            if ((found & wanted) == 0 || (found & class_bit::cjk) != stretch) return q;
             q += length;
         }
         return q;
@@ -99,7 +99,7 @@ struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::deepseek_cjk>
         while (q < end) {
             int length;
             const uint16_t found = table.at(q, end, length);
-            if ((found & (number | deepseek_cjk)) != stretch) return q;
+            if ((found & (number | cjk)) != stretch) return q;
             if ((found & (letter | mark)) != 0) return last;
             if ((found & (punctuation_or_symbol | space)) != 0) return q;
             last = q;

@@ -1,4 +1,4 @@
-// Pre-tokens of o200k and Tekken.
+// Pre-tokens of o200k, Tekken and Kimi.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@ namespace lopt {
 // With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and L = [\p{Ll}\p{Lm}\p{Lo}\p{M}]:
 //   [^\r\n\p{L}\p{N}]?U*L+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?U+L*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //   |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
-// o200k has contractions and groups of three digits; Mistral's Tekken has neither.
-template <bool contractions, int max_digits>
-struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
-    static constexpr const char* name = contractions ? "o200k" : "tekken";
+// o200k has contractions and groups of three digits; Mistral's Tekken has neither. `han`: that of Kimi, as o200k's, but with
+// [\p{Han}]+ before all else, U and L without \p{Han}, as in its class table, and [\r\n]* for [\r\n/]*.
+template <bool contractions, int max_digits, bool han = false>
+struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits, han>, han ? class_bit::cjk : 0> {
+    static constexpr const char* name = han ? "kimi" : contractions ? "o200k" : "tekken";
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;
@@ -25,6 +26,7 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         int length;
         const uint16_t first = table.at(p, end, length);
         const uint8_t* q = p + length;
+        if (han && (first & cjk) != 0) return table.skip(cjk, q, end);
         // A mark can also be the optional first character, but the match ends at the same position, because a mark is in
         // both U and L.
         if ((first & word_side) != 0) return with_suffix(word_end(table, p, end), end);
@@ -35,7 +37,7 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         if ((first & space) != 0 && (*p != ' ' || (second & not_other) != 0)) return whitespace_end(table, p, end);
         // The rest is [^\s\p{L}\p{N}]+[\r\n/]*, after its optional space.
         if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
-        while (q < end && (*q == '\n' || *q == '\r' || *q == '/')) q++;
+        while (q < end && (*q == '\n' || *q == '\r' || (!han && *q == '/'))) q++;
         return q;
     }
 
@@ -44,15 +46,18 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         const uint64_t upper_side = others.having(class_bit::upper_side), lower_side = others.having(class_bit::lower_side);
         const uint64_t both = upper_side & lower_side, word = m.letter | upper_side | lower_side;
         const uint64_t upper = m.upper | (upper_side & ~both), lower = word & ~(upper | both);
-        uint64_t other = ~(word | m.digit | m.white), space = m.white, newline = m.newline;
+        const uint64_t letter_of_han = han ? others.having_extra() & others.having(class_bit::letter) : 0;
+        uint64_t other = ~(word | letter_of_han | m.digit | m.white), space = m.white, newline = m.newline;
         // Whether a mark after other characters begins a word depends on how many there are.
         WindowBounds bounds = others.bounds();
         bounds.end_below(others.having(class_bit::mark) & (other << 1));
+        // Numbers, symbols and marks of Han begin a run of Han only where no other match is going on.
+        if constexpr (han) bounds.end_below(others.having_extra() & ~letter_of_han);
         const uint64_t in_suffix = contractions ? m.apostrophe << 1 | m.apostrophe << 2 : 0;  // perhaps
         const uint64_t capitals = capital_starts(upper & (both << 1), both, upper, lower, in_suffix, bounds);
         const uint64_t plain_space = space & ~newline;
         uint64_t absorbed_first = newline & (other << 1);
-        if (((absorbed_first + newline) & m.slash & ~newline) != 0) {
+        if (!han && ((absorbed_first + newline) & m.slash & ~newline) != 0) {
             const uint64_t absorbed = absorbed_with_slashes(absorbed_first, newline | m.slash);
             other &= ~absorbed;
             space &= ~absorbed;
@@ -63,6 +68,7 @@ struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits>> {
         // letters after it.
         const uint64_t prefix = other & ~(other << 1) & ~(m.space << 1);
         uint64_t starts = prefix | (word & ~((word | plain_space | bounds.whole(prefix)) << 1)) | (upper & (lower << 1)) | capitals;
+        starts |= letter_of_han & ~(letter_of_han << 1);
         starts |= max_digits == 1 ? m.digit : grouped_digit_starts(m.digit);
         starts |= whitespace_starts(space, newline) & ~absorbed_first;
         starts |= (absorbed_first + newline) & ~newline & plain_space;

@@ -37,6 +37,7 @@ struct Scanners {
     using Cl100kTiktoken = Cl100kScanner<3, true>;
     using O200k = O200kScanner<true, 3>;
     using Tekken = O200kScanner<false, 1>;
+    using Kimi = O200kScanner<true, 3, true>;
     using Gpt2 = Gpt2Scanner<false>;
     using Falcon = Gpt2Scanner<true>;
     using Deepseek = DeepseekScanner;
@@ -45,7 +46,7 @@ struct Scanners {
     // Calls visitor.template operator()<Scanner>() for the scanner with this name; returns false if there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
-        return try_each<Qwen2, Qwen3_5, Cl100k, Cl100kTiktoken, O200k, Tekken, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
+        return try_each<Qwen2, Qwen3_5, Cl100k, Cl100kTiktoken, O200k, Tekken, Kimi, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
     }
 
   private:

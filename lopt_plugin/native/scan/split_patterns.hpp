@@ -62,7 +62,7 @@ inline const uint8_t* deepseek_numbers(const SplitText& text, const uint8_t* p) 
 
 // [一-龥぀-ゟ゠-ヿ]+
 inline const uint8_t* deepseek_cjk(const SplitText& text, const uint8_t* p) {
-    const uint8_t* q = text.classes.skip(class_bit::deepseek_cjk, p, text.end);
+    const uint8_t* q = text.classes.skip(class_bit::cjk, p, text.end);
     return q > p ? q : nullptr;
 }
 

@@ -40,12 +40,12 @@ struct Junction {
 //
 // White space occurs in a pre-token only at its beginning, next to other white space, or, if it is a newline, after
 // symbols. Letters stay together, and so do numbers. A number is never next to a letter or a symbol in a pre-token, and a
-// symbol never follows a letter, except in contractions and in CLIP's two literals.
+// symbol never follows a letter, except in contractions, in CLIP's two literals, and among Han characters (Kimi).
 inline bool always_divides(const ClassTable& classes, uint32_t left, uint32_t right) {
     using namespace class_bit;
     const uint16_t a = classes.of(left), b = classes.of(right);
     const auto is_symbol = [](uint16_t bits) { return (bits & punctuation_or_symbol) && !(bits & (letter | number | mark)); };
-    if (a & space) return false;
+    if ((a & space) || (a & b & cjk)) return false;
     if (b & newline) return a & (letter | number);
     if (b & space) return true;
     if (right == '\'' || right == '|') return false;

@@ -22,7 +22,7 @@ inline constexpr uint16_t number = 1u << 4;                  // \p{N}
 inline constexpr uint16_t space = 1u << 5;                   // \s, newlines included
 inline constexpr uint16_t newline = 1u << 6;                 // [\r\n]
 inline constexpr uint16_t punctuation_or_symbol = 1u << 7;   // [\p{P}\p{S}]
-inline constexpr uint16_t deepseek_cjk = 1u << 8;            // [一-龥぀-ゟ゠-ヿ]
+inline constexpr uint16_t cjk = 1u << 8;                     // [一-龥぀-ゟ゠-ヿ]; for Kimi \p{Han}, which then is on neither side
 inline constexpr uint16_t hf_punctuation = 1u << 9;          // pre_tokenizers.Punctuation
 inline constexpr uint16_t hf_numeric = 1u << 10;             // pre_tokenizers.Digits
 inline constexpr uint16_t word = 1u << 11;                   // \w as used by AddedToken(single_word=True)

@@ -48,7 +48,7 @@ def kind_table(classes: table.CharacterClasses, marks_are_letters: bool = False)
     kinds[ord(" ")] = character_kinds.ASCII_SPACE
     if marks_are_letters:
         kinds[kinds == character_kinds.MARK] = character_kinds.BOTH
-    kinds[bits & table.DEEPSEEK_CJK != 0] |= character_kinds.CJK
+    kinds[bits & table.CJK != 0] |= character_kinds.CJK
     _check_ascii(kinds)
     return KindTable.from_kinds(kinds)
 

@@ -23,6 +23,7 @@ def main() -> None:
     folder, version = Path(table.__file__).parent, tokenizers.__version__
     character_classes = classes.derive()
     character_classes.write(folder / table.file_name(version))
+    classes.derive_with_han(character_classes).write(folder / table.file_name(version, "han"))
     normalizers.derive().write(folder / table.file_name(version, "normalizers"))
     graphemes.derive().write(folder / table.file_name(version, "graphemes"))
     for options in SHIPPED:

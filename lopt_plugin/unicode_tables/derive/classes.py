@@ -6,6 +6,7 @@ normalizer, and the Rust standard library that Punctuation and Digits use.
 
 from __future__ import annotations
 
+import numpy as np
 import tokenizers
 from tokenizers import pre_tokenizers
 
@@ -23,8 +24,19 @@ CHARACTER_SETS = {
     table.SPACE: r"\s",
     table.NEWLINE: r"[\r\n]",
     table.PUNCTUATION_OR_SYMBOL: r"[\p{P}\p{S}]",
-    table.DEEPSEEK_CJK: "[一-龥\u3040-ゟ゠-ヿ]",
+    table.CJK: "[一-龥\u3040-ゟ゠-ヿ]",
 }
+
+
+HAN = r"\p{Han}"
+
+
+def derive_with_han(classes: CharacterClasses) -> CharacterClasses:
+    """The table for Kimi's split pattern, CJK stands for Han characters, which are on neither side."""
+    han = oracle.combined({table.CJK: oracle.in_character_set(HAN)})
+    bits = classes.bits() & ~np.uint16(table.CJK)
+    bits[han != 0] &= ~np.uint16(table.UPPER_SIDE | table.LOWER_SIDE)
+    return CharacterClasses(classes.tokenizers_version, *fold(bits | han), classes.compose_pairs)
 
 
 def derive() -> CharacterClasses:
