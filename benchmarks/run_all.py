@@ -36,14 +36,14 @@ ALL = {
     "speed": f"speed/speed.py --tokenizers qwen3,llama3,gpt_oss,deepseek_v3 --engines lopt,lopt_store,{PEERS}"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 2",
     "speed_long": f"speed/speed.py --engines lopt,lopt_store,{PEERS},lopt_array,lopt_store_array,gigatoken_array"
-    " --repeat 1",
+    " --hostile-chars 60000 --repeat 1",
     "speed_others": "speed/speed.py --tokenizers gpt_oss --corpora leval_en,zh"
     " --engines lopt,snaptokens,tokie,quicktok --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_sentencepiece": f"speed/speed.py --tokenizers llama2,gemma3 --engines lopt,{PEERS}"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_wordpiece": "speed/speed.py --tokenizers bert_base_uncased --engines hf,lopt"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
-    "speed_unigram": f"speed/speed.py --tokenizers t5_small --engines hf,lopt,{PEERS},snaptokens"
+    "speed_unigram": "speed/speed.py --tokenizers t5_small --engines hf,lopt"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 2",
     "lopt_table": "papers/lopt_table.py --tokenizers qwen3,llama3,gpt_oss,bert_base_uncased --prompts 2"
@@ -55,7 +55,7 @@ ALL = {
     "peek2": "papers/peek2.py --prompts 8",
     "github_bpe": "papers/github_bpe.py",
     "worst_case": f"speed/worst_case.py --tokenizer gpt_oss --engines lopt,{PEERS},github_bpe"
-    " --sizes 0.5,1 --repeat 1 --timeout 40",
+    " --sizes 0.25,0.5 --repeat 2 --timeout 40",
     "growing": "papers/growing.py",
     "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 1 --repeat-unseen 5",
     "decoding": "speed/decoding.py --chars 500000 --repeat 3",
