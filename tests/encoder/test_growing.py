@@ -254,6 +254,7 @@ FEW = [
     "ab",
     "A\u02b0a",
     "!-",
+    "!\u2e80",  # a Han symbol
     "\n\r",
     " \t",
     "\u4e2d\u3042",
@@ -266,7 +267,7 @@ FEW = [
     "'s",
 ]
 BEFORE = ["", "!", " ", "'", "\n", "<", "A", "\u0301"]
-AFTER = ["a", "A", "Ab", "'s a", "\n", "/f", " b", "!", "\u0301a", "1", "\u4e2d", "<|end|>", "\u0323", "\x00"]
+AFTER = ["a", "A", "Ab", "'s a", "\n", "/f", " b", "!", "\u0301a", "1", "\u4e2d", "\u2e80", "<|end|>", "\u0323", "\x00"]
 
 
 def check_final_place(encoder: Encoder, text: str, inside: bool, after: list[str]) -> bool:
@@ -294,6 +295,7 @@ def check_final_place(encoder: Encoder, text: str, inside: bool, after: list[str
     [
         "tiny_qwen2",
         "tiny_o200k",
+        "tiny_kimi",
         "tiny_deepseek_v3",
         "tiny_falcon",
         "tiny_clip",
@@ -320,6 +322,7 @@ def test_final_places_in_long_pre_tokens(name: str) -> None:
         ("qwen3", [("\u010a", "\u0120")], "!" + "\n" * 600, " \n"),  # newline, space: newlines belong to the symbol
         ("tiny_o200k", [("\u00b0", "A")], "a" + "\u02b0" * 600, "Ab"),  # the second half of \u02b0
         ("tiny_o200k", [("\u0123", "!")], "!" + "\u0301" * 600, "!a"),  # the second half of \u0301
+        ("tiny_kimi", [("\u0122", "!")], "!" + "\u2e80" * 600, "!a"),  # the last byte of a Han symbol
     ],
 )
 def test_no_final_place_that_moves(name: str, merges: list[tuple[str, str]], text: str, more: str) -> None:

@@ -121,6 +121,7 @@ def test_ids_that_show_every_boundary(name: str) -> None:
         lengths = rng.choices([3, 30, 200], k=20)
         texts = ["".join(rng.choice(few) * rng.choice([1, 1, 2, 3, 30]) for _ in range(length)) for length in lengths]
         differ += native_cores.different(core, reference, texts)
+        differ += native_cores.different(core, reference, texts[10:], threads=2, chunk_chars=rng.randint(1, 20))
     assert differ == []
 
 
