@@ -62,6 +62,20 @@ def test_shipped_table_is_a_fresh_derivation(fresh: CharacterClasses) -> None:
     assert tables.equal(load.character_classes(), fresh)
 
 
+def test_table_with_han() -> None:
+    """The sets of Kimi's pattern as it spells them, and all other bits as in the table of the other patterns."""
+    found, plain = load.classes_with_han(), load.character_classes()
+    assert tables.equal(found, classes.derive_with_han(plain))
+    sets = {
+        table.CJK: r"[\p{Han}]",
+        table.UPPER_SIDE: r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]",
+        table.LOWER_SIDE: r"[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]",
+    }
+    masks = {bit: oracle.in_character_set(pattern) for bit, pattern in sets.items()}
+    assert np.array_equal(found.bits() & sum(sets), oracle.combined(masks))
+    assert np.array_equal(found.bits() & ~np.uint16(sum(sets)), plain.bits() & ~np.uint16(sum(sets)))
+
+
 @pytest.mark.parametrize("version", shipped_versions())
 def test_every_shipped_table_can_be_read(version: str) -> None:
     assert shipped(version) is not None

@@ -18,7 +18,7 @@ from required import module_or_skip
 
 from lopt_plugin.cli.serving import tiny_model
 from lopt_plugin.engines.vllm import plugin, tokenizer as vllm_tokenizer
-from lopt_plugin.pipeline.split_patterns import TEKKEN
+from lopt_plugin.pipeline.split_patterns import KIMI, TEKKEN
 
 tiktoken = module_or_skip("tiktoken", "LOPT_REQUIRE_VLLM")
 PIECES = [*(bytes([byte]) for byte in range(256)), b"he", b"ll", b"hell", b"hello", b" h", b" hello", b"\n\n", b"12"]
@@ -185,7 +185,9 @@ def test_a_tokenizer_of_the_model_itself(monkeypatch: pytest.MonkeyPatch, log: p
     ours = loaded("hf", PythonTokenizer(TEKKEN), monkeypatch)
     assert ours.encode("hello 12") == PythonTokenizer(TEKKEN).encode("hello 12")
     assert is_native(ours.model)
-    # Kimi K2's pattern has a part for Han characters.
+    ours = loaded("hf", PythonTokenizer(KIMI), monkeypatch)
+    assert ours.encode("hello 12中〇⺀!") == PythonTokenizer(KIMI).encode("hello 12中〇⺀!")
+    assert is_native(ours.model)
     kept = PythonTokenizer(r"[\p{Han}]+|\p{L}+|\P{L}+")
     encoding = kept.model
     assert loaded("hf", kept, monkeypatch).model is encoding
