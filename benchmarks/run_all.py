@@ -55,7 +55,7 @@ ALL = {
     "peek2": "papers/peek2.py --prompts 8",
     "github_bpe": "papers/github_bpe.py",
     "worst_case": f"speed/worst_case.py --tokenizer gpt_oss --engines lopt,{PEERS},github_bpe"
-    " --sizes 0.25,0.5 --repeat 2 --timeout 40",
+    " --sizes 0.5,1 --repeat 1 --timeout 40",
     "growing": "papers/growing.py",
     "agent_session": "speed/agent_session.py --tokenizers qwen3 --repeat 1 --repeat-unseen 5",
     "decoding": "speed/decoding.py --chars 500000 --repeat 3",
