@@ -19,7 +19,7 @@
 
 namespace lopt::fuzz {
 
-inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
+inline constexpr std::string_view METASPACE_UTF8 = "\xE2\x96\x81";
 
 struct UnicodeTables {
     std::unordered_map<uint32_t, std::string> decompositions;
@@ -156,9 +156,9 @@ class NaiveModel {
         if (options_.unknown->byte_fallback && name.size() == 6 && name.starts_with("<0x") && name.back() == '>')
             return std::string(1, static_cast<char>(std::stoi(name.substr(3, 2), nullptr, 16)));
         for (size_t i = 0; i < name.size();) {
-            const bool sign = std::string_view(name).substr(i).starts_with(BLANK_SIGN);
+            const bool sign = std::string_view(name).substr(i).starts_with(METASPACE_UTF8);
             out.push_back(sign ? ' ' : name[i]);
-            i += sign ? BLANK_SIGN.size() : 1;
+            i += sign ? METASPACE_UTF8.size() : 1;
         }
         return out;
     }
@@ -188,7 +188,7 @@ class NaiveModel {
             const auto length = static_cast<size_t>(character_bytes(static_cast<uint8_t>(word[i])));
             const std::string_view character = word.substr(i, length);
             i += length;
-            const uint32_t known = id(character == " " ? BLANK_SIGN : character);
+            const uint32_t known = id(character == " " ? METASPACE_UTF8 : character);
             if (known != NONE) {
                 ids.push_back(known);
             } else if (options_.unknown->byte_fallback && of_byte(character[0]) != NONE) {

@@ -25,7 +25,7 @@ struct UnknownOptions {
     bool fused, byte_fallback;
 };
 
-inline constexpr std::string_view BLANK_SIGN = "\xE2\x96\x81";
+inline constexpr std::string_view METASPACE_UTF8 = "\xE2\x96\x81";
 
 class SentencePieceVocabulary {
   public:
@@ -85,9 +85,9 @@ class SentencePieceVocabulary {
     std::string_view translated(std::string_view name) {
         const size_t start = arena_.size();
         for (size_t i = 0; i < name.size();) {
-            const bool sign = name.substr(i).starts_with(BLANK_SIGN);
+            const bool sign = name.substr(i).starts_with(METASPACE_UTF8);
             arena_.push_back(sign ? ' ' : name[i]);
-            i += sign ? BLANK_SIGN.size() : 1;
+            i += sign ? METASPACE_UTF8.size() : 1;
         }
         return std::string_view(arena_).substr(start);
     }

@@ -26,13 +26,11 @@ CHARACTER_SETS = {
     table.PUNCTUATION_OR_SYMBOL: r"[\p{P}\p{S}]",
     table.CJK: "[一-龥\u3040-ゟ゠-ヿ]",
 }
-
-
 HAN = r"\p{Han}"
 
 
 def derive_with_han(classes: CharacterClasses) -> CharacterClasses:
-    """The table for Kimi's split pattern, CJK stands for Han characters, which are on neither side."""
+    """The table for Kimi's split pattern: CJK stands for Han characters, which are on neither side."""
     han = oracle.combined({table.CJK: oracle.in_character_set(HAN)})
     bits = classes.bits() & ~np.uint16(table.CJK)
     bits[han != 0] &= ~np.uint16(table.UPPER_SIDE | table.LOWER_SIDE)
