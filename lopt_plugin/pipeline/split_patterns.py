@@ -26,6 +26,9 @@ QWEN3_5 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
+SEED = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -66,6 +69,7 @@ MATCHERS: dict[str, str] = {
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "qwen2",
     QWEN3_5: "qwen3_5",
+    SEED: "seed",
     CL100K: "cl100k",
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "cl100k",
@@ -88,4 +92,4 @@ MATCHERS: dict[str, str] = {
 # other; kimi: or it is Han), `\p{N}`, `\s+`, and `[^\s\p{L}\p{N}]+` (qwen3_5: both with marks moved from this one to
 # the letters). DeepSeek's main pattern does not cover the text: it leaves out numbers and whatever is neither letter,
 # white space, punctuation nor symbol, such as control characters. CLIP's leaves out white space.
-COVERING = frozenset({"gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "kimi"})
+COVERING = frozenset({"gpt2", "qwen2", "qwen3_5", "seed", "cl100k", "o200k", "tekken", "kimi"})

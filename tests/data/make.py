@@ -35,6 +35,7 @@ CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 WHITE_SPACE = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN2 = rf"{CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|{WHITE_SPACE}"
 QWEN3_5 = QWEN2.replace(r"?\p{L}+", r"?[\p{L}\p{M}]+").replace(r"[^\s\p{L}", r"[^\s\p{L}\p{M}")
+SEED = QWEN2.replace(r"\p{N}|", r"\p{N}{1}|").replace(r"]+[\r\n]*", r"\r\n]+")
 CL100K = QWEN2.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 CAPITALISED = [rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}*{LOWER}+", rf"[^\r\n\p{{L}}\p{{N}}]?{UPPER}+{LOWER}*"]
@@ -166,6 +167,11 @@ def make_tokenizers() -> Iterator[tuple[str, str]]:
     qwen3_5.add_tokens(ADDED_TOKENS)
     qwen3_5.post_processor = processors.ByteLevel(trim_offsets=False)
     yield "tiny_qwen3_5", qwen3_5.to_str()
+
+    seed = train([split(SEED), bytes_only])
+    seed.add_tokens(ADDED_TOKENS)
+    seed.post_processor = processors.ByteLevel(trim_offsets=False)
+    yield "tiny_seed", seed.to_str()
 
     cl100k = with_words_that_no_merge_makes(train([split(CL100K), bytes_only]))
     cl100k.add_tokens(ADDED_TOKENS)

@@ -14,7 +14,7 @@ std::string stand_in(uint8_t byte) {
 template <class Of>
 const auto& one_of(Input& in, const Of& choices) { return choices[in.below(std::size(choices))]; }
 
-constexpr const char* SCANNERS[] = {"whole", "gpt2", "qwen2", "qwen3_5", "cl100k", "cl100k_tiktoken", "o200k", "tekken", "kimi", "deepseek_v3", "falcon", "clip", "",
+constexpr const char* SCANNERS[] = {"whole", "gpt2", "qwen2", "qwen3_5", "seed", "cl100k", "cl100k_tiktoken", "o200k", "tekken", "kimi", "deepseek_v3", "falcon", "clip", "",
                                     "no such"};
 constexpr const char* MATCHERS[] = {"numeric", "punctuation", "three_digits", "gpt2", "deepseek_numbers", "clip", "cl100k"};
 constexpr const char* BEHAVIORS[] = {"isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"};

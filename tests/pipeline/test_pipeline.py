@@ -60,6 +60,7 @@ SUPPORTED: dict[str, tuple[Any, ...]] = {
     "tiny_clip": ("clip", (), CLIP, False, False, (3125,), (3126,)),
     "tiny_qwen2": ("qwen2", (), NFC, False, False, (), ()),
     "tiny_qwen3_5": ("qwen3_5", (), NFC, False, False, (), ()),
+    "tiny_seed": ("seed", (), (), False, False, (), ()),
     "tiny_cl100k": ("cl100k", (), (), False, True, (3007,), ()),
     "tiny_o200k": ("o200k", (), (), False, True, (), ()),
     "tiny_deepseek_v3": ("deepseek_v3", (), (), False, False, (), ()),
@@ -538,7 +539,7 @@ def state_of(component: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("behavior", BEHAVIORS)
 @pytest.mark.parametrize(
-    "matcher", ["gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken", "kimi", "deepseek_main", "three_digits"]
+    "matcher", ["gpt2", "qwen2", "qwen3_5", "seed", "cl100k", "o200k", "tekken", "kimi", "deepseek_main", "three_digits"]
 )
 def test_every_behavior_of_a_split(matcher: str, behavior: str, invert: bool) -> None:
     pattern = next(text for text, name in patterns.MATCHERS.items() if name == matcher)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import corpus
 import tiktoken
 
-from lopt_plugin.pipeline.split_patterns import CL100K, GPT2, KIMI, O200K, QWEN2, QWEN3_5, TEKKEN
+from lopt_plugin.pipeline.split_patterns import CL100K, GPT2, KIMI, O200K, QWEN2, QWEN3_5, SEED, TEKKEN
 from lopt_plugin.pipeline.tiktoken_encoding import CL100K_TIKTOKEN
 from lopt_plugin.unicode_tables.byte_level import alphabet
 
@@ -23,6 +23,7 @@ PATTERNS = {
     "cl100k_tiktoken": CL100K_TIKTOKEN,
     "qwen2": QWEN2,
     "qwen3_5": QWEN3_5,
+    "seed": SEED,
     "tekken": TEKKEN,
     "kimi": KIMI,
     "gpt2": GPT2,
@@ -35,6 +36,7 @@ TOKENIZERS = {
     "cl100k_tiktoken": "tiny_cl100k",
     "qwen2": "tiny_qwen2",
     "qwen3_5": "tiny_qwen3_5",
+    "seed": "tiny_seed",
     "tekken": "tiny_tekken",
     "kimi": "tiny_kimi",
     "gpt2": "tiny_roberta",

@@ -59,7 +59,7 @@ class BytePairEncoder {
         };
         separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name, Scanners::Kimi::name});
         separates_han_ = scanner == Scanners::Kimi::name;
-        separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
+        separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Seed::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         restarts_ = refinements_restart(refinements_, scanner != WholeScanner::name, scanner == Scanners::Gpt2::name || scanner == Scanners::Falcon::name);
         if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;

@@ -58,7 +58,7 @@ inline bool is_one_of(const Refinement& step, std::initializer_list<std::string_
 // its matches. The steps before it may only match single characters of one class, or groups of digits.
 inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
     for (const Refinement& step : steps) {
-        const bool covers = is_one_of(step, {"gpt2", "qwen2", "qwen3_5", "cl100k", "o200k", "tekken"});
+        const bool covers = is_one_of(step, {"gpt2", "qwen2", "qwen3_5", "seed", "cl100k", "o200k", "tekken"});
         if (covers && step.behavior == SplitBehavior::isolated && !step.invert) return true;
         if (!covers && !is_one_of(step, {"numeric", "punctuation", "three_digits", "deepseek_numbers"})) return false;
     }

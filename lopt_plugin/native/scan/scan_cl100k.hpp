@@ -1,4 +1,4 @@
-// Pre-tokens of Qwen, cl100k and Llama 3.
+// Pre-tokens of Qwen, cl100k, Llama 3 and Seed.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,28 @@ namespace lopt {
 
 // (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max_digits}| ?[^\s\p{L}\p{N}]+[\r\n]*
 // |\s*[\r\n]+|\s+(?!\S)|\s+
-// Qwen 2 to 3 use max_digits 1; cl100k and Llama 3 use 3. `ends_in_space`: tiktoken's form of cl100k, with \s++$ before
-// \s*[\r\n]+, so that all white space at the end of a text is one pre-token. `marks`: that of Qwen 3.5, with [\p{L}\p{M}]+
-// for \p{L}+ and [^\s\p{L}\p{M}\p{N}]+ for [^\s\p{L}\p{N}]+. A mark can also be the optional first character, but the match
-// ends at the same position.
-template <int max_digits, bool ends_in_space = false, bool marks = false>
-struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space, marks>> {
-    static constexpr const char* name = marks ? "qwen3_5" : ends_in_space ? "cl100k_tiktoken" : max_digits == 1 ? "qwen2" : "cl100k";
+// Qwen 2 to 3 use max_digits 1; cl100k and Llama 3 use 3. Some models have a variant:
+//   tiktoken  cl100k with \s++$ before \s*[\r\n]+, so that all white space at the end of a text is one pre-token;
+//   qwen3_5   [\p{L}\p{M}]+ for \p{L}+ and [^\s\p{L}\p{M}\p{N}]+ for [^\s\p{L}\p{N}]+. A mark can also be the optional first
+//             character, but the match ends at the same position;
+//   seed      no [\r\n]* after [^\s\p{L}\p{N}]+.
+enum class Cl100kVariant { none, tiktoken, qwen3_5, seed };
+
+constexpr const char* cl100k_name(int max_digits, Cl100kVariant variant) {
+    switch (variant) {
+        case Cl100kVariant::tiktoken: return "cl100k_tiktoken";
+        case Cl100kVariant::qwen3_5: return "qwen3_5";
+        case Cl100kVariant::seed: return "seed";
+        case Cl100kVariant::none: break;
+    }
+    return max_digits == 1 ? "qwen2" : "cl100k";
+}
+
+template <int max_digits, Cl100kVariant variant = Cl100kVariant::none>
+struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, variant>> {
+    static constexpr bool ends_in_space = variant == Cl100kVariant::tiktoken, marks = variant == Cl100kVariant::qwen3_5;
+    static constexpr bool symbols_take_newlines = variant != Cl100kVariant::seed;
+    static constexpr const char* name = cl100k_name(max_digits, variant);
     static constexpr uint8_t word = marks ? class_bit::letter | class_bit::mark : class_bit::letter;
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
@@ -42,7 +57,7 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space, ma
         }
         // The rest is [^\s\p{L}\p{N}]+[\r\n]*, after its optional space.
         if ((second & not_other) == 0) q = table.skip_without(not_other, q + length, end);
-        while (q < end && (*q == '\n' || *q == '\r')) q++;
+        while (symbols_take_newlines && q < end && (*q == '\n' || *q == '\r')) q++;
         return q;
     }
 
@@ -66,7 +81,7 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, ends_in_space, ma
             if (contraction != 0 && at + contraction < 64) starts |= letter & (uint64_t{1} << (at + contraction));
         }
 
-        const uint64_t absorbed_first = m.newline & (other << 1);
+        const uint64_t absorbed_first = symbols_take_newlines ? m.newline & (other << 1) : 0;
         starts |= whitespace_starts(m.white, m.newline) & ~absorbed_first;
         starts |= (absorbed_first + m.newline) & ~m.newline & plain_space;
         return starts & certain_below_trailing_space(m.white, bounds.valid) & bounds.valid & ~uint64_t{1};

@@ -32,9 +32,10 @@ struct WholeScanner {
 
 struct Scanners {
     using Qwen2 = Cl100kScanner<1>;
-    using Qwen3_5 = Cl100kScanner<1, false, true>;
+    using Qwen3_5 = Cl100kScanner<1, Cl100kVariant::qwen3_5>;
+    using Seed = Cl100kScanner<1, Cl100kVariant::seed>;
     using Cl100k = Cl100kScanner<3>;
-    using Cl100kTiktoken = Cl100kScanner<3, true>;
+    using Cl100kTiktoken = Cl100kScanner<3, Cl100kVariant::tiktoken>;
     using O200k = O200kScanner<true, 3>;
     using Tekken = O200kScanner<false, 1>;
     using Kimi = O200kScanner<true, 3, true>;
@@ -46,7 +47,7 @@ struct Scanners {
     // Calls visitor.template operator()<Scanner>() for the scanner with this name; returns false if there is none.
     template <class Visitor>
     static bool visit(std::string_view name, Visitor&& visitor) {
-        return try_each<Qwen2, Qwen3_5, Cl100k, Cl100kTiktoken, O200k, Tekken, Kimi, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
+        return try_each<Qwen2, Qwen3_5, Seed, Cl100k, Cl100kTiktoken, O200k, Tekken, Kimi, Gpt2, Falcon, Deepseek, Clip, WholeScanner>(name, visitor);
     }
 
   private:
@@ -58,8 +59,9 @@ struct Scanners {
 
 // Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
 inline size_t digits_in_group(std::string_view scanner) {
-    if (scanner == Scanners::Qwen2::name || scanner == Scanners::Qwen3_5::name || scanner == Scanners::Tekken::name) return 1;
-    return scanner == Scanners::Cl100k::name || scanner == Scanners::O200k::name || scanner == Scanners::Deepseek::name ? 3 : 0;
+    const auto is_one_of = [&](auto... names) { return ((scanner == names) || ...); };
+    if (is_one_of(Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Seed::name, Scanners::Tekken::name)) return 1;
+    return is_one_of(Scanners::Cl100k::name, Scanners::O200k::name, Scanners::Deepseek::name) ? 3 : 0;
 }
 
 }  // namespace lopt

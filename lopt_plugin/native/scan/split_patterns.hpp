@@ -118,6 +118,7 @@ inline constexpr SplitPattern split_patterns[] = {
     {"gpt2", split_pattern::whole_pattern<Scanners::Gpt2>, false},
     {"qwen2", split_pattern::whole_pattern<Scanners::Qwen2>, false},
     {"qwen3_5", split_pattern::whole_pattern<Scanners::Qwen3_5>, false},
+    {"seed", split_pattern::whole_pattern<Scanners::Seed>, false},
     {"cl100k", split_pattern::whole_pattern<Scanners::Cl100k>, false},
     {"o200k", split_pattern::whole_pattern<Scanners::O200k>, false},
     {"tekken", split_pattern::whole_pattern<Scanners::Tekken>, false},
