@@ -180,13 +180,17 @@ class IncrementalEncoder:
             self._updated = ids, len(ids), self._stable(now, now.middle) + now.row_ids
 
     def _ids_from(self, now: Settled, start: int) -> list[int]:
-        middle = now.middle
+        middle, runner = now.middle, self._runner
         if middle is None:
             return self._by_hf(now)[start:]
-        if self._runner.settings.verify:
-            ids = self._by_parts(now, middle, 0)
-            return self._verified(now.text, ids)[start:]
-        return self._by_parts(now, middle, start)
+        if not runner.settings.verify or not runner.verification.is_due():
+            return self._by_parts(now, middle, start)
+        ids = self._by_parts(now, middle, 0)
+        try:
+            runner.verify(now.made_for, LIST, now.text, self._request, ids)
+        except NeedsReference:
+            ids = runner.hf.encode_list(now.text, self._request)
+        return ids[start:]
 
     def _by_parts(self, now: Settled, middle: Middle, start: int) -> list[int]:
         around = middle.native.post_processing if self._request.add_special_tokens else None
@@ -395,12 +399,3 @@ class IncrementalEncoder:
     def _by_hf(self, now: Settled) -> list[int]:
         self._runner.count_reference_call("incremental: " + now.made_for.reason)
         return self._runner.hf.encode_list(now.text, self._request)
-
-    def _verified(self, text: str, ids: list[int]) -> list[int]:
-        """The ids; the reference's if these are verified now and differ."""
-        if self._runner.verification.is_due():
-            try:
-                self._runner.verification.check(LIST, text, self._request, ids)
-            except NeedsReference:
-                return self._runner.hf.encode_list(text, self._request)
-        return ids

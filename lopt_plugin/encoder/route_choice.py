@@ -285,10 +285,6 @@ class BackendState:
         now = 0 if snapshot is None or snapshot.short is None else snapshot.short.texts
         return self._earlier_short_calls + now
 
-    def stayed(self) -> bool:
-        """Whether the backend is what it was when `snapshot` was last called."""
-        return self._snapshot is self.snapshot()
-
     def pass_on(self, copied: BackendState) -> None:
         """To the state of a copy of the backend: what was built for this one, as far as it is true of that one."""
         snapshot = self._snapshot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable
 from time import perf_counter
@@ -13,7 +14,7 @@ from ..routes import Route
 from ..routes.hf import HfRoute
 from ..routes.native import NativeRoute
 from ..routes.request import EncodeRequest, NeedsReference, Row
-from ..settings import Settings
+from ..settings import Settings, logger
 from .gpu_policy import GpuUse
 from .metrics import Observer
 from .operations import COLUMNS, Operation
@@ -32,7 +33,7 @@ class Runner:
         self.hf = HfRoute(backend)
         self.gpu = GpuUse(backend, settings)
         self.state = BackendState(self.hf, settings)
-        self.verification = Verification(self.hf, self.state, settings.verify)
+        self.verification = Verification(settings.verify)
         self._observer: Observer | None = None
         self.state.take_short(not settings.verify)
         self._native_calls = 0
@@ -69,7 +70,7 @@ class Runner:
             route = found
             answer = operation.encode(route, given, request)
             if self.settings.verify and self.verification.is_due():
-                self.verification.check(operation, given, request, answer)
+                self.verify(snapshot, operation, given, request, answer)
         except NeedsReference as needed:
             reason = needed
         except MemoryError:
@@ -128,6 +129,29 @@ class Runner:
         if self.observer is not None:
             self.observer.encoded(self.hf.name, perf_counter() - start)
         return answer
+
+    def verify(
+        self, made_for: Snapshot, operation: Operation[_Given, _T], given: _Given, request: EncodeRequest, answer: _T
+    ) -> None:
+        """Compares an answer with the reference's. If they differ, the reference answers all calls from now on.
+
+        The reference is called twice before a difference counts, because its truncation may have been changed without
+        our lock. It is the original tokenizer, never a copy: a copy is made through JSON and may give different ids.
+
+        Raises NeedsReference if the answers differ.
+        """
+        if any(operation.equal(answer, operation.encode(self.hf, given, request)) for _ in range(2)):
+            return
+        # If the tokenizer has changed since, the difference means nothing.
+        if self.state.snapshot() is made_for:
+            digest = hashlib.sha256(repr(given).encode(errors="replace")).hexdigest()[:16]
+            size = f"a text of {len(given)} characters" if isinstance(given, str) else "a batch"
+            reason = f"verification found values that differ from HF's for {size}, sha256 {digest}"
+            logger.error(
+                "lopt_plugin: %s. The Hugging Face tokenizer answers, now and from now on. Please report this", reason
+            )
+            self.state.force_to_hf(reason)
+        raise NeedsReference("verification found values that differ from HF's")
 
     def encodings(self, made_for: Snapshot, rows: list[Row], request: EncodeRequest) -> list[Encoding]:
         """The reference's Encodings for rows whose ids were made in the state `made_for`, whatever has changed since.

@@ -18,6 +18,7 @@ from ..routes.request import NeedsReference
 from ..routes.tiktoken import TiktokenRoute
 from ..settings import Settings, logger
 from .self_check import SelfCheck, self_check
+from .verification import Verification
 
 Answer = TypeVar("Answer")
 # From a text or texts, and the special tokens to find in them.
@@ -36,8 +37,8 @@ class TiktokenRunner:
         self.native: NativeRoute | None = None
         self._description: dict[str, str] | None = None
         self._checked: SelfCheck | None = None
-        self._native_calls = self._verified_calls = 0
-        self._due = 0.0
+        self._native_calls = 0
+        self._verification = Verification(settings.verify)
         self._reference_calls: Counter[str] = Counter()
         try:
             self.native = self._checked_route()
@@ -67,7 +68,9 @@ class TiktokenRunner:
             if to_find is None:
                 raise NeedsReference("tiktoken rejects the text or another argument")
             answer = repaired(encode, native, given, to_find)
-            self._verify(answer, ask)
+            if self.settings.verify and self._verification.is_due() and answer != ask():
+                self._give_up("verification found ids that differ from tiktoken's")
+                raise NeedsReference(self.reason)
         except NeedsReference as reason:
             self._reference_calls[f"{call}: {reason}"] += 1
         except MemoryError:
@@ -102,7 +105,7 @@ class TiktokenRunner:
             "calls": {
                 "native": self._native_calls,
                 "tiktoken": self._reference_calls.total(),
-                "verified": self._verified_calls,
+                "verified": self._verification.calls,
             },
             "tiktoken_calls": dict(self._reference_calls),
             "core": None if native is None else native.info(),
@@ -128,17 +131,6 @@ class TiktokenRunner:
             raise Unsupported(reason)
         native.takes_apart()  # no text is divided at seams until they are checked
         return native
-
-    def _verify(self, answer: Answer, ask: Callable[[], Answer]) -> None:
-        """Compares a fraction of all answers with tiktoken's. Raises NeedsReference if they differ."""
-        self._due += self.settings.verify
-        if self._due < 1.0:
-            return
-        self._due -= 1.0
-        self._verified_calls += 1
-        if answer != ask():
-            self._give_up("verification found ids that differ from tiktoken's")
-            raise NeedsReference(self.reason)
 
     def _give_up(self, reason: str, error: Exception | None = None) -> None:
         logger.error("lopt_plugin: %s. tiktoken answers from now on. Please report this", reason, exc_info=error)
