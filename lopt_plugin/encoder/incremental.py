@@ -36,7 +36,10 @@ class IncrementalEncoder:
     def __init__(self, runner: Runner, request: EncodeRequest) -> None:
         self._runner = runner
         self._request = request
-        self._now = self._nothing(runner.state.snapshot())
+        self._go_on_with(self._nothing(runner.state.snapshot()))
+
+    def _go_on_with(self, settled: Settled) -> None:
+        self._now = settled
         self._waiting: list[str] = []  # the last pieces of the text, of which nothing is settled yet
         self._broken = False  # the text is true, and what was settled of it is not
         self._head_ids: list[int] | None = None
@@ -274,18 +277,11 @@ class IncrementalEncoder:
         """
         self._go_on_with(Settled.of(state))
 
-    def _go_on_with(self, settled: Settled) -> None:
-        self._now = settled
-        self._waiting = []
-        self._head_ids = self._tail_ids = self._words = self._updated = None
-        self._search_from = self._words_from = _LONG_WORD
-        self._broken = False
-
     def _nothing(self, snapshot: Snapshot) -> Settled:
         native = snapshot.native
         if native is None or not native.seams_checked:
             return Settled(snapshot, None)
-        return Settled(snapshot, Middle(native, self._request.split_special_tokens))
+        return Settled(snapshot, Middle(native, self._request.split_special_tokens, native.core.settled_ids()))
 
     def _current(self) -> Settled:
         """What is settled of the whole text, for the tokenizer as it is now."""

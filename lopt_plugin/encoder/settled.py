@@ -25,17 +25,17 @@ class IncrementalState:
     pieces: int
 
 
+@dataclass
 class Middle:
     """The ids between the first seam and the last one: `front`, its last list first, and then `ids`.
 
     `ids` only ever grow, and states share them.
     """
 
-    def __init__(self, native: NativeRoute, split_special_tokens: bool) -> None:
-        self.native = native
-        self.front: list[list[int]] = []
-        self.ids: SettledIds = native.core.settled_ids()
-        self._split = split_special_tokens
+    native: NativeRoute
+    split_special_tokens: bool
+    ids: SettledIds
+    front: list[list[int]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids) + sum(map(len, self.front))
@@ -43,19 +43,17 @@ class Middle:
     def settle(self, text: str, begin: int, end: int, inside: bool = True) -> None:
         """Appends the ids of characters [begin, end) of a text. `inside`: they follow a seam."""
         threads = self.native.threads_for(end - begin)
-        self.native.core.settle_part(self.ids, text, begin, end, inside, self._split, threads)
+        self.native.core.settle_part(self.ids, text, begin, end, inside, self.split_special_tokens, threads)
 
     def part(self, text: str, begin: int, end: int, inside: bool = True) -> list[int]:
         """The ids of characters [begin, end) of a text by themselves."""
         threads = self.native.threads_for(end - begin)
-        ids: list[int] = self.native.core.encode_part(text, begin, end, inside, self._split, threads)
+        ids: list[int] = self.native.core.encode_part(text, begin, end, inside, self.split_special_tokens, threads)
         return ids
 
     def with_ids(self, ids: SettledIds) -> Middle:
         """A copy with these ids. Prepending to either does not affect the other."""
-        copy = object.__new__(Middle)
-        copy.native, copy._split, copy.front, copy.ids = self.native, self._split, self.front.copy(), ids
-        return copy
+        return replace(self, ids=ids, front=self.front.copy())
 
 
 @dataclass(frozen=True)
