@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tokenizers import Tokenizer
@@ -16,6 +14,7 @@ from ..routes.native_core import import_core
 from .decoding import Decoding
 
 _REPLACEMENT_CHARACTER = "\N{REPLACEMENT CHARACTER}"
+_LARGEST_ID = (1 << 32) - 1
 
 
 class DecodeStream(Protocol):
@@ -46,43 +45,30 @@ class DecodeStream(Protocol):
         """
 
 
-def decode_stream(decoding: Decoding, ids: Sequence[int], skip_special_tokens: bool) -> DecodeStream:
+def decode_stream(decoding: Decoding, ids: list[Any], skip_special_tokens: bool) -> DecodeStream:
     """A stream that continues after `ids`."""
     found = decoding.current()
-    plain = list(ids)
-    if found.decoder is None or not found.streams or not all(_is_id(number) for number in plain):
+    if found.decoder is None or not found.streams or not import_core().ids_within(ids, _LARGEST_ID):
         reason = "the streams of this version of tokenizers are unknown" if found.decoder else found.reason
         decoding.count_reference(f"decode_stream: {reason}")
-        return _StreamOfReference(decoding.backend, plain, skip_special_tokens)
+        return _StreamOfReference(decoding, ids, skip_special_tokens)
     otherwise = functools.partial(_step_otherwise, decoding)
-    stream: DecodeStream = import_core().DecodeStream(found.decoder, plain, skip_special_tokens, otherwise)
+    stream: DecodeStream = import_core().DecodeStream(found.decoder, ids, skip_special_tokens, otherwise)
     if decoding.verification.is_due():
-        return _VerifiedStream(decoding, stream, _StreamOfReference(decoding.backend, plain, skip_special_tokens))
+        return _StreamOfReference(decoding, ids, skip_special_tokens, stream)
     return stream
 
 
-def _is_id(number: Any) -> bool:
-    return type(number) is int and 0 <= number < 1 << 32
-
-
 class _StreamOfReference:
-    def __init__(self, backend: Tokenizer, ids: Sequence[int], skip_special_tokens: bool) -> None:
+    """The reference's stream. A native one that is given with it is compared until they differ."""
+
+    def __init__(
+        self, decoding: Decoding, ids: list[Any], skip_special_tokens: bool, native: DecodeStream | None = None
+    ) -> None:
         begun = {"ids": ids} if ids else {}
         self._stream = ReferenceStream(skip_special_tokens=skip_special_tokens, **begun)
-        self._backend = backend
-
-    def step(self, id: int | list[int]) -> str | None:
-        part: str | None = self._stream.step(self._backend, id)
-        return part
-
-
-@dataclass(eq=False)
-class _VerifiedStream:
-    """Both streams. The reference answers, and after a difference it runs alone."""
-
-    _decoding: Decoding
-    _native: DecodeStream | None
-    _reference: DecodeStream
+        self._decoding = decoding
+        self._native = native
 
     def step(self, id: int | list[int]) -> str | None:
         found: str | None = None
@@ -90,7 +76,7 @@ class _VerifiedStream:
             # Where it raises, the reference raises the same, or the answers differ.
             with contextlib.suppress(Exception):
                 found = self._native.step(id)
-        expected = self._reference.step(id)
+        expected: str | None = self._stream.step(self._decoding.backend, id)
         if self._native is not None and found != expected:
             self._native = None
             self._decoding.differs()

@@ -17,7 +17,7 @@ from ..routes.native_core import import_core
 from ..routes.token_table import build_token_table, tokens_of
 from ..settings import logger
 from .backend_watch import BackendWatch, Fingerprint, changes, same_state
-from .route_choice import fingerprint_of, no_answer, watch_of
+from .route_choice import failure, fingerprint_of, no_answer, watch_of
 from .runner import Runner
 
 _T = TypeVar("_T")
@@ -218,11 +218,8 @@ class Decoding:
         except Unsupported as error:
             logger.info("lopt_plugin: Hugging Face decodes: %s", error)
             return Decoded(None, str(error), fingerprint)
-        except (KeyboardInterrupt, SystemExit, MemoryError):
-            raise
-        except BaseException as error:  # a Rust panic is not an Exception
-            logger.error("lopt_plugin: reading the decoder failed; Hugging Face decodes", exc_info=error)
-            return Decoded(None, f"reading the decoder failed: {type(error).__name__}: {error}", fingerprint)
+        except BaseException as error:
+            return Decoded(None, failure("reading the decoder", error, "Hugging Face decodes"), fingerprint)
         return Decoded(make(table), "the decoder is supported", fingerprint, added_tokens, steps.kind, streams)
 
 

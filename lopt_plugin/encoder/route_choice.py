@@ -131,7 +131,7 @@ def _choose(watch: BackendWatch | str, hf: HfRoute, settings: Settings, before: 
         native.seam_texts = functools.partial(hard_texts, contents)
         checked = self_check(native, hf, [*replaced_texts(pipeline.normalizer), *contents])
     except BaseException as error:
-        return Snapshot(None, _failure(attempt, error, instead), description=description)
+        return Snapshot(None, failure(attempt, error, instead), description=description)
     if checked.mismatch is not None:
         reason = _difference(attempt, checked.mismatch, instead)
         return Snapshot(None, reason, description=description, checked=checked)
@@ -151,7 +151,7 @@ def _with_chunks(chosen: Snapshot, watch: BackendWatch, hf: HfRoute, settings: S
         route = HfChunksRoute(hf, settings)
         checked = chunks_check(route, hf, [token[1] for token in added_tokens])
     except BaseException as error:
-        return replace(chosen, reason=f"{chosen.reason}; {instead}: {_failure(attempt, error, instead)}")
+        return replace(chosen, reason=f"{chosen.reason}; {instead}: {failure(attempt, error, instead)}")
     if checked.mismatch is not None:
         return replace(chosen, reason=f"{chosen.reason}; {_difference(attempt, checked.mismatch, instead)}")
     return replace(
@@ -178,7 +178,7 @@ def _state(watch: BackendWatch) -> tuple[Fingerprint, tuple[Any, ...]]:
     return watch.fingerprint(), watch.added_tokens()
 
 
-def _failure(attempt: str, error: BaseException, instead: str) -> str:
+def failure(attempt: str, error: BaseException, instead: str) -> str:
     """The reason after an error. Unexpected errors are logged. A Rust panic is not an Exception."""
     if isinstance(error, Unsupported):
         return str(error)
