@@ -63,7 +63,7 @@ class Boundaries {
     // of its own or follows a seam.
     size_t last_group(const Characters& text, size_t begin, size_t end) const {
         const size_t group = method_.digits_in_group();
-        if (segmenter_.adds_prefix_space() || group == 0) return 0;
+        if (segmenter_.adds_space_to_stretches() || group == 0) return 0;
         size_t first = begin;
         while (first < end && (text[first] == ' ' || text[first] == '\n') && !may_begin_token(text[first])) first++;
         size_t stop = first;

@@ -29,7 +29,7 @@ class Segmenter {
     Segmenter(const Method& method, AddedTokenSets added_tokens, bool add_prefix_space)
         : method_(method), metaspace_(method.metaspace()), raw_tokens_(std::move(added_tokens.raw)),
           normalized_tokens_(std::move(added_tokens.normalized), metaspace_ && metaspace_->in_normalizer), raw_edges_(raw_tokens_),
-          normalized_edges_(normalized_tokens_), add_prefix_space_(add_prefix_space), normalizer_prepends_(metaspace_ && metaspace_->normalizer_prepends),
+          normalized_edges_(normalized_tokens_), normalizer_prepends_(metaspace_ && metaspace_->normalizer_prepends),
           prepend_scheme_(metaspace_ ? metaspace_->prepend_scheme : add_prefix_space ? PrependScheme::always : PrependScheme::never) {
         for (const AddedToken& token : raw_tokens_.all()) {
             note(token, false);
@@ -41,7 +41,6 @@ class Segmenter {
 
     const AddedTokens& raw_tokens() const { return raw_tokens_; }
     const AddedTokens& normalized_tokens() const { return normalized_tokens_; }
-    bool adds_prefix_space() const { return add_prefix_space_; }
     // May a stretch that does not continue another one get a space?
     bool adds_space_to_stretches() const { return normalizer_prepends_ || prepend_scheme_ != PrependScheme::never; }
     bool is_of_raw_text(uint32_t token) const { return std::binary_search(raw_ids_.begin(), raw_ids_.end(), token); }
@@ -98,7 +97,6 @@ class Segmenter {
     bool divides(const Junction& junction) const {
         return raw_edges_.divide(method_.classes(), junction.left, junction.right) && method_.divides(junction, normalized_edges_);
     }
-    bool may_begin_single_word(uint32_t c) const { return raw_edges_.begin_word_with(c) || normalized_edges_.begin_word_with(c); }
     bool may_reject_normalized_tokens() const { return normalized_edges_.any_words(); }
     // May there be a token whose content is not always one, and then hides the tokens inside it?
     bool may_hide_tokens(bool split_special) const { return split_special || raw_edges_.any_words() || normalized_edges_.any_words(); }
@@ -129,14 +127,17 @@ class Segmenter {
         std::string out;
         return method_.normalize(begin, begin + raw.size(), true, out, nullptr) ? out : raw;
     }
-    // May the position between two characters of the raw text be inside the content of such a token? `token`: the one that
-    // ends there, if any. Found in the normalized text, it may be inside one that was rejected in the raw text.
-    bool may_be_in_hidden_token(uint32_t left, uint32_t right, uint32_t token, bool split_special) const {
-        return may_hide_tokens(split_special) && raw_edges_.contain(left, right) && !is_of_raw_text(token);
+    // Can a text be divided between these characters, after `token` or inside ordinary text (NONE)? Not if a token that must
+    // be a single word may begin there, or inside the content of one that was rejected. A token of the normalized text may be
+    // inside one that was rejected in the raw text.
+    bool divides_tokens(uint32_t left, uint32_t right, uint32_t token, bool split_special) const {
+        const bool may_be_hidden = may_hide_tokens(split_special) && raw_edges_.contain(left, right) && !is_of_raw_text(token);
+        return !may_be_hidden && !may_begin_single_word(left, right);
     }
     // The same for the normalized text, between tokens.
-    bool may_be_in_hidden_normalized_token(uint32_t left, uint32_t right, bool split_special) const {
-        return may_hide_tokens(split_special) && normalized_edges_.contain(left, right);
+    bool divides_normalized_tokens(uint32_t left, uint32_t right, bool split_special) const {
+        const bool may_be_hidden = may_hide_tokens(split_special) && normalized_edges_.contain(left, right);
+        return !may_be_hidden && !may_begin_single_word(left, right);
     }
     bool may_begin_token(uint32_t c) const { return raw_edges_.begin_with(c) || normalized_edges_.begin_with(c); }
 
@@ -227,6 +228,10 @@ class Segmenter {
     }
 
   private:
+    // May a token that must be a single word begin between these characters, and be rejected for the left one?
+    bool may_begin_single_word(uint32_t left, uint32_t right) const {
+        return (method_.classes().of(left) & class_bit::word) && (raw_edges_.begin_word_with(right) || normalized_edges_.begin_word_with(right));
+    }
     void note(const AddedToken& token, bool with_spaces) {
         longest_token_ = std::max(longest_token_, token.content.size());
         const bool flagged = token.single_word || token.lstrip || token.rstrip;
@@ -284,7 +289,6 @@ class Segmenter {
     const Metaspace* metaspace_;  // null: none
     AddedTokens raw_tokens_, normalized_tokens_;
     AddedTokenEdges raw_edges_, normalized_edges_;
-    bool add_prefix_space_;
     bool normalizer_prepends_;  // see Metaspace
     PrependScheme prepend_scheme_;  // which stretches get a space if they do not begin with one
     std::vector<uint32_t> raw_ids_;  // sorted

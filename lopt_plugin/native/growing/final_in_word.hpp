@@ -62,7 +62,7 @@ class Pretoken {
     bool divides(const std::string& characters, bool split_special) const {
         if (characters.empty()) return false;
         const uint32_t c = first_character(characters);
-        if (!divides_normalized_tokens(core_, last_, c, split_special)) return false;
+        if (!core_.segmenter().divides_normalized_tokens(last_, c, split_special)) return false;
         const uint16_t classes = core_.method().classes().of(c);
         // A scan that begins with a Han symbol takes a run of Han only, one that has begun before takes symbols.
         if (core_.method().separates_han() && (classes & class_bit::cjk) && !(classes & class_bit::letter)) return false;
@@ -95,7 +95,8 @@ std::optional<Place> final_place_of_word(const Core& core, const Characters& tex
         while (stop < known && !core.method().begins_apart(text[stop]) && !row.divides_marks(stop)) stop++;
         if (stop == known) break;
         characters = spaced_part(core, text, at, stop, pretoken.is_empty(), from.inside);
-        const bool divides = at > from.at && pretoken.divides(characters, split_special) && divides_tokens(core, text, at, NONE, split_special);
+        const bool divides = at > from.at && pretoken.divides(characters, split_special) &&
+                             core.segmenter().divides_tokens(text[at - 1], text[at], NONE, split_special);
         if (divides) starts.push_back({word.size(), at});
         pretoken.read(characters);
         std::erase_if(characters, [&model](char byte) { return model.drops_byte(static_cast<uint8_t>(byte)); });
@@ -120,7 +121,8 @@ std::optional<Place> final_place_of_unknown_word(const Core& core, const Charact
         if (classes & dividing) return std::nullopt;
         if (classes & (word_bit::removed | word_bit::reordered)) continue;
         const bool is_unknown = ++characters > core.method().model().most_characters();
-        if (is_unknown && !place && at > from.at && divides_tokens(core, text, at, NONE, split_special)) place = {at, true, from.count, from.pre_tokens, false};
+        if (is_unknown && !place && at > from.at && core.segmenter().divides_tokens(text[at - 1], text[at], NONE, split_special))
+            place = {at, true, from.count, from.pre_tokens, false};
     }
     return place;
 }

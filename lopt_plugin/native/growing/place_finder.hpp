@@ -102,7 +102,7 @@ class PlaceFinder {
     bool divides(size_t at, uint32_t token) const {
         if (white_space_is_taken_ && token == NONE && (is_white_space(at - 1) || is_white_space(at))) return false;
         if (is_white_space(at) && segmenter_.may_strip_more(token)) return false;
-        return divides_tokens(core_, text_, at, token, split_special_);
+        return segmenter_.divides_tokens(text_[at - 1], text_[at], token, split_special_);
     }
 
     void find_after_token(size_t i, const Origin& origin) {
@@ -132,7 +132,7 @@ class PlaceFinder {
             if (next && end > segment.begin) {
                 int length;
                 const uint32_t left = decode_character(character_before(end), length), right = decode_character(next, length);
-                if (!divides_normalized_tokens(core_, left, right, split_special_)) return true;
+                if (!segmenter_.divides_normalized_tokens(left, right, split_special_)) return true;
             }
             return add_normalized(segment, origin, end, true, NONE);
         });

@@ -56,20 +56,4 @@ size_t begin_of_reach(const Core& core, const Characters& text, size_t end, cons
     return left > 0 ? 0 : end;
 }
 
-// Can the text be divided at a position after `token`, or inside ordinary text (NONE)? Not if a token that must be a single
-// word may begin there, or if it may be inside one that was rejected.
-template <class Core>
-bool divides_tokens(const Core& core, const Characters& text, size_t at, uint32_t token, bool split_special) {
-    const uint32_t left = text[at - 1], right = text[at];
-    return !((core.method().classes().of(left) & class_bit::word) && core.segmenter().may_begin_single_word(right)) &&
-           !core.segmenter().may_be_in_hidden_token(left, right, token, split_special);
-}
-
-// The same for two characters of the normalized text.
-template <class Core>
-bool divides_normalized_tokens(const Core& core, uint32_t left, uint32_t right, bool split_special) {
-    return !((core.method().classes().of(left) & class_bit::word) && core.segmenter().may_begin_single_word(right)) &&
-           !core.segmenter().may_be_in_hidden_normalized_token(left, right, split_special);
-}
-
 }  // namespace lopt

@@ -67,16 +67,12 @@ class WordPrefixes {
         size_t stop = at + 1;
         while (stop < end && !core_.method().begins_apart(text_[stop])) stop++;
         if (stop - at > 1 && state_.seen > 0 && core_.method().keeps(utf8_of(text_, at, stop))) {
-            for (size_t i = at; i < stop && known_; i++) {
-                grow(utf8_of(text_, i, i + 1), i);
-                if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
-            }
+            for (size_t i = at; i < stop && known_; i++) grow(utf8_of(text_, i, i + 1), i);
             return stop;
         }
         known_ = stop - at <= MOST_TOGETHER;
         for (size_t part = at + 1; part < stop && known_; part++) ends_.push_back(end_with(normalized(at, part), at));
         if (known_) grow(normalized(at, stop), at);
-        if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
         return stop;
     }
     std::string normalized(size_t at, size_t stop) const { return spaced_part(core_, text_, at, stop, state_.seen == 0, inside_); }
@@ -91,20 +87,21 @@ class WordPrefixes {
         return !(closes && state.in_tail);
     }
 
+    // Takes in these bytes, which represent the characters from `at` on, and adds the end after them.
     void grow(const std::string& bytes, size_t at) {
-        const bool was_in_tail = state_.in_tail;
         std::string kept;
         known_ = read(bytes, state_, kept) && word_.append(kept);
         if (!state_.in_tail) {
             tail_.reset();
             tail_begin_ = begin_;
-            return;
+        } else {
+            if (!tail_) {
+                tail_.emplace(model_);
+                tail_begin_ = at;
+            }
+            known_ = known_ && tail_->append(kept);
         }
-        if (!was_in_tail) {
-            tail_.emplace(model_);
-            tail_begin_ = at;
-        }
-        known_ = known_ && tail_->append(kept);
+        if (known_) ends_.push_back(end_of(tail_ ? *tail_ : word_, {}, tail_begin_));
     }
     // The end state if the text stops after these bytes, which represent the characters from `at` on.
     End end_with(const std::string& bytes, size_t at) {
