@@ -31,8 +31,8 @@ std::optional<Packed> packed(const Core& core, const std::vector<Characters>& ro
         const PackedRows made(out.data(), written, around, core.pool(), threads, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, split_special, segments);
         });
-        Packed result{std::string(out.begin(), out.begin() + static_cast<ptrdiff_t>(made.bytes())), {}, made.row_ends()};
-        for (const auto& separator : made.separators()) result.separators.emplace_back(separator.position, separator.id);
+        Packed result{std::string(out.begin(), out.begin() + static_cast<ptrdiff_t>(made.bytes)), {}, made.row_ends};
+        for (size_t i = 0; i < made.ids.size(); i++) result.separators.emplace_back(made.positions[i], made.ids[i]);
         return result;
     } catch (const NeedsReference&) {
         return std::nullopt;

@@ -131,7 +131,7 @@ void try_many(const Pair<Core>& cores, const std::vector<PythonText>& texts, con
         const PackedRows made(out.data(), written, {}, core.pool(), 3, [&](const uint8_t* begin, const uint8_t* end, auto& segments) {
             core.segmenter().find_added_tokens(begin, end, false, segments);
         });
-        CHECK(made.row_ends().size() == rows);
+        CHECK(made.row_ends.size() == rows);
     } catch (const NeedsReference&) {
     }
 }

@@ -18,13 +18,8 @@ namespace lopt {
 
 // One Packing::SEPARATOR byte stands for each added token of a text, for each id that precedes or follows every text, and
 // for the end of a text if no ids follow it.
-class PackedRows {
-  public:
+struct PackedRows {
     static constexpr int32_t NO_ID = -2;
-
-    struct Separator {
-        int32_t position, id;  // position in the buffer; NO_ID if it only ends a text
-    };
 
     // Ids before and after each text.
     struct Around {
@@ -64,8 +59,9 @@ class PackedRows {
                 }
             }
         });
-        separators_.reserve(rows * (around.before() + around.after()));
-        row_ends_.reserve(rows);
+        positions.reserve(rows * (around.before() + around.after()));
+        ids.reserve(positions.capacity());
+        row_ends.reserve(rows);
         uint8_t* to = out;  // never overtakes the read position
         for (size_t share = 0; share < found.size(); share++) {
             auto token = found[share].begin();
@@ -81,16 +77,16 @@ class PackedRows {
                 move(from, end, to);
                 if (around.suffix.empty()) separate(out, to, NO_ID);
                 for (const int32_t id : around.suffix) separate(out, to, id);
-                row_ends_.push_back(static_cast<int32_t>(separators_.size()) - 1);
+                row_ends.push_back(static_cast<int32_t>(ids.size()) - 1);
             }
         }
-        bytes_ = static_cast<size_t>(to - out);
+        bytes = static_cast<size_t>(to - out);
     }
 
-    size_t bytes() const { return bytes_; }
-    const std::vector<Separator>& separators() const { return separators_; }
-    // Indexes of the separators that end a row.
-    const std::vector<int32_t>& row_ends() const { return row_ends_; }
+    size_t bytes = 0;
+    // Of the separators: positions in the buffer, and ids; NO_ID for those that only end a text.
+    std::vector<int32_t> positions, ids;
+    std::vector<int32_t> row_ends;  // indexes of the separators that end a row
 
   private:
     static constexpr size_t SHARE_BYTES = 1 << 16;
@@ -101,7 +97,8 @@ class PackedRows {
     };
 
     void separate(const uint8_t* out, uint8_t*& to, int32_t id) {
-        separators_.push_back({static_cast<int32_t>(to - out), id});
+        positions.push_back(static_cast<int32_t>(to - out));
+        ids.push_back(id);
         *to++ = Packing::SEPARATOR;
     }
     static void move(const uint8_t* from, const uint8_t* end, uint8_t*& to) {
@@ -109,10 +106,6 @@ class PackedRows {
         if (from != to) std::memmove(to, from, size);
         to += size;
     }
-
-    std::vector<Separator> separators_;
-    std::vector<int32_t> row_ends_;
-    size_t bytes_ = 0;
 };
 
 }  // namespace lopt

@@ -64,16 +64,19 @@ nb::ndarray<nb::numpy, Number, nb::ndim<DIMENSIONS>> array_over(Allocated<Elemen
     const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
     return {data + first, shape, owner};
 }
-// An array of `count` ids that `write(data)` writes.
-template <class Write>
+// An array of `count` numbers that `write(data)` writes.
+template <class Number = int32_t, class Write>
 auto written_array(size_t count, Write&& write) {
-    auto data = allocated<int32_t>(roomy(count));
+    auto data = allocated<Number>(roomy(count));
     write(data.get());
-    return array_over<int32_t, 1>(std::move(data), {count});
+    return array_over<Number, 1>(std::move(data), {count});
 }
-inline auto array_of(const uint32_t* ids, size_t count) {
-    return written_array(count, [&](int32_t* data) {
-        if (count) std::memcpy(data, ids, count * sizeof(int32_t));
+// An array of these numbers: ids by default.
+template <class Number = int32_t, class Given>
+auto array_of(const Given* numbers, size_t count) {
+    static_assert(sizeof(Number) == sizeof(Given));
+    return written_array<Number>(count, [&](Number* data) {
+        if (count) std::memcpy(data, numbers, count * sizeof(Number));
     });
 }
 

@@ -29,17 +29,13 @@ class TextsToPack {
     nb::tuple chunks(size_t added, size_t around, size_t most, size_t longest) const {
         std::vector<uint8_t> left_out = may_change_;
         for (size_t i = 0; i < left_out.size(); i++) left_out[i] |= packing_->bytes(i) + added > longest;
-        const auto numbers = [](const std::vector<int64_t>& from) {
-            auto to = allocated<int64_t>(from.size());
-            std::copy(from.begin(), from.end(), to.get());
-            return array_over<int64_t, 1>(std::move(to), {from.size()});
-        };
         nb::list chunks;
-        for (const Packing::Chunk& chunk : packing_->chunks(left_out, around, most)) chunks.append(nb::make_tuple(numbers(chunk.texts), chunk.bytes));
+        for (const Packing::Chunk& chunk : packing_->chunks(left_out, around, most))
+            chunks.append(nb::make_tuple(array_of<int64_t>(chunk.texts.data(), chunk.texts.size()), chunk.bytes));
         std::vector<int64_t> others;
         for (size_t i = 0; i < left_out.size(); i++)
             if (left_out[i]) others.push_back(static_cast<int64_t>(i));
-        return nb::make_tuple(std::move(chunks), numbers(others));
+        return nb::make_tuple(std::move(chunks), array_of<int64_t>(others.data(), others.size()));
     }
     nb::tuple pack(HostArray<const int64_t> numbers, HostArray<uint8_t> out, std::vector<int32_t> prefix, std::vector<int32_t> suffix,
                    bool split_special, size_t threads) const {
@@ -54,14 +50,8 @@ class TextsToPack {
                 added_tokens_.find(begin, end, split_special, segments);
             });
         }
-        const auto& separators = packed->separators();
-        const auto array_of_each = [](const auto& from, auto&& value) {
-            return written_array(from.size(), [&](int32_t* to) { std::transform(from.begin(), from.end(), to, value); });
-        };
-        using Separator = PackedRows::Separator;
-        return nb::make_tuple(packed->bytes(), array_of_each(separators, [](const Separator& one) { return one.position; }),
-                              array_of_each(separators, [](const Separator& one) { return one.id; }),
-                              array_of_each(packed->row_ends(), [](int32_t number) { return number; }));
+        const auto array = [](const std::vector<int32_t>& values) { return array_of<int32_t>(values.data(), values.size()); };
+        return nb::make_tuple(packed->bytes, array(packed->positions), array(packed->ids), array(packed->row_ends));
     }
 
     static void define(nb::module_& module) {
