@@ -334,7 +334,7 @@ inline Pair<UnigramCore> read_unigram(const std::filesystem::path& path) {
     const auto make = [&] {
         FileReader in = after_header(file.content, file.version);
         static_cast<void>(in.text());  // what it was made from, and the ids around a text
-        for (int i = 0; i < 2; i++) static_cast<void>(in.array<uint32_t>());
+        for (int i = 0; i < 2; i++) static_cast<void>(read_array<uint32_t>(in));
         return std::get<std::unique_ptr<UnigramCore>>(read_core(in));
     };
     return {make(), make()};

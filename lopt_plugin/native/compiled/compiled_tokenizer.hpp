@@ -29,7 +29,7 @@ class CompiledTokenizer {
 
   private:
     explicit CompiledTokenizer(FileReader in)
-        : source_(in.text()), prefix_(in.array<uint32_t>()), suffix_(in.array<uint32_t>()), core_(read_core(in)) {
+        : source_(in.text()), prefix_(read_array<uint32_t>(in)), suffix_(read_array<uint32_t>(in)), core_(read_core(in)) {
         if (!in.rest().empty()) in.fail("it goes on after its end");
     }
 

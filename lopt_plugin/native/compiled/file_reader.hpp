@@ -24,6 +24,21 @@ struct InvalidFileError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
+// What follows reads from any sequence of values: a FileReader, or PythonValues.
+template <class Element, class Values>
+std::vector<Element> read_array(Values& in) {
+    const std::string_view taken = in.bytes();
+    if (taken.size() % sizeof(Element)) in.fail("an array has half an element");
+    std::vector<Element> elements(taken.size() / sizeof(Element));
+    if (!elements.empty()) std::memcpy(elements.data(), taken.data(), taken.size());
+    return elements;
+}
+// Calls read() for each row; a row contains at least one number.
+template <class Values, class Read>
+void read_rows(Values& in, Read&& read) {
+    for (uint32_t left = in.number(); left > 0; left--) read();
+}
+
 // A number has four bytes, little endian. Bytes and texts are preceded by their length, and rows by their number. Results
 // point into the file.
 class FileReader {
@@ -57,24 +72,11 @@ class FileReader {
         if (!is_utf8(taken)) fail("a text is not UTF-8");
         return taken;
     }
-    template <class Element>
-    std::vector<Element> array() {
-        const std::string_view taken = bytes();
-        if (taken.size() % sizeof(Element)) fail("an array has half an element");
-        std::vector<Element> elements(taken.size() / sizeof(Element));
-        if (!elements.empty()) std::memcpy(elements.data(), taken.data(), taken.size());
-        return elements;
-    }
-    // Calls read() for each row; a row contains at least one number.
-    template <class Read>
-    void each(Read&& read) {
-        for (uint32_t left = number(); left > 0; left--) read();
-    }
     std::string_view rest() const { return rest_; }
 
     std::vector<VocabularyItem> vocabulary() {
         std::vector<VocabularyItem> items;
-        each([&] {
+        read_rows(*this, [&] {
             const std::string_view name = text();
             items.push_back({name, number()});
         });
@@ -87,15 +89,15 @@ class FileReader {
     // A normalization form, and nothing in place of a function that tells where characters came from.
     std::pair<ReferenceNormalize, Aligner::Ask> form() {
         const auto forms = std::make_shared<CharacterForms>();
-        each([&] {
+        read_rows(*this, [&] {
             const uint32_t c = number();
             forms->decompositions[c] = code_points_of(text());
         });
-        each([&] {
+        read_rows(*this, [&] {
             const uint32_t c = number();
             forms->ranks[c] = number();
         });
-        each([&] {
+        read_rows(*this, [&] {
             const uint64_t first = number(), second = number(), composed = number();
             if (composed >= 0x110000) fail("a number is no code point");
             forms->compositions[first << 32 | second] = static_cast<uint32_t>(composed);

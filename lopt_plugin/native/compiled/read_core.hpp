@@ -39,13 +39,13 @@ namespace detail {
 
 template <class Values>
 ClassTable class_table(Values& in) {
-    const auto pages = in.template array<uint16_t>(), cells = in.template array<uint16_t>();
+    const auto pages = read_array<uint16_t>(in), cells = read_array<uint16_t>(in);
     return {pages.data(), pages.size(), cells.data(), cells.size()};
 }
 
 template <class Values>
 FormTables form_tables(Values& in) {
-    FormTables tables{std::make_shared<const ClassTable>(class_table(in)), nullptr, in.template array<ComposingPair>()};
+    FormTables tables{std::make_shared<const ClassTable>(class_table(in)), nullptr, read_array<ComposingPair>(in)};
     if (in.flag()) tables.forms = std::make_shared<const ClassTable>(class_table(in));
     return tables;
 }
@@ -87,7 +87,7 @@ std::unique_ptr<NormalizerStep> normalizer_step(Values& in, const FormTables& ta
     if (kind == "reference") return std::make_unique<ReferenceStep>(in.function());
     if (kind != "characters") in.fail("unknown normalizer step");
     std::vector<MappedCharacter> mapped;
-    in.each([&] {
+    read_rows(in, [&] {
         const uint32_t code_point = in.number();
         mapped.push_back({code_point, std::string(in.text())});
     });
@@ -97,14 +97,14 @@ std::unique_ptr<NormalizerStep> normalizer_step(Values& in, const FormTables& ta
 template <class Values>
 std::vector<std::unique_ptr<NormalizerStep>> normalizer_steps(Values& in, const FormTables& tables) {
     std::vector<std::unique_ptr<NormalizerStep>> steps;
-    in.each([&] { steps.push_back(normalizer_step(in, tables)); });
+    read_rows(in, [&] { steps.push_back(normalizer_step(in, tables)); });
     return steps;
 }
 
 template <class Values>
 AddedTokenSets added_tokens(Values& in) {
     AddedTokenSets sets;
-    in.each([&] {
+    read_rows(in, [&] {
         AddedToken token{std::string(in.text()), in.number(), in.flag(), in.flag(), in.flag(), false};
         const bool normalized = in.flag();
         token.special = in.flag();
@@ -116,7 +116,7 @@ AddedTokenSets added_tokens(Values& in) {
 template <class Values>
 std::unique_ptr<const WordCharacters> word_characters(Values& in) {
     ClassTable classes = class_table(in);
-    const auto changed = in.template array<uint32_t>(), ends = in.template array<uint32_t>();
+    const auto changed = read_array<uint32_t>(in), ends = read_array<uint32_t>(in);
     const std::string_view images = in.text();
     for (const uint32_t end : ends)
         if (end < images.size() && is_continuation(static_cast<uint8_t>(images[end]))) in.fail("half a character");
@@ -136,9 +136,9 @@ BuiltCore<BytePairCore> byte_pair_core(Values& in) {
     description.add_prefix_space = in.flag();
     description.dropped_bytes = in.bytes();
     description.end_of_word_suffix = in.text();
-    in.each([&] {
+    read_rows(in, [&] {
         std::optional<std::string> token;
-        in.each([&] { token = in.text(); });
+        read_rows(in, [&] { token = in.text(); });
         const bool fused = in.flag();
         description.unknown = UnknownOptions{token, fused, in.flag()};
     });
@@ -147,14 +147,14 @@ BuiltCore<BytePairCore> byte_pair_core(Values& in) {
     configuration.classes = tables.classes;
     configuration.normalizer = detail::normalizer_steps(in, tables);
     configuration.scanner = in.text();
-    in.each([&] {
+    read_rows(in, [&] {
         const std::string_view matcher = in.text(), behavior = in.text();
         const bool invert = in.flag();
         configuration.refinements.push_back(make_refinement(matcher, behavior, invert, in.flag()));
     });
     const std::string_view byte_classes = in.take(configuration.byte_classes.size());
     std::copy(byte_classes.begin(), byte_classes.end(), configuration.byte_classes.begin());
-    in.each([&] {
+    read_rows(in, [&] {
         const bool in_normalizer = in.flag(), prepends = in.flag();
         configuration.metaspace = Metaspace{in_normalizer, prepends, prepend_scheme(in.text())};
     });
@@ -166,8 +166,8 @@ BuiltCore<BytePairCore> byte_pair_core(Values& in) {
 template <class Values>
 BuiltCore<UnigramCore> unigram_core(Values& in) {
     std::vector<std::string_view> names;
-    in.each([&] { names.push_back(in.text()); });
-    auto scores = in.template array<double>();
+    read_rows(in, [&] { names.push_back(in.text()); });
+    auto scores = read_array<double>(in);
     const uint32_t unknown_id = in.number();
     const bool byte_fallback = in.flag();
     const FormTables tables = detail::form_tables(in);

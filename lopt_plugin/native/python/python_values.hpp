@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -54,18 +53,6 @@ class PythonValues {
         const nb::object given = object();
         if (!PyUnicode_Check(given.ptr())) fail("a text was expected");
         return utf8_of(given);
-    }
-    template <class Element>
-    std::vector<Element> array() {
-        const std::string_view taken = bytes();
-        if (taken.size() % sizeof(Element)) fail("an array has half an element");
-        std::vector<Element> elements(taken.size() / sizeof(Element));
-        if (!elements.empty()) std::memcpy(elements.data(), taken.data(), elements.size() * sizeof(Element));
-        return elements;
-    }
-    template <class Read>
-    void each(Read&& read) {
-        for (uint32_t left = number(); left > 0; left--) read();
     }
 
     // A dict, or the JSON of one and the number of its entries.
