@@ -1,5 +1,6 @@
 // The Python module, and the class of the BPE core.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -11,7 +12,6 @@
 #include "compiled/read_core.hpp"
 #include "python/batch_arrays.hpp"
 #include "python/cpython_layout.hpp"
-#include "python/id_range.hpp"
 #include "python/python_growing.hpp"
 #include "text/ascii_masks.hpp"
 
@@ -120,12 +120,22 @@ class PythonBytePairCore : public PythonGrowing<BytePairCore> {
     }
 };
 
+bool ids_within(nb::list ids, long long largest) {
+    return take_ids(ids.ptr(), [largest](int64_t id) { return 0 <= id && id <= largest; });
+}
+
 // Writes the ids, eight bytes each, to a buffer of exactly that size. Returns false if one of them is not an int.
-bool copy_list(nb::list ids, nb::object out) {
+bool copy_ids(nb::list ids, nb::object out) {
     Py_buffer buffer;
     if (PyObject_GetBuffer(out.ptr(), &buffer, PyBUF_CONTIG)) throw nb::python_error();
     const bool has_room = static_cast<size_t>(buffer.len) == nb::len(ids) * sizeof(int64_t);
-    const bool copied = has_room && copy_ids(ids.ptr(), static_cast<unsigned char*>(buffer.buf));
+    auto* to = static_cast<unsigned char*>(buffer.buf);
+    const auto write = [&to](int64_t id) {
+        std::memcpy(to, &id, sizeof id);
+        to += sizeof id;
+        return true;
+    };
+    const bool copied = has_room && take_ids(ids.ptr(), write);
     PyBuffer_Release(&buffer);
     if (!has_room) throw std::invalid_argument("copy_ids: out has not eight bytes for each id");
     return copied;
@@ -160,9 +170,7 @@ NB_MODULE(_core, module) {
     define_prefetched_texts(module);
     ShortEncoder::define(module);
     TextsToPack::define(module);
-    module.def(
-        "ids_within", [](nb::list ids, long long largest) { return ids_within(ids.ptr(), largest); }, nb::arg("ids"),
-        nb::arg("largest"));
+    module.def("ids_within", &ids_within, nb::arg("ids"), nb::arg("largest"));
     module.def("build_description", &build_description);
     module.def("_covers_layouts", &cpython::covers, nb::arg("version_hex"));
     module.def(
@@ -174,7 +182,7 @@ NB_MODULE(_core, module) {
         },
         nb::arg("wanted"));
     module.def("with_added_ids", &with_added_ids, nb::arg("ids"), nb::arg("row_offsets"), nb::arg("before"), nb::arg("after"));
-    module.def("copy_ids", &copy_list, nb::arg("ids"), nb::arg("out"));
+    module.def("copy_ids", &copy_ids, nb::arg("ids"), nb::arg("out"));
     module.def(
         "idle_cores",
         [](std::string load, size_t cores) {

@@ -13,7 +13,6 @@
 #include "bpe/vocabulary.hpp"
 #include "decode/decode_stream.hpp"
 #include "python/decode_method.hpp"
-#include "python/id_range.hpp"
 #include "python/interpreter_lock.hpp"
 #include "python/python_arguments.hpp"
 

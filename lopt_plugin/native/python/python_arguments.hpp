@@ -1,4 +1,4 @@
-// The characters of Python's strings, and arrays made from ids.
+// Reads the characters of strings and the ids of lists, and makes arrays of ids.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -40,6 +40,23 @@ inline Characters characters_of(nb::handle text) {
     const auto length = static_cast<size_t>(PyUnicode_GET_LENGTH(object));
     if (length > size_t{1} << 30) throw NeedsReference("texts of more than 2^30 characters are left to Hugging Face");
     return {PyUnicode_DATA(object), length, static_cast<int>(PyUnicode_KIND(object)), bool(PyUnicode_IS_ASCII(object))};
+}
+
+// Calls take(id) for each element. Returns false if one is not a plain int, is too large, or is rejected by `take`. Runs
+// no Python code, so the list does not change meanwhile.
+template <class Take>
+bool take_ids(PyObject* list, Take&& take) {
+    constexpr Py_ssize_t AHEAD = 24;  // the objects are scattered in memory, so prefetch them early
+    const Py_ssize_t size = PyList_GET_SIZE(list);
+    for (Py_ssize_t i = 0; i < size; i++) {
+        if (i + AHEAD < size) __builtin_prefetch(PyList_GET_ITEM(list, i + AHEAD));
+        PyObject* element = PyList_GET_ITEM(list, i);
+        if (!PyLong_CheckExact(element)) return false;
+        int overflow = 0;
+        const int64_t id = PyLong_AsLongLongAndOverflow(element, &overflow);
+        if (overflow || !take(id)) return false;
+    }
+    return true;
 }
 
 // An array of one dimension on the host.

@@ -427,8 +427,6 @@ class PythonCore {
         const std::vector<Row> rows = rows_of(alive, "encode_batch: a text is not a str");
         size_t characters = 0;
         for (const Row& row : rows) characters += row.characters.length;
-        std::optional<InterpreterUnlocked> unlocked;
-        if (characters >= GIL_FREE_FROM) unlocked.emplace();
         // Just enough parts to keep the threads busy.
         constexpr size_t LEAST = 4096, MOST = size_t{1} << 16, PER_THREAD = 8;  // characters, and parts
         const size_t enough = std::clamp(characters / (std::max<size_t>(threads, 1) * PER_THREAD), LEAST, MOST);
@@ -443,10 +441,11 @@ class PythonCore {
                 parts[i].ends.push_back(parts[i].ids.size());
             }
         };
-        core_->pool().run(parts.size(), threads, encode, [&](size_t i) {
+        const auto hand_over = [&](size_t i) {
             take(parts[i]);
             parts[i] = {};
-        });
+        };
+        unlock_if_long(characters, [&] { core_->pool().run(parts.size(), threads, encode, hand_over); });
         return rows.size();
     }
     // Appends the ids of a row.
