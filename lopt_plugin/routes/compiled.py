@@ -7,9 +7,10 @@ from typing import Any
 
 from ..pipeline import Pipeline
 from ..pipeline.component_state import Unsupported
+from ..pipeline.normalizers import ByReference
 from ..unicode_tables.forms import form_rows
 from .core_values import CoreValues, describe
-from .native_core import core_arguments, import_core
+from .native_core import import_core
 
 SIGNATURE = b"\x93LOPT\r\n\x1a"
 FORMAT = 1  # as in native/compiled/file_header.hpp
@@ -21,18 +22,17 @@ class Values(CoreValues):
     def __init__(self) -> None:
         self.data = bytearray()
 
-    def number(self, value: int) -> None:
-        """Four bytes."""
-        self.data += value.to_bytes(4, "little")
+    def begin(self, kind: str) -> None:
+        self.add(kind)
 
     def add(self, *values: int | str | bytes) -> None:
-        """Numbers and flags; texts and bytes, preceded by their length."""
+        """Numbers and flags, of four bytes; texts and bytes, preceded by their length."""
         for value in values:
             if isinstance(value, int):
-                self.number(value)
+                self.data += value.to_bytes(4, "little")
             else:
                 content = value.encode() if isinstance(value, str) else value
-                self.number(len(content))
+                self.add(len(content))
                 self.data += content
 
     def fixed(self, data: bytes) -> None:
@@ -59,9 +59,7 @@ def compiled(pipeline: Pipeline, source: str) -> bytes:
     around = pipeline.post_processor
     for ids in (around.prefix_ids, around.suffix_ids):
         out.add(b"".join(number.to_bytes(4, "little") for number in ids))
-    kind, given = core_arguments(pipeline)
-    if any(step[0] == "reference" for step in given.get("normalizer", ())):
+    if isinstance(pipeline.normalizer, tuple) and any(isinstance(step, ByReference) for step in pipeline.normalizer):
         raise Unsupported("a step of its normalizer is always left to Hugging Face")
-    out.add(kind)
-    describe(out, kind, given)
+    describe(out, pipeline)
     return SIGNATURE + FORMAT.to_bytes(4, "little") + zlib.crc32(out.data).to_bytes(4, "little") + out.data

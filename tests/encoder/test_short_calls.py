@@ -17,7 +17,7 @@ from lopt_plugin.encoder.backend_watch import changes
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.encoder.route_choice import CALLS_UNTIL_COMPARED
 from lopt_plugin.pipeline import read_pipeline
-from lopt_plugin.routes import native_core
+from lopt_plugin.routes import core_values, native_core
 from lopt_plugin.routes.request import PLAIN, EncodeRequest, NeedsReference
 from lopt_plugin.settings import Settings
 
@@ -256,7 +256,7 @@ def test_an_error_is_left_to_the_caller_and_an_interrupt_is_raised(monkeypatch: 
 
         return normalize
 
-    monkeypatch.setattr(native_core, "_reference", ask)
+    monkeypatch.setattr(core_values, "_reference", ask)
     backend = corpus.load_tokenizer("tiny_qwen2")
     backend.normalizer = normalizers.Replace(Regex("e\u0301"), "e")
     short = native_core.build_core(read_pipeline(backend)).short_encoder(100, 100, None)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import sys
 import unicodedata
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,18 @@ import numpy as np  # noqa: E402
 import representatives  # noqa: E402
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers  # noqa: E402
 
-from lopt_plugin.pipeline import BytePairModel, Pipeline, WordPieceModel, read_pipeline  # noqa: E402
-from lopt_plugin.routes import native_core  # noqa: E402
+from lopt_plugin.pipeline import (  # noqa: E402
+    BytePairModel,
+    Pipeline,
+    SentencePieceModel,
+    WordPieceModel,
+    read_pipeline,
+)
+from lopt_plugin.routes import core_values  # noqa: E402
 from lopt_plugin.routes.compiled import compiled  # noqa: E402
+from lopt_plugin.routes.core_values import CoreValues  # noqa: E402
 from lopt_plugin.unicode_tables import load  # noqa: E402
+from lopt_plugin.unicode_tables.byte_level import byte_classes  # noqa: E402
 
 NFC_FOLLOWS = 1 << 14  # a bit of the character classes
 SHORT = 1_000  # characters of a seed
@@ -41,76 +50,64 @@ REMOVING: dict[str, list[list[normalizers.Normalizer]]] = {
 }
 
 
-class Writer:
+class Writer(CoreValues):
     """Appends values to a buffer."""
 
     def __init__(self) -> None:
         self.out = bytearray()
 
-    def number(self, value: int) -> None:
-        self.out += int(value).to_bytes(8, "little")
+    def begin(self, kind: str) -> None:
+        self.add(kind.replace(" ", "_"))
 
-    def text(self, value: str | bytes) -> None:
-        data = value.encode() if isinstance(value, str) else value
-        self.number(len(data))
-        self.out += data
+    def add(self, *values: Any) -> None:
+        for value in values:
+            data = value.encode() if isinstance(value, str) else value
+            if isinstance(data, bytes):
+                self.add(len(data))
+                self.out += data
+            else:
+                self.out += int(data).to_bytes(8, "little")
 
-    def each(self, values: Any) -> None:
-        """A sequence of rows of numbers and strings."""
-        rows = list(values)
-        self.number(len(rows))
-        for row in rows:
-            self.row(row)
+    def vocabulary(self, vocabulary: Any) -> None:
+        self.rows(vocabulary.items())
 
-    def row(self, row: Any) -> None:
-        for value in row:
-            self.text(value) if isinstance(value, (str, bytes)) else self.number(value)
+    def function(self, function: Any) -> None:
+        """Whether there is one: the fuzzers have their own."""
+        self.add(function is not None)
+
+    def form(self, name: str, normalize: Any, align: Any = None) -> None:
+        self.add(name)
 
 
 def tokenizer(pipeline: Pipeline) -> bytes:
     """The arguments of the pipeline's core."""
-    out = Writer()
-    if isinstance(pipeline.model, WordPieceModel):
-        given = native_core._word_piece_arguments(pipeline, pipeline.model)
-        out.text("word_piece")
-        out.each(given["vocabulary"].items())
-        out.row([given["unknown_id"], given["continuing_prefix"], given["max_characters"]])
-        out.row(given["characters"])
-        out.each([] if given["text_characters"] is None else [given["text_characters"]])
-        out.number(given["order"] is not None)
-        out.each(given["added_tokens"])
+    out, model = Writer(), pipeline.model
+    if isinstance(model, WordPieceModel):
+        core_values.describe(out, pipeline)
         return bytes(out.out)
-    given = native_core._byte_pair_arguments(pipeline, pipeline.model)
-    merges = pipeline.model.merges
-    pairs = list(merges)
-    out.text("byte_pair")
-    out.each(given["vocabulary"].items())
-    out.each(pair.split(" ", 1) if isinstance(pair, str) else pair for pair in pairs)
-    out.number(given["ignore_merges"])
-    out.row(given[name] for name in ("class_pages", "class_cells", "compose_pairs", "byte_classes", "scanner"))
-    out.each(given["refinements"])
-    out.number(given["add_prefix_space"])
-    out.number(len(given["normalizer"]))
-    for step in given["normalizer"]:
-        _normalizer_step(out, step)
-    out.each(given["added_tokens"])
-    out.row([given["dropped_bytes"], given["form_pages"], given["form_cells"], given["end_of_word_suffix"]])
-    unknown = given["unknown_characters"]
-    out.each([] if unknown is None else [(unknown[0] is not None, unknown[0] or "", *unknown[1:])])
-    out.each([] if given["space_signs"] is None else [given["space_signs"]])
-    assert isinstance(pipeline.model, BytePairModel) == (unknown is None)
-    return bytes(out.out)
-
-
-def _normalizer_step(out: Writer, step: tuple[Any, ...]) -> None:
-    kind = step[0]
-    out.text(kind)
-    if kind == "form":
-        out.text(step[1])
-    elif kind == "characters":
-        out.each(step[1])
+    assert isinstance(model, (BytePairModel, SentencePieceModel))
+    dropped, suffix, unknown = b"", "", []
+    if isinstance(model, BytePairModel):
+        dropped, suffix = model.dropped_bytes, model.end_of_word_suffix
     else:
-        out.row(step[1:])
+        unknown = [(model.unk_token is not None, model.unk_token or "", model.fuse_unk, model.byte_fallback)]
+    out.begin("byte pair")
+    out.vocabulary(model.vocabulary)
+    out.rows(pair.split(" ", 1) if isinstance(pair, str) else pair for pair in model.merges)
+    out.add(isinstance(model, BytePairModel) and model.ignore_merges)
+    classes = core_values.classes_of(pipeline)
+    out.add(classes.pages.tobytes(), classes.cells.tobytes(), classes.compose_pairs.astype("<u4").tobytes())
+    out.add(byte_classes(), pipeline.scanner)
+    out.rows(map(astuple, pipeline.refinements))
+    out.add(pipeline.add_prefix_space)
+    steps = pipeline.normalizer if isinstance(pipeline.normalizer, tuple) else ()
+    core_values.write_steps(out, core_values.native_steps(steps))
+    out.rows(core_values.added_tokens(pipeline))
+    out.add(dropped, *core_values.form_table(steps), suffix)
+    out.rows(unknown)
+    signs = core_values.space_signs(pipeline)
+    out.rows([] if signs is None else [signs])
+    return bytes(out.out)
 
 
 def unicode_tables() -> bytes:
@@ -128,7 +125,7 @@ def unicode_tables() -> bytes:
     unknown = [(c,) for c in marks.tolist() if unicodedata.category(chr(c)) == "Cn"]
     out = Writer()
     for rows in (changed, classes, composed, unknown):
-        out.each(rows)
+        out.rows(rows)
     return bytes(out.out)
 
 

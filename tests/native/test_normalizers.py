@@ -112,7 +112,7 @@ def core_and_reference(variant: str, name: str = "tiny_qwen2") -> tuple[Any, Tok
 def core_without_model(variant: str) -> Any:
     from random_models import STAND_INS
 
-    from lopt_plugin.routes.native_core import form_table, native_steps
+    from lopt_plugin.routes.core_values import form_table, native_steps
 
     read = reading.read_normalizer(steps_state(ALL[variant]()))
     pages, cells = form_table(read)
@@ -327,7 +327,7 @@ def test_descriptions_tell_the_steps() -> None:
 def test_the_self_check_finds_a_step_that_is_not_done(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = with_normalizer("tiny_starcoder", ALONE[variant]())
     assert Encoder(tokenizer, Settings.read({}, threads=1)).explain()["route"] == "native"
-    monkeypatch.setattr("lopt_plugin.routes.native_core.native_steps", lambda steps: [])
+    monkeypatch.setattr("lopt_plugin.routes.core_values.native_steps", lambda steps: [])
     explained = Encoder(with_normalizer("tiny_starcoder", ALONE[variant]()), Settings.read({}, threads=1)).explain()
     assert (explained["route"], "self-check" in explained["reason"]) == ("hf", True), variant
 

@@ -25,7 +25,7 @@ from lopt_plugin.encoder import Encoder
 from lopt_plugin.native._core import OffsetsUnknownError
 from lopt_plugin.pipeline import Unsupported, read_pipeline
 from lopt_plugin.pipeline.normalizers import Precompiled
-from lopt_plugin.routes import hard_texts as check_texts, native_core
+from lopt_plugin.routes import core_values, hard_texts as check_texts
 from lopt_plugin.routes.native_core import build_core
 from lopt_plugin.settings import Settings
 from lopt_plugin.unicode_tables import load, normalizers as sets
@@ -222,7 +222,7 @@ def test_what_is_left_to_the_reference(reason: str, change: Any) -> None:
 )
 def test_a_broken_character_map_is_refused(monkeypatch: pytest.MonkeyPatch, reason: str, charsmap: bytes) -> None:
     """The reference panics on most of them."""
-    monkeypatch.setattr(native_core, "_reference", lambda state: str)
+    monkeypatch.setattr(core_values, "_reference", lambda state: str)
     pipeline = replace(read_pipeline(corpus.load_tokenizer("unigram_t5")), normalizer=(Precompiled(charsmap),))
     with pytest.raises(Unsupported, match=reason):
         build_core(pipeline)

@@ -12,6 +12,7 @@ import pytest
 from word_pieces import DEFAULT
 
 from lopt_plugin.native import _core
+from lopt_plugin.routes.core_values import CoreValues
 from lopt_plugin.routes.native_core import core_of
 from lopt_plugin.unicode_tables import load
 
@@ -20,14 +21,21 @@ ARGUMENTS: dict[str, Any] = {
     "unknown_id": 0,
     "continuing_prefix": "##",
     "max_characters": 100,
-    "text_characters": None,
     "order": None,
     "added_tokens": [],
 }
 
 
 def make_core(**changes: Any) -> Any:
-    return core_of("word piece", {**ARGUMENTS, "characters": load.word_characters(None).as_bytes(), **changes})
+    given = {**ARGUMENTS, "characters": load.word_characters(None).as_bytes(), **changes}
+    out = CoreValues()
+    out.begin("word piece")
+    out.vocabulary(given["vocabulary"])
+    out.add(given["unknown_id"], given["continuing_prefix"], given["max_characters"], *given["characters"])
+    out.rows([])
+    out.function(given["order"])
+    out.rows(given["added_tokens"])
+    return core_of(out)
 
 
 def test_a_core_of_few_arguments() -> None:

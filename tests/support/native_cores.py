@@ -15,7 +15,9 @@ from reference import Reference
 from tokenizers import Tokenizer
 
 from lopt_plugin.pipeline import read_pipeline
+from lopt_plugin.routes.core_values import CoreValues, write_steps
 from lopt_plugin.routes.native import NativeRoute
+from lopt_plugin.routes.native_core import core_of as core_of_values
 from lopt_plugin.settings import Settings
 from lopt_plugin.unicode_tables import byte_level, load
 
@@ -80,10 +82,27 @@ def make_core(vocabulary: dict[str, int] | tuple[bytes, int], merges: list[Any] 
 
     Merges that are bytes are the JSON text of them, right or wrong.
     """
-    from lopt_plugin.routes import native_core
-
-    text = merges if isinstance(merges, bytes) else json.dumps(merges).encode()
-    core = native_core.core_of("byte pair", {**_arguments(), "vocabulary": vocabulary, "merges": text, **changes})
+    given = {**_arguments(), **changes}
+    out = CoreValues()
+    out.begin("byte pair")
+    out.vocabulary(vocabulary)
+    out.add(merges if isinstance(merges, bytes) else json.dumps(merges).encode())
+    out.add(*(given[name] for name in ("ignore_merges", "add_prefix_space", "dropped_bytes", "end_of_word_suffix")))
+    unknown = given["unknown_characters"]
+    out.add(unknown is not None)
+    if unknown is not None:
+        token, fused, byte_fallback = unknown
+        out.rows([] if token is None else [[token]])
+        out.add(fused, byte_fallback)
+    out.add(given["class_pages"], given["class_cells"], given["compose_pairs"])
+    out.rows([[given["form_pages"], given["form_cells"]]] if given["form_cells"] else [])
+    write_steps(out, given["normalizer"])
+    out.add(given["scanner"])
+    out.rows(given["refinements"])
+    out.fixed(given["byte_classes"])
+    out.rows([])
+    out.rows(given["added_tokens"])
+    core = core_of_values(out)
     core.trust_seams()
     return core
 
@@ -107,5 +126,4 @@ def _arguments() -> dict[str, Any]:
         "form_cells": b"",
         "end_of_word_suffix": "",
         "unknown_characters": None,
-        "space_signs": None,
     }
