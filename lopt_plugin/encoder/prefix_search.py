@@ -124,7 +124,7 @@ def _by_boundaries(backend: Tokenizer) -> Proof | None:
         chunkable = read_chunking(backend)
     except Unsupported:
         return None
-    boundaries = Boundaries.of(backend, chunkable)
+    boundaries = Boundaries(backend, chunkable)
     return lambda text, place, over: boundaries.certain(text, place, place + 1) == place
 
 

@@ -35,6 +35,7 @@ NFC_FOLLOWS = 1 << 14
 DECOMPOSES = 1 << 15
 
 _Table = TypeVar("_Table", bound="PagedTable")
+_Bits = TypeVar("_Bits", np.uint8, np.uint16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +92,11 @@ def _arrays(table: type[PagedTable]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(table) if field.name != "tokenizers_version")
 
 
-def fold(bits: npt.NDArray[np.uint16]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-    """Pages and cells of uint16 [0x110000]; the distinct blocks are numbered as they first appear."""
+def fold(bits: npt.NDArray[_Bits]) -> tuple[npt.NDArray[np.uint16], npt.NDArray[_Bits]]:
+    """Pages and cells of [0x110000]; the distinct blocks are numbered as they first appear."""
     blocks: dict[bytes, int] = {}
     pages = [blocks.setdefault(page.tobytes(), len(blocks)) for page in bits.reshape(PAGES, PAGE_SIZE)]
-    return np.array(pages, dtype=np.uint16), np.frombuffer(b"".join(blocks), dtype=np.uint16)
+    return np.array(pages, dtype=np.uint16), np.frombuffer(b"".join(blocks), dtype=bits.dtype)
 
 
 @dataclass(frozen=True, eq=False)

@@ -86,8 +86,7 @@ def test_certain_boundaries_hold_in_any_context(name: str) -> None:
 def test_no_edge_inside_a_combining_sequence(name: str) -> None:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer, tokenizer.pre_tokenizer = getattr(normalizers, name)(), pre_tokenizers.ByteLevel(False)
-    chunkable = read_chunking(tokenizer)
-    anywhere = Boundaries(chunkable, AddedTokens([], None), None)
+    anywhere = Boundaries(tokenizer, read_chunking(tokenizer))
     text = "e\u0301\u0323\u1100\u1161\u11a8 x"
     assert [anywhere.overlap_edge(text, first, len(text)) for first in range(1, 8)] == [6, 6, 6, 6, 6, 6, 7]
 

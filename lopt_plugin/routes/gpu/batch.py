@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from ...triton_kernels.batch import buffers as device_batch, text_to_words
@@ -70,7 +69,7 @@ class DeviceBatch:
         with self.entered():
             self._stream = CudaStream(device) if device.type == "cuda" else HostStream()
             with self._stream.current():
-                self._pages = torch.from_numpy(tables.kinds.pages.view(np.int16)).to(device)
+                self._pages = torch.from_numpy(tables.kinds.pages).to(device)
                 self._cells = torch.from_numpy(tables.kinds.cells.copy()).to(device)
                 on_device = Tables.on(device, tables.entries, tables.pairs)
                 self._words = WordsToIds(on_device, device, cache_slots, tile_factor)

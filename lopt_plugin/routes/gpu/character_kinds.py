@@ -50,7 +50,8 @@ def kind_table(classes: table.CharacterClasses, marks_are_letters: bool = False)
         kinds[kinds == character_kinds.MARK] = character_kinds.BOTH
     kinds[bits & table.CJK != 0] |= character_kinds.CJK
     _check_ascii(kinds)
-    return KindTable.from_kinds(kinds)
+    pages, cells = table.fold(kinds)
+    return KindTable(pages.view(np.int16), cells)
 
 
 def _check_ascii(kinds: npt.NDArray[np.uint8]) -> None:

@@ -121,22 +121,16 @@ class AddedTokens:
 
 
 class Boundaries:
-    """Finds the positions where one tokenizer's texts may be split. `cuts`: needed if the vocabulary decides."""
+    """Finds the positions where one tokenizer's texts may be split. `cuts`: None unless the vocabulary decides."""
 
-    def __init__(self, chunkable: Chunkable, added_tokens: AddedTokens, cuts: VocabularyCuts | None) -> None:
-        self._added_tokens = added_tokens
-        self.cuts = cuts
+    def __init__(self, backend: Tokenizer, chunkable: Chunkable) -> None:
+        tokens = backend.get_added_tokens_decoder().values()
+        self._added_tokens = AddedTokens(tokens, backend.normalizer, chunkable.literals)
+        self.cuts = None
+        if chunkable.how == "vocabulary":
+            self.cuts = VocabularyCuts(backend.get_vocab(with_added_tokens=False), chunkable.replaced)
         self._boundary = _BOUNDARY_BEFORE_SPACE if chunkable.only_before_spaces else _BOUNDARY
         self._edge = _STARTER if chunkable.composes else _ANY
-
-    @classmethod
-    def of(cls, backend: Tokenizer, chunkable: Chunkable) -> Boundaries:
-        """Those of a tokenizer with these components."""
-        cuts = None
-        if chunkable.how == "vocabulary":
-            cuts = VocabularyCuts(backend.get_vocab(with_added_tokens=False), chunkable.replaced)
-        tokens = backend.get_added_tokens_decoder().values()
-        return cls(chunkable, AddedTokens(tokens, backend.normalizer, chunkable.literals), cuts)
 
     def certain(self, text: str, first: int, stop: int) -> int | None:
         """The first certain boundary in first .. stop - 1, first > 0; None if none of 32 candidates is suitable."""

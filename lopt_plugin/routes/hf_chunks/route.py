@@ -48,7 +48,7 @@ class HfChunksRoute:
         self.settings = settings
         self.chunkable = chunkable
         self._tokenizers = {split: _without_state(hf.backend, split) for split in (False, True)}
-        self.boundaries = Boundaries.of(self._tokenizers[False], chunkable)
+        self.boundaries = Boundaries(self._tokenizers[False], chunkable)
         # Put before every chunk but the first, so that what the normalizer prepends is not prepended to the chunk; and
         # how many tokens it has, none of which contains a part of the chunk. These are removed from the result.
         self._lead = "", 0

@@ -17,7 +17,6 @@ JOINS_LEFT = 1 << 0
 JOINS_RIGHT = 1 << 1
 
 _SEPARATOR = "\n"
-_BATCH = 1 << 14
 
 
 def derive() -> CharacterClasses:
@@ -33,12 +32,9 @@ def _clusters_of_one(pattern: str) -> oracle.Mask:
     character turns each cluster into one "X".
     """
     normalizer = _precompiled(bytes(byte for byte in range(1, 256) if byte != ord(_SEPARATOR)))
-    answers = []
-    for first in range(0, len(oracle.SCALAR_VALUES), _BATCH):
-        characters = oracle.to_text(oracle.SCALAR_VALUES[first : first + _BATCH])
-        # Controls join nothing but "\r\n"; a zero byte is never part of a key.
-        texts = ["XX" if c in "\0\r\n" else pattern.format(c) for c in characters]
-        answers += oracle.normalize_each(normalizer, texts, _SEPARATOR)
+    # Controls join nothing but "\r\n"; a zero byte is never part of a key.
+    texts = ["XX" if c in "\0\r\n" else pattern.format(c) for c in oracle.to_text(oracle.SCALAR_VALUES)]
+    answers = oracle.normalize_each(normalizer, texts, _SEPARATOR)
     return np.array([answer == "X" for answer in answers], dtype=np.bool_)
 
 
