@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import tier
 from gpu_texts import Bytes
-from kernel_device import DEVICE, INTERPRETED, to_device, torch
+from kernel_device import DEVICE, INTERPRETED, guarded, to_device, torch, untouched
 
 from lopt_plugin.triton_kernels.batch import text_to_words
 from lopt_plugin.triton_kernels.classify.naive import classify
@@ -47,28 +47,17 @@ def _faster_interpreter(request: pytest.FixtureRequest, monkeypatch: pytest.Monk
         kernel_device.make_interpreter_faster(monkeypatch)
 
 
-def _guarded(size: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """A tensor of `size`, and the one around it: 64 elements more at each end."""
-    around = torch.full((size + 128,), -9 if dtype != torch.uint8 else 0xEE, dtype=dtype, device=DEVICE)
-    return around[64 : 64 + size], around
-
-
-def _untouched(around: torch.Tensor) -> bool:
-    fill = 0xEE if around.dtype == torch.uint8 else -9
-    return bool((around[:64] == fill).all() and (around[-64:] == fill).all())
-
-
 def _flags(text: Bytes, pattern: str, tile: int) -> Bytes:
     kinds = gpu_texts.table()
-    bits, around = _guarded(words_of(len(text), tile), torch.int64)
-    classes, around_classes = _guarded(-(-len(text) // 8), torch.int64)
-    scratch, around_scratch = _guarded(launcher.scratch_size(len(text), tile), torch.int64)
+    bits, around = guarded(words_of(len(text), tile), torch.int64)
+    classes, around_classes = guarded(-(-len(text) // 8), torch.int64)
+    scratch, around_scratch = guarded(launcher.scratch_size(len(text), tile), torch.int64)
     words = to_device(padded(text))
     pages, cells = to_device(kinds.pages), to_device(kinds.cells)
     launcher.start_bits(words, len(text), pages, cells, pattern, classes, bits, scratch, tile)
-    assert _untouched(around)
-    assert _untouched(around_classes)
-    assert _untouched(around_scratch)
+    assert untouched(around)
+    assert untouched(around_classes)
+    assert untouched(around_scratch)
     flags = np.unpackbits(bits.cpu().numpy().view(np.uint8), bitorder="little")
     assert not flags[len(text) :].any()
     return flags[: len(text)]
@@ -164,9 +153,9 @@ def test_hard_texts(pattern: str) -> None:
 
 def _word_starts(text: Bytes, pattern: str, tile: int) -> list[int]:
     kinds = gpu_texts.table()
-    word_starts, around = _guarded(len(text) + 1, torch.int32)
-    word_count, around_count = _guarded(1, torch.int32)
-    scratch, around_scratch = _guarded(text_to_words.scratch_size(len(text), tile), torch.int64)
+    word_starts, around = guarded(len(text) + 1, torch.int32)
+    word_count, around_count = guarded(1, torch.int32)
+    scratch, around_scratch = guarded(text_to_words.scratch_size(len(text), tile), torch.int64)
     text_to_words.word_starts_of(
         to_device(padded(text)),
         len(text),
@@ -178,9 +167,9 @@ def _word_starts(text: Bytes, pattern: str, tile: int) -> list[int]:
         scratch,
         tile,
     )
-    assert _untouched(around)
-    assert _untouched(around_count)
-    assert _untouched(around_scratch)
+    assert untouched(around)
+    assert untouched(around_count)
+    assert untouched(around_scratch)
     count = int(word_count)
     assert (word_starts[count + 1 :] == -9).all()
     return word_starts[: count + 1].tolist()
@@ -208,15 +197,15 @@ def test_compact_bits(size: int, share: int) -> None:
     bits = np.zeros(words_of(size, tile), dtype="<u8")
     packed = np.packbits(flags, bitorder="little")
     bits.view(np.uint8)[: len(packed)] = packed
-    word_starts, around = _guarded(len(expected), torch.int32)
-    word_count, around_count = _guarded(1, torch.int32)
-    scratch, around_scratch = _guarded(compact_kernel.scratch_size(size, tile), torch.int32)
+    word_starts, around = guarded(len(expected), torch.int32)
+    word_count, around_count = guarded(1, torch.int32)
+    scratch, around_scratch = guarded(compact_kernel.scratch_size(size, tile), torch.int32)
     compact_kernel.compact_bits(to_device(bits.view(np.int64)), size, word_starts, word_count, scratch, tile)
     assert word_starts.tolist() == expected.tolist()
     assert int(word_count) == len(expected) - 1
-    assert _untouched(around)
-    assert _untouched(around_count)
-    assert _untouched(around_scratch)
+    assert untouched(around)
+    assert untouched(around_count)
+    assert untouched(around_scratch)
 
 
 @pytest.mark.plain_interpreter

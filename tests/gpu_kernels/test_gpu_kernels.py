@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import representatives
 from gpu_texts import AT_SEAMS, Bytes
-from kernel_device import DEVICE, INTERPRETED, to_device, torch
+from kernel_device import INTERPRETED, guarded, to_device, torch, untouched
 
 from lopt_plugin.triton_kernels.classify import character_masks, kernel as classify_kernel, naive as naive_classify
 from lopt_plugin.triton_kernels.common import character_kinds
@@ -30,22 +30,12 @@ def _faster_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel_device.make_interpreter_faster(monkeypatch)
 
 
-def _guarded(size: int, dtype: torch.dtype, fill: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """A tensor of `size`, and the one around it: 64 elements more at each end."""
-    around = torch.full((size + 128,), fill, dtype=dtype, device=DEVICE)
-    return around[64 : 64 + size], around
-
-
-def _untouched(around: torch.Tensor, fill: int) -> bool:
-    return bool((around[:64] == fill).all() and (around[-64:] == fill).all())
-
-
 def _classify(text: Bytes, tile: int) -> Bytes:
     table = gpu_texts.table()
-    classes, around = _guarded(-(-len(text) // 8), torch.int64, 0x7BADBAD)
+    classes, around = guarded(-(-len(text) // 8), torch.int64, 0x7BADBAD)
     pages, cells = to_device(table.pages), to_device(table.cells)
     classify_kernel.classify(to_device(padded(text)), len(text), pages, cells, classes, tile)
-    assert _untouched(around, 0x7BADBAD)
+    assert untouched(around, 0x7BADBAD)
     return classes.cpu().numpy().view(np.uint8)[: len(text)]
 
 
@@ -72,9 +62,9 @@ def _planes(text: Bytes, classes: Bytes, pattern: str) -> Bytes:
     """The seven planes, a byte for each bit."""
     size, tile = len(text), LARGE_TILE
     words = words_of(size, tile)
-    planes, around = _guarded(character_masks.PLANES * words, torch.int64, -9)
+    planes, around = guarded(character_masks.PLANES * words, torch.int64)
     character_masks.character_masks(to_device(padded(text)), size, pattern, to_device(padded(classes)), planes, tile)
-    assert _untouched(around, -9)
+    assert untouched(around)
     bits = np.unpackbits(planes.cpu().numpy().reshape(-1, words).view(np.uint8), axis=1, bitorder="little")
     assert (bits[:5, size:] == np.array([[0], [1], [0], [1], [1]])).all()  # separators
     return bits[:, :size]

@@ -34,6 +34,16 @@ def to_device(array: np.ndarray[Any, Any]) -> Any:
     return torch.from_numpy(np.array(array)).to(DEVICE)
 
 
+def guarded(size: int, dtype: torch.dtype, fill: int = -9) -> tuple[torch.Tensor, torch.Tensor]:
+    """A tensor of `size`, and the one around it: 64 elements more at each end."""
+    around = torch.full((size + 128,), fill, dtype=dtype, device=DEVICE)
+    return around[64 : 64 + size], around
+
+
+def untouched(around: torch.Tensor, fill: int = -9) -> bool:
+    return bool((around[:64] == fill).all() and (around[-64:] == fill).all())
+
+
 def _let_tensors_count() -> None:
     """Triton 3.6, not 3.9, calls int() on arrays of one element and one dimension, which NumPy 2.4 refuses."""
     from triton.runtime import interpreter

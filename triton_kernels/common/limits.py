@@ -10,8 +10,6 @@ MOST_CHUNK_BYTES = 7 << 28
 # Bytes of a bucket for each separator that fits into it.
 SEPARATOR_SHARE = 16
 
-TILE = 1024
-
 # Kernels with 64 bytes a lane, which is a word of a mask. The summaries of tiles are scanned by one program, so there
 # should be few.
 WORD = 64

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 from ..classify import character_masks, kernel as classify
 from ..common.limits import PATTERNS
@@ -41,11 +40,11 @@ def of_pattern(variants: list[Variant], pattern: str) -> list[Variant]:
     return [variant for variant in tiled if variant.constants.get("PATTERN", pattern) == pattern]
 
 
-def stages_of(pattern: str) -> dict[str, list[Variant]]:
-    """The kernels of a pattern, from bytes to start bits."""
+def stages_of(pattern: str) -> tuple[list[Variant], list[Variant], list[Variant]]:
+    """The kernels of a pattern, from bytes to start bits: masks, summary, starts."""
     masks = of_pattern(classify.variants() + character_masks.variants(), pattern)
     boundaries = of_pattern(pretokenize.variants(), pattern)
-    return {"masks": masks, "summary": boundaries[:-1], "starts": boundaries[-1:]}
+    return masks, boundaries[:-1], boundaries[-1:]
 
 
 def _measured(variant: Variant, architecture: int, reader: Path) -> tuple[float, int, int]:
@@ -63,18 +62,11 @@ def main() -> None:
     names = ("masks", "summary", "starts", "together", "compaction", "registers", "spilled")
     print(f"{'instructions a byte':19}" + "".join(f"{name:>11}" for name in names))
     for architecture in architectures:
-        found: dict[tuple[str, str | None], tuple[float, int, int]] = {}
-
-        def measured(variants: list[Variant], architecture: int = architecture, found: Any = found) -> Any:
-            for variant in variants:
-                key = variant.kernel.__name__, variant.constants.get("PATTERN")
-                if key not in found:
-                    found[key] = _measured(variant, architecture, reader)
-                yield found[key]
-
         for pattern in PATTERNS:
-            after = list(measured(of_pattern(compact.variants(), pattern)))
-            stages = [list(measured(variants)) for variants in stages_of(pattern).values()]
+            after, *stages = [
+                [_measured(variant, architecture, reader) for variant in variants]
+                for variants in (of_pattern(compact.variants(), pattern), *stages_of(pattern))
+            ]
             columns = [sum(count for count, _, _ in of_stage) for of_stage in stages]
             together = sum(columns)
             kernels = [*after, *(kernel for of_stage in stages for kernel in of_stage)]

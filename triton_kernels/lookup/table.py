@@ -24,10 +24,6 @@ class EntryTable:
     rests: npt.NDArray[np.int64]
     longest: int
 
-    @property
-    def nbytes(self) -> int:
-        return self.slots.nbytes + self.rests.nbytes
-
     @classmethod
     def of(cls, entries: Mapping[bytes, int]) -> EntryTable:
         """A table of entries, none of which is empty."""

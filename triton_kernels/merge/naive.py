@@ -1,4 +1,4 @@
-"""The shielded-minimum rule, one word at a time, and BPE as it is defined, one merge at a time."""
+"""The shielded-minimum rule, one word at a time."""
 
 from __future__ import annotations
 
@@ -10,17 +10,6 @@ import numpy as np
 from .table import NO_MERGE, PairTable
 
 _MASK = (1 << 32) - 1
-
-
-def merge_by_rank(tokens: list[int], merges: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """BPE: the leftmost pair of the least rank is merged until none is left. merges: pair to (rank, result)."""
-    tokens = list(tokens)
-    while True:
-        found = [(merges[pair], i) for i, pair in enumerate(pairwise(tokens)) if pair in merges]
-        if not found:
-            return tokens
-        (_, result), i = min(found)
-        tokens[i : i + 2] = [result]
 
 
 def entries_of(table: PairTable) -> dict[tuple[int, int], tuple[int, int, bool, int, int]]:

@@ -98,7 +98,7 @@ def _shields(
     # token that was reached with a smaller rank before, there is nothing new.
     outer = left if along_right_spine else right
     fixed = right if along_right_spine else left
-    keys, ranks = _empty(), _empty()
+    keys, ranks = np.empty((2, 0), dtype=np.int64)
     while len(outer):
         new = outer << 32 | fixed if along_right_spine else fixed << 32 | outer
         order = np.lexsort((rank, new))
@@ -123,7 +123,3 @@ def _shields(
         step = np.arange(len(repeated)) - np.repeat(np.cumsum(count) - count, count)
         outer, fixed, rank = parts[begin[repeated] + step], fixed[repeated], rank[repeated]
     return keys, ranks
-
-
-def _empty() -> _Array:
-    return np.empty(0, dtype=np.int64)

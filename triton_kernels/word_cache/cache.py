@@ -40,7 +40,7 @@ class WordCache:
         return len(self.keys)
 
     def bytes(self) -> int:
-        return sum(t.numel() * t.element_size() for t in (self.states, self.keys, self.key_counts, self.key_ids))
+        return sum(tensor.nbytes for tensor in (self.states, self.keys, self.key_counts, self.key_ids))
 
     def clear(self) -> None:
         self.states.zero_()
