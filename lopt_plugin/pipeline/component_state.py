@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import tokenizers
@@ -43,6 +44,15 @@ def steps_of(state: State | None, key: str) -> list[State]:
     if state.get("type") != "Sequence":
         return [state]
     return [step for part in state[key] for step in steps_of(part, key)]
+
+
+def check_step(step: State, known: Mapping[str, set[str]], kind: str) -> str:
+    """The step's type, one of `known`, each with its options. Raises Unsupported for other types and options."""
+    name = str(step.get("type"))
+    if name not in known:
+        raise Unsupported(f"{kind} {name} is not accelerated yet")
+    check_options(step, known[name], kind)
+    return name
 
 
 def check_options(state: State, known: set[str], kind: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import tokenizers
 
-from .component_state import State, Unsupported, check_options, state_of, steps_of
+from .component_state import State, Unsupported, check_step, state_of, steps_of
 
 _OPTIONS = {
     "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
@@ -87,12 +87,7 @@ def read_decoder(tokenizer: tokenizers.Tokenizer) -> Decoder:
     if state is None:
         return Decoder("none", forms=(TokenForm(" ".__add__, str),))
     steps = steps_of(state, "decoders")
-    for step in steps:
-        if step.get("type") not in _OPTIONS:
-            raise Unsupported(f"decoder {step.get('type')} is not accelerated yet")
-        check_options(step, _OPTIONS[step["type"]], "decoder")
-    kinds = [step["type"] for step in steps]
-    return _joined(kinds, steps)
+    return _joined([check_step(step, _OPTIONS, "decoder") for step in steps], steps)
 
 
 def _joined(kinds: list[str], steps: list[State]) -> Decoder:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from ..unicode_tables.bert import BertOptions
-from .component_state import State, Unsupported, check_options, steps_of
+from .component_state import State, Unsupported, check_step, steps_of
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 SingleCharacters = Literal["Lowercase", "StripAccents", "Nmt"]
@@ -146,10 +146,7 @@ def as_space_normalizer(steps: tuple[NormalizerStep, ...]) -> SpaceNormalizer | 
 
 
 def _read_step(step: State) -> NormalizerStep | BertOptions:
-    kind = str(step.get("type"))
-    if kind not in _OPTIONS:
-        raise Unsupported(f"normalizer {kind} is not accelerated yet")
-    check_options(step, _OPTIONS[kind], "normalizer")
+    kind = check_step(step, _OPTIONS, "normalizer")
     if kind == "BertNormalizer":
         return BertOptions(**{option: step[option] for option in _BERT_OPTIONS})
     if kind in get_args(Form):

@@ -8,7 +8,7 @@ from typing import Any
 import tokenizers
 from tokenizers import models, pre_tokenizers
 
-from .component_state import State, Unsupported, check_options, steps_of
+from .component_state import State, Unsupported, check_step, steps_of
 from .pipeline import OffsetTrim, Piece, PostProcessor, Template, Templates
 
 _OPTIONS = {
@@ -30,12 +30,8 @@ def read_post_processor(tokenizer: tokenizers.Tokenizer, state: State | None) ->
     it count as a separate text, and the next such step treats the two as a pair. All other steps put the same ids
     around every text.)
     """
-    steps = steps_of(state, "processors")
-    for step in steps:
-        if step.get("type") not in _OPTIONS:
-            raise Unsupported(f"post-processor {step.get('type')} is not accelerated yet")
-        check_options(step, _OPTIONS[step["type"]], "post-processor")
-    if sum(step["type"] != "ByteLevel" for step in steps) > 1:
+    names = [check_step(step, _OPTIONS, "post-processor") for step in steps_of(state, "processors")]
+    if sum(name != "ByteLevel" for name in names) > 1:
         raise Unsupported("post-processor Sequence has two steps that add ids")
     probe = tokenizers.Tokenizer(models.WordLevel(_MARKERS, unk_token="first"))
     probe.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from .component_state import State, Unsupported, check_options, steps_of
+from .component_state import State, Unsupported, check_options, check_step, steps_of
 from .normalizers import NormalizerStep, SpaceNormalizer, leaves_first_offset
 from .pipeline import Behavior, PrependScheme, Refinement
 from .split_patterns import COVERING, MATCHERS
@@ -22,7 +22,6 @@ _OPTIONS = {
     "Split": {"pattern", "behavior", "invert"},
     "Digits": {"individual_digits"},
     "Punctuation": {"behavior"},
-    "Metaspace": {"replacement", "prepend_scheme", "split"},
 }
 _WORD_SCANNERS = {"BertPreTokenizer": "bert", "WhitespaceSplit": "whitespace_split"}
 # After ByteLevel a step sees stand-in characters. ASCII digits and punctuation stand for themselves there, and
@@ -122,7 +121,7 @@ def read_space_splitter(
 
 def _read_metaspace(step: State, after_prepend: bool) -> PrependScheme:
     """after_prepend: the text's first character then has no offset, which the scheme "first" depends on."""
-    check_options(step, _OPTIONS["Metaspace"], "pre-tokenizer")
+    check_options(step, {"replacement", "prepend_scheme", "split"}, "pre-tokenizer")
     if step["replacement"] != "\u2581":
         raise Unsupported(f"pre-tokenizer Metaspace with {step['replacement']!r} is not accelerated yet")
     scheme: PrependScheme = step["prepend_scheme"]
@@ -165,10 +164,7 @@ def read_unigram_pre_tokenizer(state: State | None, normalizer: tuple[Normalizer
 
 
 def _read_split(step: State, after_byte_level: bool) -> Refinement:
-    kind = step.get("type")
-    if kind not in _OPTIONS or kind == "Metaspace":
-        raise Unsupported(f"pre-tokenizer {kind} is not accelerated yet")
-    check_options(step, _OPTIONS[kind], "pre-tokenizer")
+    kind = check_step(step, _OPTIONS, "pre-tokenizer")
     if kind == "Digits":
         behavior: Behavior = "isolated" if step["individual_digits"] else "contiguous"
         return Refinement("numeric", behavior, False, after_byte_level)

@@ -46,9 +46,8 @@ class Values(CoreValues):
 
     def form(self, name: str, normalize: Any, align: Any = None) -> None:
         """The tables of the form instead of the functions."""
-        form = form_rows(name)
         self.add(name)
-        for rows in (form.decompositions, form.ranks, form.compositions):
+        for rows in form_rows(name):
             self.rows(rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tokenizers import normalizers
 
@@ -14,8 +14,7 @@ from .load import character_classes, normalizer_classes
 from .table import NFC_FOLLOWS
 
 
-@dataclass(frozen=True)
-class FormRows:
+class FormRows(NamedTuple):
     """A form decomposes characters, sorts those with a combining class, and composes.
 
     decompositions: (code point, the text that it becomes).
