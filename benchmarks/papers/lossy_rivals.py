@@ -113,23 +113,12 @@ def _longest_run(
     at = left_start + chunk
     left_keys = _keys(left, left_start, at, at + overlap)
     right_keys = _keys(right, at, at, at + overlap)
-    where = {key: number for number, (_, key) in enumerate(right_keys)}
-    best = (0, 0, 0, 0)
-    k = 0
-    while k < len(left_keys):
-        n, m = 0, where.get(left_keys[k][1], -1)
-        while (
-            m >= 0
-            and k + n < len(left_keys)
-            and m + n < len(right_keys)
-            and left_keys[k + n][1] == right_keys[m + n][1]
-        ):
-            n += 1
-        if n > best[0]:
-            span = left_keys[k + n - 1][1][1][1] - left_keys[k][1][1][0]
-            best = (n, left_keys[k][0], right_keys[m][0], span)
-        k += max(n, 1)
-    return best
+    matcher = SequenceMatcher(None, [key for _, key in left_keys], [key for _, key in right_keys], autojunk=False)
+    run = matcher.find_longest_match()
+    if not run.size:
+        return 0, 0, 0, 0
+    (i, (_, (begin, _, _))), (_, (_, (_, end, _))) = left_keys[run.a], left_keys[run.a + run.size - 1]
+    return run.size, i, right_keys[run.b][0], end - begin
 
 
 def _keys(encoding: Encoding, start: int, first: int, stop: int) -> list[tuple[int, tuple[int, Span]]]:
