@@ -8,27 +8,24 @@ out where its ids differ.
 
 from __future__ import annotations
 
+import functools
 import random
 import statistics
 import string
 import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
-from transformers import PreTrainedTokenizerFast
-
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
-import lopt_plugin
 from benchmarks.common.data import known_corpus, tokenizer_json, whole_text
+from benchmarks.common.engines import LoptStore, engine_class
 from benchmarks.common.report import Table
 from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, Options, run
-from lopt_plugin.cli.benchmarking.engine import Engine, engine_class
+from lopt_plugin.cli.benchmarking.engine import Engine, Hf
 
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
 APPENDED = 256
@@ -45,34 +42,31 @@ PUBLISHED = (
 )
 
 
-def microseconds(calls: Iterable[Callable[[], Any]]) -> float:
-    """The median time of the calls."""
+def each(call: Callable[[Any], Any], values: Iterable[Any]) -> float:
+    """The median time of the call, microseconds, over the values."""
     taken = []
-    for call in calls:
+    for value in values:
         start = time.perf_counter()
-        result = call()
+        result = call(value)
         taken.append(time.perf_counter() - start)
         del result
     return 1e6 * statistics.median(taken)
 
 
-def each(call: Callable[[Any], Any], values: Iterable[Any]) -> float:
-    """The median time of the call, microseconds, over the values."""
-    return microseconds([lambda value=value: call(value) for value in values])
-
-
-@dataclass
 class Benchmark:
-    """One tokenizer on one text; the methods give rows of a table."""
+    """One tokenizer on one text; the methods give tables."""
 
-    encoder: Any
-    tiktoken: Engine | None
-    text: str
-    repeat: int
-
-    def __post_init__(self) -> None:
+    def __init__(self, encoder: Any, tiktoken: Engine | None, text: str, name: str, repeat: int) -> None:
+        self.encoder = encoder
+        self.tiktoken = tiktoken
+        self.text = text
+        self.name = name
+        self.repeat = repeat
         self.random = random.Random(1)
-        self.lengths = [length for length in LENGTHS if 2 * length <= len(self.text)]
+        self.lengths = [length for length in LENGTHS if 2 * length <= len(text)]
+        self.encode = functools.partial(encoder.encode_list, add_special_tokens=False)
+        self.count = functools.partial(encoder.count, add_special_tokens=False)
+        self.count_until = functools.partial(encoder.count_until, limit=1000, add_special_tokens=False)
 
     def places(self, length: int, count: int) -> list[int]:
         return [self.random.randrange(len(self.text) - length + 1) for _ in range(count)]
@@ -82,21 +76,12 @@ class Benchmark:
         count = max(3, min(self.repeat, 3_000_000 // length))
         return [self.text[place : place + length] for place in self.places(length, count)]
 
-    def encode(self, text: str) -> list[int]:
-        return self.encoder.encode_list(text, add_special_tokens=False)
-
-    def count(self, text: str) -> int:
-        return self.encoder.count(text, add_special_tokens=False)
-
-    def count_until(self, text: str) -> int | None:
-        return self.encoder.count_until(text, 1000, add_special_tokens=False)
-
     def by_tiktoken(self, parts: list[str]) -> float | None:
         if self.tiktoken is not None and self.tiktoken.encode(parts[0]) != self.encode(parts[0]):
             self.tiktoken = None
         return None if self.tiktoken is None else each(self.tiktoken.encode, parts)
 
-    def by_length(self) -> list[list[str]]:
+    def by_length(self) -> Table:
         """Encoding, counting, and counting up to 1000, by the length of the text."""
         rows = []
         for length in self.lengths:
@@ -110,9 +95,10 @@ class Benchmark:
             taken = [[each(call, [part]) for call, part in zip(calls, turn, strict=True)] for turn in turns]
             medians = (statistics.median(column) for column in zip(*taken, strict=True))
             rows.append([f"{length:,}", *numbers(*medians, self.by_tiktoken(self.parts(length)))])
-        return rows
+        columns = ["characters", "encode", "count", "count_until 1000", "tiktoken"]
+        return Table(columns, rows, f"{self.name}: encoding and counting, µs")
 
-    def appending(self) -> list[list[str]]:
+    def appending(self) -> Table:
         """Appending 256 characters to texts of several lengths, beside encoding the whole again."""
         rows = []
         for length in (*self.lengths, len(self.text) - APPENDED * self.repeat):
@@ -129,9 +115,10 @@ class Benchmark:
             again = each(self.encode, [growing.text] * 3)
             tiktoken = self.by_tiktoken([self.text[:length]] * 3)
             rows.append([f"{length:,}", *numbers(appended, counted, built, again, tiktoken)])
-        return rows
+        columns = ["text so far", "append 256", "append, count", "list of ids", "encode all", "tiktoken all"]
+        return Table(columns, rows, f"{self.name}: appending, µs")
 
-    def intervals(self) -> list[list[str]]:
+    def intervals(self) -> Table:
         """Counts of parts of the text by their length."""
         start = time.perf_counter()
         intervals = self.encoder.intervals(self.text)
@@ -141,10 +128,12 @@ class Benchmark:
             places = self.places(length, self.repeat)
             for place in places[:5]:
                 check(intervals.count(place, place + length), len(self.encode(self.text[place : place + length])))
-            counted = microseconds([lambda a=place, b=place + length: intervals.count(a, b) for place in places])
+            counted = each(lambda place, of=length: intervals.count(place, place + of), places)
             encoded = each(self.count, self.parts(length))
             rows.append([f"{length:,}", *numbers(counted, encoded, self.by_tiktoken(self.parts(length)))])
-        return [*rows, ["(made once)", f"{1e6 * seconds:,.0f}", "", ""]]
+        rows.append(["(made once)", f"{1e6 * seconds:,.0f}", "", ""])
+        columns = ["characters", "interval", "count alone", "tiktoken"]
+        return Table(columns, rows, f"{self.name}: counts of intervals, µs", remarks=[PUBLISHED])
 
 
 def check(found: Any, expected: Any) -> None:
@@ -156,18 +145,6 @@ def numbers(*values: float | None) -> list[str]:
     return ["-" if value is None else f"{value:,.1f}" for value in values]
 
 
-def tables(benchmark: Benchmark, name: str) -> list[Table]:
-    """All tables about a text."""
-    lengths = ["characters", "encode", "count", "count_until 1000", "tiktoken"]
-    appending = ["text so far", "append 256", "append, count", "list of ids", "encode all", "tiktoken all"]
-    intervals = ["characters", "interval", "count alone", "tiktoken"]
-    return [
-        Table(lengths, benchmark.by_length(), f"{name}: encoding and counting, µs"),
-        Table(appending, benchmark.appending(), f"{name}: appending, µs"),
-        Table(intervals, benchmark.intervals(), f"{name}: counts of intervals, µs", remarks=[PUBLISHED]),
-    ]
-
-
 def measure(bench: Bench) -> list[Result]:
     """All tables; the figures are in them alone."""
     given = bench.given
@@ -175,9 +152,8 @@ def measure(bench: Bench) -> list[Result]:
     text = text[: round(given.megabytes * 1e6)]
     print(f"{given.tokenizer}, {given.corpus}, one thread {remark}\n", flush=True)
     state = tokenizer_json(given.tokenizer)
-    hf = Tokenizer.from_str(state)
-    encoder = lopt_plugin.accelerate(PreTrainedTokenizerFast(tokenizer_object=hf), threads=1).lopt
-    explained = encoder.explain()
+    hf, lopt = Hf(state, 1), LoptStore(state, 1)
+    explained = lopt.encoder.explain()
     if explained["route"] != "native":
         return [Result("lopt", problem=f"no native route: {explained['reason']}", is_error=True)]
     try:
@@ -186,11 +162,14 @@ def measure(bench: Bench) -> list[Result]:
         print(f"without tiktoken: {error}", file=sys.stderr)
         tiktoken = None
     sample = text[:SAMPLE_CHARS]
-    check(encoder.encode_list(sample, add_special_tokens=False), hf.encode(sample, add_special_tokens=False).ids)
+    check(lopt.encode(sample), hf.ids(hf.encode(sample)))
     letters = "".join(random.Random(1).choices(string.ascii_lowercase, k=round(given.worst * 1e6)))
-    bench.add(*tables(Benchmark(encoder, tiktoken, text, given.repeat), given.corpus))
-    # Without tiktoken, which takes quadratic time for a text without spaces.
-    bench.add(*tables(Benchmark(encoder, None, letters, min(given.repeat, 20)), "worst case"))
+    for benchmark in (
+        Benchmark(lopt.encoder, tiktoken, text, given.corpus, given.repeat),
+        # Without tiktoken, which takes quadratic time for a text without spaces.
+        Benchmark(lopt.encoder, None, letters, "worst case", min(given.repeat, 20)),
+    ):
+        bench.add(benchmark.by_length(), benchmark.appending(), benchmark.intervals())
     return []
 
 
