@@ -13,9 +13,10 @@ from typing import Any
 from benchmarks.common import data
 from benchmarks.common.engines import ENGINES
 from benchmarks.common.report import Report, Table, write_json
-from benchmarks.common.result import Race, Result, with_case
+from benchmarks.common.result import Race, Result, medians_by, remarks, with_case
 from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.cli.benchmarking.machine import machine_line
+from lopt_plugin.cli.benchmarking.prompts import spread
 from lopt_plugin.settings import available_cpus
 
 
@@ -128,15 +129,30 @@ class Bench:
         passes = {name: self.processes.store_prompts(prompts) for name, prompts in groups.items()}
         return Race(self.processes, self.tokenizer, passes, self.cpus)
 
-    def races(self, groups: Mapping[int, Sequence[str]], key: str) -> list[Result]:
-        """`seconds` of all engines on each group of prompts, whose number is in the case under `key`.
+    def texts(self, chars: int) -> list[str]:
+        """Different texts of that length, at most as many as --texts says."""
+        return spread(self.text, max(1, min(self.given.texts, len(self.text) // chars)), chars)
 
+    def unseen(self, groups: Mapping[int, Sequence[str]], key: str, unit: str, title: str, plot: str) -> list[Result]:
+        """`seconds` of all engines on each group of texts; a table and a plot of the milliseconds.
+
+        key   under which a result's case has the number of its group, which is the length of the texts
+        unit  of that number
         A race for each group: longer texts contain the shorter ones, and would find them in caches.
         """
-        results: list[Result] = []
+        given, results = self.given, []
         for number, texts in groups.items():
-            race = self.race({"seconds": texts})
-            results += with_case(race.run(self.given.engines, self.given.repeat), key, number)
+            results += with_case(self.race({"seconds": texts}).run(given.engines, given.repeat), key, number)
+        self.report.add_lines(
+            medians_by(results, key, factor=1e3),
+            list(groups),
+            title,
+            unit,
+            "ms",
+            (plot, f"One unseen text, {given.tokenizer}, {given.threads} threads"),
+            place=f"a text of {{:,}} {unit}",
+            remarks=remarks(results),
+        )
         return results
 
     def batch_speeds(self, text: str, chars: int) -> tuple[dict[str, Result], dict[str, dict[int, float]], int]:

@@ -13,9 +13,8 @@ from tokenizers import Tokenizer
 sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.common.data import known_tokenizer, tokenizer_json
-from benchmarks.common.result import Result, medians_by, remarks
+from benchmarks.common.result import Result
 from benchmarks.common.script import Bench, Options, run
-from lopt_plugin.cli.benchmarking.prompts import spread
 
 ENGINES = ("hf", "tiktoken", "fastokens", "gigatoken", "lopt", "lopt_gpu")
 SAMPLE_CHARS = 100_000
@@ -31,22 +30,9 @@ def measure(bench: Bench) -> list[Result]:
     sample = text[:SAMPLE_CHARS]
     tokenizer = Tokenizer.from_str(tokenizer_json(given.tokenizer))
     chars_a_token = len(sample) / len(tokenizer.encode(sample, add_special_tokens=False).ids)
-    groups = {}
-    for tokens in given.tokens:
-        chars = min(round(tokens * chars_a_token), len(text))
-        groups[tokens] = spread(text, max(1, min(given.texts, len(text) // chars)), chars)
-    results = bench.races(groups, "tokens")
-    bench.report.add_lines(
-        medians_by(results, "tokens", factor=1e3),
-        given.tokens,
-        f"One text, ms, at about {chars_a_token:.2f} characters a token",
-        "tokens",
-        "ms",
-        ("gputok", f"One unseen text, {given.tokenizer}, {given.threads} threads"),
-        place="a text of {:,} tokens",
-        remarks=remarks(results),
-    )
-    return results
+    groups = {tokens: bench.texts(min(round(tokens * chars_a_token), len(text))) for tokens in given.tokens}
+    title = f"One text, ms, at about {chars_a_token:.2f} characters a token"
+    return bench.unseen(groups, "tokens", "tokens", title, "gputok")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 from benchmarks.common.data import known_tokenizer
 from benchmarks.common.result import Result, medians_by, remarks, with_case
 from benchmarks.common.script import Bench, Options, run
-from lopt_plugin.cli.benchmarking.prompts import spread
 
 ENGINES = ("hf", "lopt_hf_chunks", "lopt", "fastokens", "gigatoken", "tiktoken")
 ABOUT = """\
@@ -32,31 +31,15 @@ def _lengths(bench: Bench) -> list[int]:
     return [length for length in bench.given.lengths if length <= len(bench.text)] or [len(bench.text)]
 
 
-def _texts(bench: Bench, length: int) -> list[str]:
-    """Different texts of that length."""
-    return spread(bench.text, max(1, min(bench.given.texts, len(bench.text) // length)), length)
-
-
 def by_length(bench: Bench) -> list[Result]:
     """The length of the text."""
-    given, lengths = bench.given, _lengths(bench)
-    results = bench.races({length: _texts(bench, length) for length in lengths}, "length")
-    bench.report.add_lines(
-        medians_by(results, "length", factor=1e3),
-        lengths,
-        "By the length of the text, ms",
-        "characters",
-        "ms",
-        (f"lopt_length_{given.tokenizer}", f"One unseen text, {given.tokenizer}, {given.threads} threads"),
-        place="a text of {:,} characters",
-        remarks=remarks(results),
-    )
-    return results
+    groups, plot = {length: bench.texts(length) for length in _lengths(bench)}, f"lopt_length_{bench.given.tokenizer}"
+    return bench.unseen(groups, "length", "characters", "By the length of the text, ms", plot)
 
 
 def by_chunk(bench: Bench) -> list[Result]:
     """The length of a chunk, in characters; 0 leaves it to the route. Texts of the second longest length."""
-    given, texts = bench.given, _texts(bench, sorted(_lengths(bench))[-2:][0])
+    given, texts = bench.given, bench.texts(sorted(_lengths(bench))[-2:][0])
     ours = [name for name in given.engines if name.startswith("lopt")]
     race = bench.race({"seconds": texts})
     results: list[Result] = []
