@@ -15,23 +15,18 @@ import native_cores
 import pytest
 import random_models
 import tier
+from native_cores import route_of
 from random_models import STAND_INS, stand_ins
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.pipeline import Pipeline, Unsupported, read_pipeline, split_patterns as patterns
-from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
 SUFFIX = "</w>"
 LITERALS = ["<|startoftext|>", "<|endoftext|>"]
 TO_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 CLIP_SPLIT = pre_tokenizers.Split(Regex(patterns.CLIP), "removed", invert=True)
-
-
-def core_of(tokenizer: Tokenizer) -> Any:
-    pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
 
 
 def changed(name: str, **components: Any) -> Tokenizer:
@@ -58,9 +53,8 @@ def reason_of(model: models.BPE) -> str:
 def test_the_scan_is_the_two_splits_one_after_the_other() -> None:
     """The fast scan against the obvious one: the pattern's matches, each divided by ByteLevel's pattern."""
     fast, _ = native_cores.core_and_reference("tiny_clip")
-    vocabulary = {stand_in: number for number, stand_in in enumerate(STAND_INS)}
     steps = [("clip", "removed", True, False), ("gpt2", "isolated", False, False)]
-    slow = native_cores.make_core(vocabulary, [], refinements=steps)
+    slow = native_cores.make_core(random_models.BYTES, [], refinements=steps)
     rng = random.Random(1)
     pieces = [
         *LITERALS,
@@ -83,7 +77,7 @@ def test_the_scan_is_the_two_splits_one_after_the_other() -> None:
 @pytest.mark.parametrize("with_tokens", [False, True])
 def test_literals_at_every_place_of_a_window(with_tokens: bool) -> None:
     tokenizer = corpus.load_tokenizer("tiny_clip") if with_tokens else without_added_tokens("tiny_clip")
-    core = core_of(tokenizer)
+    core = route_of(tokenizer).core
     texts = [
         before * place + around + literal + after
         for literal in (
@@ -110,7 +104,7 @@ def test_literals_at_every_place_of_a_window(with_tokens: bool) -> None:
 
 def test_every_chunk_length_and_number_of_threads() -> None:
     tokenizer = without_added_tokens("tiny_clip")
-    core = core_of(tokenizer)
+    core = route_of(tokenizer).core
     text = "It's  <|startoftext|>!!'s \u00c9T\u00c9\n\t42nd '''ll<|endoftext|> \u4f60\u597d, world</w> '\u017f \u3000x"
     (expected,) = native_cores.expected(tokenizer, [text])
     for threads, chunk in itertools.product(range(1, 9), range(1, len(text.encode()) + 2)):
@@ -142,8 +136,7 @@ def test_offsets_beside_white_space(normalizer: str, trims: bool) -> None:
             [normalizers.Replace("a", "\u3000b\u3000"), normalizers.Replace(Regex(r"\s+"), "\u2003"), normalizers.NFC()]
         )
     reference.post_processor = processors.ByteLevel(trim_offsets=trims)
-    pipeline = read_pipeline(reference)
-    native = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))
+    native = route_of(reference)
     rng = random.Random(f"{normalizer} {trims}")
     pieces = [*WHITE_SPACE, *"a1\u00e9\u0130\u4e2d\U0001f44d\u0660", "the", "e\u0301", "'s", "?!", "<|endoftext|>"]
     for number in range(1200):
@@ -184,7 +177,7 @@ def test_suffix_and_scanner_work_without_each_other(name: str, pre_tokenizer: pr
     """Words with a suffix by other splits, and CLIP's splits for words without one."""
     for normalizer in (None, normalizers.Lowercase()):
         tokenizer = changed(name, pre_tokenizer=pre_tokenizer, normalizer=normalizer)
-        core = core_of(tokenizer)
+        core = route_of(tokenizer).core
         for family in corpus.conformance_families():
             texts = [text[:2000] for text in corpus.conformance(family, 5)[: tier.pick(20, 50)]]
             assert native_cores.different(core, tokenizer, ["", " ", *texts]) == []
@@ -197,7 +190,7 @@ def test_clip_and_byte_level_without_a_suffix() -> None:
     pipeline = read_pipeline(tokenizer)
     assert isinstance(pipeline, Pipeline)
     assert (pipeline.scanner, pipeline.refinements) == ("clip", ())
-    core = core_of(tokenizer)
+    core = route_of(tokenizer).core
     for family in corpus.conformance_families():
         assert native_cores.different(core, tokenizer, corpus.conformance(family, 6)) == []
 
@@ -226,7 +219,7 @@ def test_random_models() -> None:
         model, plain = random_model_with_suffix(rng)
         tokenizer = Tokenizer(model)
         tokenizer.pre_tokenizer = TO_BYTES
-        core = core_of(tokenizer)
+        core = route_of(tokenizer).core
         for word in random_models.random_words(rng, plain, 60):
             ids = [token.id for token in model.tokenize(stand_ins(word.encode()))]
             assert core.encode_word(word.encode(), True) == ids, (seed, word)
@@ -246,7 +239,7 @@ def test_texts_that_hold_the_suffix(suffix: str) -> None:
     vocabulary = byte_vocabulary("cd", "cd" + suffix, "xcd" + suffix, suffix=suffix)
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges, end_of_word_suffix=suffix))
     tokenizer.pre_tokenizer = TO_BYTES
-    core = core_of(tokenizer)
+    core = route_of(tokenizer).core
     texts = ["".join(t) for n in range(1, 5) for t in itertools.product(["c", "d", "x", "a", " ", suffix], repeat=n)]
     assert native_cores.different(core, tokenizer, texts) == []
 

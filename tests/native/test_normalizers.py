@@ -16,6 +16,7 @@ import tables
 import tier
 from hypothesis import given
 from native_cores import core_of
+from random_models import BYTES
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers
 
 from lopt_plugin.encoder.encoder import Encoder
@@ -110,14 +111,11 @@ def core_and_reference(variant: str, name: str = "tiny_qwen2") -> tuple[Any, Tok
 
 @functools.cache
 def core_without_model(variant: str) -> Any:
-    from random_models import STAND_INS
-
     from lopt_plugin.routes.core_values import form_table, native_steps
 
     read = reading.read_normalizer(steps_state(ALL[variant]()))
     pages, cells = form_table(read)
-    vocabulary = {stand_in: number for number, stand_in in enumerate(STAND_INS)}
-    return native_cores.make_core(vocabulary, [], normalizer=native_steps(read), form_pages=pages, form_cells=cells)
+    return native_cores.make_core(BYTES, [], normalizer=native_steps(read), form_pages=pages, form_cells=cells)
 
 
 def steps_state(normalizer: normalizers.Normalizer) -> Any:
@@ -376,11 +374,8 @@ def test_normalizers_that_are_not_known() -> None:
     ],
 )
 def test_steps_that_make_no_sense_are_refused(wrong: str, step: tuple[Any, ...]) -> None:
-    from random_models import STAND_INS
-
-    vocabulary = {stand_in: number for number, stand_in in enumerate(STAND_INS)}
     with pytest.raises(ValueError, match=wrong):
-        native_cores.make_core(vocabulary, [], normalizer=[step])
+        native_cores.make_core(BYTES, [], normalizer=[step])
 
 
 @pytest.mark.deep

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 import tier
+from native_cores import route_of
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 import lopt_plugin
-from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.settings import Settings
 
 Offsets = list[tuple[int, int]]
 
@@ -33,7 +32,7 @@ def backend(trims: bool) -> Tokenizer:
 
 @pytest.fixture(scope="module", params=[False, True], ids=["whole", "trimmed"])
 def native(request: Any) -> NativeRoute:
-    return NativeRoute(read_pipeline(backend(request.param)), Settings.read({}, threads=1, prefix_cache_mb=0))
+    return route_of(backend(request.param))
 
 
 def text_of(rng: random.Random, words: int) -> str:
@@ -92,7 +91,7 @@ def test_more_than_is_kept(native: NativeRoute) -> None:
 def test_references() -> None:
     """One reference from the list and one from who keeps the tuple; none is lost, and nothing grows."""
     tokenizer = backend(False)
-    native = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0))
+    native = route_of(tokenizer)
     text = text_of(random.Random(7), 2000)
     offsets, expected = both(native, text)
     assert {sys.getrefcount(offset) for offset in offsets} <= {3, 4}

@@ -11,6 +11,7 @@ import corpus
 import native_cores
 import numpy as np
 import pytest
+import random_models
 import representatives
 import strategies
 import tier
@@ -22,8 +23,6 @@ from transformers import PreTrainedTokenizerFast
 import lopt_plugin
 from lopt_plugin.encoder.encoder import Encoder
 from lopt_plugin.native import _core
-from lopt_plugin.pipeline import read_pipeline
-from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.settings import Settings
 
 WORD_PIECE = [name for name in corpus.tokenizer_names() if name.startswith(("wordpiece_", "bert_"))]
@@ -196,8 +195,7 @@ def test_added_tokens_normalizer_and_trimming(nfc: bool, add_prefix_space: bool,
         add_prefix_space=add_prefix_space,
         post_processor=None if trim is None else processors.ByteLevel(add_prefix_space=trim, trim_offsets=True),
     )
-    pipeline = read_pipeline(reference)
-    native = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))  # type: ignore[arg-type]
+    native = native_cores.route_of(reference)
     rng = random.Random(f"{nfc} {add_prefix_space} {trim}")
     for number in range(1500):
         text = "".join(rng.choices(PIECES, k=rng.randint(0, 9)))
@@ -288,7 +286,7 @@ def test_removed_characters() -> None:
 
 def test_dropped_bytes() -> None:
     """The reference counts the stand-ins of the bytes that it keeps; such offsets are left to it."""
-    vocabulary = {entry: number for entry, number in _byte_vocabulary().items() if number != 3}
+    vocabulary = {entry: number for entry, number in random_models.BYTES.items() if number != 3}
     core = native_cores.make_core(vocabulary, [], dropped_bytes=b"\x03")
     reference = Tokenizer(models.BPE(vocabulary, []))
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -306,10 +304,10 @@ def nfc(align: Any = None) -> list[Any]:
 
 def test_alignment_that_makes_no_sense_is_refused() -> None:
     for answer in ([], [(0, 1)], [(0, 1), (1, 9)], [(-1, 1), (0, 1)], [(1, 1), (0, 1)]):
-        core = native_cores.make_core(_byte_vocabulary(), [], normalizer=nfc(lambda text, a=answer: a))
+        core = native_cores.make_core(random_models.BYTES, [], normalizer=nfc(lambda text, a=answer: a))
         assert found(core, "1\u0344") is None
         assert core.encode("1\u0344") == list("1\u0308\u0301".encode())
-    core = native_cores.make_core(_byte_vocabulary(), [], normalizer=nfc())
+    core = native_cores.make_core(random_models.BYTES, [], normalizer=nfc())
     assert found(core, "1\u0344") is None
     assert found(core, "xyz") == ([120, 121, 122], [(0, 1), (1, 2), (2, 3)])
 
@@ -318,22 +316,14 @@ def test_error_of_the_alignment_comes_through() -> None:
     def align(text: str) -> list[tuple[int, int]]:
         raise KeyError(text)
 
-    core = native_cores.make_core(_byte_vocabulary(), [], normalizer=nfc(align))
+    core = native_cores.make_core(random_models.BYTES, [], normalizer=nfc(align))
     with pytest.raises(KeyError):
         core.encode_with_offsets("1\u0344" * 3000)
     with pytest.raises(_core.LoneSurrogateError):
         core.encode_with_offsets("\ud800")
 
 
-def _byte_vocabulary() -> dict[str, int]:
-    from random_models import STAND_INS
-
-    return {stand_in: byte for byte, stand_in in enumerate(STAND_INS)}
-
-
 def test_random_models() -> None:
-    import random_models
-
     rng = random.Random(23)
     for _ in range(40):
         model = random_models.random_model(rng)

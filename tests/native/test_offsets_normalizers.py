@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterable
 import corpus
 import pytest
 import tier
+from native_cores import route_of
 from tokenizers import AddedToken, Regex, Tokenizer, normalizers, pre_tokenizers
 
-from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import PLAIN, NeedsReference
-from lopt_plugin.settings import Settings
 
 STEPS: dict[str, Callable[[], normalizers.Normalizer]] = {
     "NFC": normalizers.NFC,
@@ -53,8 +52,7 @@ def both(steps: Iterable[str], *, added: bool, add_prefix_space: bool = False) -
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
     if added:
         reference.add_tokens(ADDED)
-    pipeline = read_pipeline(reference)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)), reference
+    return route_of(reference), reference
 
 
 def assert_same(native: NativeRoute, reference: Tokenizer, texts: list[str]) -> int:
@@ -110,8 +108,7 @@ def test_what_only_the_reference_can_do_is_left_to_it() -> None:
     reference = Tokenizer(corpus.load_tokenizer("tiny_qwen2").model)
     reference.normalizer = normalizers.Replace(Regex(r"[ab]x+"), "y")
     reference.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    pipeline = read_pipeline(reference)
-    native = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0))
+    native = route_of(reference)
     assert native.encode_list("a axx", PLAIN[False][False]) == reference.encode("a axx").ids
     with pytest.raises(NeedsReference, match="where its characters came from"):
         native.text_with_offsets("a axx", False, None, False, as_lists=True)

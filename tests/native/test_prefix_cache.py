@@ -20,10 +20,6 @@ from hypothesis import settings as hypothesis_settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tokenizers import Tokenizer
 
-from lopt_plugin.pipeline import read_pipeline
-from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.settings import Settings
-
 # One for each kind of pipeline; those of tests/data, so that a fresh clone tests them all.
 FAMILIES = [
     *["tiny_qwen2", "tiny_o200k", "tiny_tekken", "tiny_deepseek_v3", "tiny_falcon", "tiny_roberta", "qwen3"],
@@ -52,8 +48,7 @@ WORDS = [
 def remembering(name: str, limit: int = 1 << 24, block: int = 1, hash_bits: int = 64) -> tuple[Any, Tokenizer]:
     """A core of its own that finds texts by blocks of that many characters, and the tokenizer."""
     tokenizer = corpus.load_tokenizer(name)
-    pipeline = read_pipeline(tokenizer)
-    core = NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core
+    core = native_cores.route_of(tokenizer).core
     core.remember_prefixes(limit, block, hash_bits, secret=2)
     core.trust_seams()
     return core, tokenizer
@@ -242,7 +237,7 @@ def test_what_is_not_held() -> None:
 
 def test_before_seams_are_trusted_only_whole_texts_are_known() -> None:
     tokenizer = corpus.load_tokenizer("tiny_qwen2")
-    core = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0)).core
+    core = native_cores.route_of(tokenizer).core
     core.remember_prefixes(1 << 20, 16)
     text = "the quick brown fox jumps over the lazy dog " * 10
     assert saved(core, tokenizer, text) == 0

@@ -12,10 +12,6 @@ import pytest
 import tier
 from tokenizers import Tokenizer
 
-from lopt_plugin.pipeline import read_pipeline
-from lopt_plugin.routes.native import NativeRoute
-from lopt_plugin.settings import Settings
-
 ALPHABETS = ["abcdefgh", "etaoinsrhld", "абвгдежз", "अआकखगघा", "ｱｲabé9"]
 WORD_PIECE = [name for name in ("bert_base_uncased", "bert_multilingual_cased") if name in corpus.tokenizer_names()]
 # Keys of the two caches end at 16 and at 56 bytes.
@@ -25,8 +21,7 @@ LENGTHS = [*range(14, 20), *range(30, 34), *range(53, 60), 63, 64, 65, 120]
 @pytest.fixture(scope="module", params=[*native_cores.SMALL, *WORD_PIECE])
 def core_and_reference(request: pytest.FixtureRequest) -> tuple[object, Tokenizer]:
     tokenizer = corpus.load_tokenizer(request.param)
-    pipeline = read_pipeline(tokenizer)
-    return NativeRoute(pipeline, Settings.read({}, threads=1, prefix_cache_mb=0)).core, tokenizer
+    return native_cores.route_of(tokenizer).core, tokenizer
 
 
 def words_of(seed: int) -> list[str]:

@@ -9,14 +9,13 @@ from typing import get_args
 import numpy as np
 import pytest
 import word_pieces
+from native_cores import route_of
 from tokenizers import processors
 
-from lopt_plugin.pipeline import read_pipeline
 from lopt_plugin.routes.columns import all_columns
 from lopt_plugin.routes.hf import HfRoute
 from lopt_plugin.routes.native import NativeRoute
 from lopt_plugin.routes.request import EncodeRequest, NeedsReference, Padding, Row, Strategy
-from lopt_plugin.settings import Settings
 
 # In the last one the second text comes first, and an id is larger than all of the vocabulary.
 TEMPLATES = {
@@ -31,7 +30,7 @@ def routes(name: str) -> tuple[NativeRoute, HfRoute]:
     backend = word_pieces.tokenizer_with(word_pieces.DEFAULT, ["a", "b", "##c", "d"])
     single, pair = TEMPLATES[name]
     backend.post_processor = processors.TemplateProcessing(single=single, pair=pair, special_tokens=SPECIAL)
-    return NativeRoute(read_pipeline(backend), Settings.read({}, threads=1, prefix_cache_mb=0)), HfRoute(backend)
+    return route_of(backend), HfRoute(backend)
 
 
 def rows_of(rng: random.Random, kind: str) -> list[Row]:

@@ -40,9 +40,14 @@ def core_and_reference(name: str) -> tuple[Any, Reference]:
     return core_of(reference.tokenizer), reference
 
 
+def route_of(tokenizer: Tokenizer) -> NativeRoute:
+    """The native route of a tokenizer, on one thread and without a prefix cache. Raises Unsupported."""
+    return NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0))
+
+
 def core_of(tokenizer: Tokenizer) -> Any:
     """The core of a tokenizer with a native route. It divides long texts at seams."""
-    core = NativeRoute(read_pipeline(tokenizer), Settings.read({}, threads=1, prefix_cache_mb=0)).core
+    core = route_of(tokenizer).core
     core.trust_seams()
     return core
 
