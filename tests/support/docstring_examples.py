@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import lzma
-from pathlib import Path
 from typing import Any
 
+import corpus
 import pytest
 from tiktoken_encodings import encoding_of
-
-TOKENIZER = Path(__file__).resolve().parents[1] / "data" / "tokenizers" / "tiny_qwen2.json.xz"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,7 +19,7 @@ def _names(doctest_namespace: dict[str, Any], tmp_path_factory: pytest.TempPathF
     import lopt_plugin
 
     folder = tmp_path_factory.mktemp("example")
-    (folder / "tokenizer.json").write_bytes(lzma.decompress(TOKENIZER.read_bytes()))
+    (folder / "tokenizer.json").write_text(corpus.tokenizer_json("tiny_qwen2"), encoding="utf-8")
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
     doctest_namespace["example_folder"] = str(folder)
     doctest_namespace["tokenizer"] = lopt_plugin.from_pretrained(folder)

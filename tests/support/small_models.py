@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-import lzma
 from pathlib import Path
 from typing import Any
 
-TOKENIZERS = Path(__file__).resolve().parents[1] / "data" / "tokenizers"
-
-
-def tokenizer_json(name: str) -> dict[str, Any]:
-    """The parsed tokenizer.json of that name in tests/data."""
-    parsed: dict[str, Any] = json.loads(lzma.decompress((TOKENIZERS / f"{name}.json.xz").read_bytes()))
-    return parsed
+import corpus
 
 
 def lora_adapter(out: Path, hidden: int, layers: int) -> Path:
@@ -32,7 +25,7 @@ def lora_adapter(out: Path, hidden: int, layers: int) -> Path:
     save_file(weights, out / "adapter_model.safetensors")
     adapter = {"peft_type": "LORA", "r": rank, "lora_alpha": 16, "target_modules": ["q_proj"], "task_type": "CAUSAL_LM"}
     _write(out / "adapter_config.json", adapter | {"bias": "none", "modules_to_save": None})
-    _write(out / "tokenizer.json", tokenizer_json("tiny_o200k"))
+    (out / "tokenizer.json").write_text(corpus.tokenizer_json("tiny_o200k"), encoding="utf-8")
     _write(out / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
     return out
 
@@ -48,7 +41,7 @@ def cross_encoder(out: Path) -> Path:
         max_position_embeddings=512, num_labels=1, initializer_range=0.3,
     )  # fmt: skip
     BertForSequenceClassification(config).save_pretrained(out)
-    _write(out / "tokenizer.json", tokenizer_json("bert_base_uncased"))
+    (out / "tokenizer.json").write_text(corpus.tokenizer_json("bert_base_uncased"), encoding="utf-8")
     special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "cls", "sep", "unk", "mask")}
     _write(out / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "model_max_length": 512} | special)
     return out
@@ -57,7 +50,7 @@ def cross_encoder(out: Path) -> Path:
 def captioner(out: Path) -> Path:
     """A BLIP-2, without weights. Its processor adds `<image>` again, with other flags than tokenizer.json has."""
     out.mkdir()
-    tokenizer = tokenizer_json("tiny_qwen2")
+    tokenizer = json.loads(corpus.tokenizer_json("tiny_qwen2"))
     image_id = max([*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]) + 1
     flags = {"single_word": False, "lstrip": True, "rstrip": False, "normalized": True, "special": False}
     tokenizer["added_tokens"].append({"id": image_id, "content": "<image>"} | flags)
