@@ -173,14 +173,6 @@ def by_turns(texts: Sequence[str], count: int = 3) -> list[list[str]]:
     return [list(texts[begin::count]) for begin in range(min(count, len(texts)))]
 
 
-def different_prompts(corpus: str, size: int, count: int) -> list[str]:
-    """`count` texts of `size` characters; they overlap where the corpus is small."""
-    text, _ = whole_text(corpus)
-    whole = text * -(-(size * count) // len(text))
-    step = max(1, (len(whole) - size) // count)
-    return [whole[k * step : k * step + size] for k in range(count)]
-
-
 def seconds(work: Callable[[], Any], repeats: int) -> float:
     """The median of `repeats` runs, after two that do not count: the second one makes a recording."""
     for _ in range(2):

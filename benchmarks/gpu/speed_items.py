@@ -8,15 +8,17 @@ import importlib.util
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from benchmarks.common.data import known_tokenizer, utf8_bytes
+from benchmarks.common.data import known_tokenizer, mean_bytes, utf8_bytes, whole_text
 from benchmarks.common.report import Table
 from benchmarks.gpu.device_items import output_of
-from benchmarks.gpu.route_tables import table_of_crossover, table_of_methods, table_of_prompts
-from benchmarks.gpu.routes import MIXED, Routes, by_turns, texts_of
+from benchmarks.gpu.routes import MIXED, Routes, by_turns, seconds, synchronized, texts_of
 from benchmarks.gpu.stages import copy_bandwidth, table_of_stages
+from lopt_plugin.cli.bench_gpu import Timing, crossover_of
+from lopt_plugin.cli.benchmarking.prompts import spread
 from lopt_plugin.routes.gpu.device import find_device, interpreted
 from lopt_plugin.routes.request import PLAIN
 
@@ -66,20 +68,70 @@ def kernels(given: argparse.Namespace) -> Iterator[Table]:
 
 
 def methods(given: argparse.Namespace) -> Iterator[Table]:
-    """From where the text lies to where ids are wanted, beside the native route on all processors."""
+    """GB/s of text, from where it lies to where its ids are wanted; the native route and peers on all processors."""
     routes = _routes(given)
     for corpus in _two(given):
-        yield table_of_methods(routes, corpus, given)
+        texts = texts_of(corpus, given.corpora, given.bytes)
+        resident = texts_of(corpus, given.corpora, min(3 * given.bytes, 3 * routes.gpu.chunk_bytes))
+        batches = by_turns(routes.for_device(resident))
+        routes.compare(texts)
+        taken: dict[str, tuple[float, float]] = {}  # bytes and seconds
+        for words in ("new", "cached"):
+            alone = routes.resident_seconds(batches, given.repeat, new_words=words == "new")
+            taken[f"gpu: text and ids on the device, {words} words"] = mean_bytes(batches), alone
+        for method, work in routes.methods(texts).items():
+            peer = routes.peers.get(method)
+            name = f"{method} ({peer.kind})" if peer else f"{method}, from strings"
+            taken[name] = utf8_bytes(texts), seconds(work, given.repeat)
+        rows = [
+            [method, f"{size:,.0f}", f"{1e3 * one:.3f}", f"{size / one / 1e9:.3f}"]
+            for method, (size, one) in taken.items()
+        ]
+        remarks = [f"{name}: {problem}" for name, problem in routes.problems.items()]
+        title = f"{routes.name}, {corpus}: methods, CPU engines with {routes.threads} threads"
+        yield Table(["method", "bytes", "ms", "GB/s"], rows, title, remarks=remarks)
 
 
 def crossover(given: argparse.Namespace) -> Iterator[Table]:
-    """The size from which the GPU is faster than the native route, for texts of all corpora; stored for "auto"."""
-    yield table_of_crossover(_routes(given), MIXED, given)
+    """The size of a batch of texts of all corpora from which on the GPU is faster; stored for the route "auto"."""
+    routes, rows, timings = _routes(given), [], []
+    methods = ("gpu: array", "native: array", "gpu: lists", "native: lists")
+    for size in given.crossover:
+        texts = texts_of(MIXED, given.corpora, size)
+        routes.compare(texts)
+        works = routes.methods(texts)
+        taken = [seconds(works[method], given.repeat) for method in methods]
+        timings.append(Timing(size, *taken))
+        rows.append([f"{size:,}", *_milliseconds(taken), f"{taken[1] / taken[0]:.2f}", f"{taken[3] / taken[2]:.2f}"])
+    found = crossover_of(timings)
+    remarks = ["the GPU is never faster" if found is None else f"the GPU is faster from {found:,} characters on"]
+    if not (interpreted() or given.quick):
+        routes.gpu.store_crossover(found)
+    columns = ["characters", *(f"{method}, ms" for method in methods), "arrays, times as fast", "lists"]
+    title = f"{routes.name}, {MIXED}: crossover of batches, {routes.threads} native threads"
+    yield Table(columns, rows, title, remarks=remarks)
 
 
 def prompts(given: argparse.Namespace) -> Iterator[Table]:
-    """One text at a time, by its length, in English."""
-    yield table_of_prompts(_routes(given), given.corpora[0], given)
+    """One text at a time in English, by its length, each seen for the first time by what is timed."""
+    routes, corpus, rows = _routes(given), given.corpora[0], []
+    whole, _ = whole_text(corpus)
+    works: dict[str, Callable[[str], Any]] = {
+        "gpu: on the device": lambda text: synchronized(routes.gpu.encode_on_device([text], PLAIN[False][False])),
+        "gpu: array": lambda text: routes.gpu.encode_batch([text], PLAIN[False][False]),
+        "gpu: list": lambda text: routes.gpu.encode_list(text, PLAIN[False][False]),
+        "native: array": lambda text: routes.native.encode_array(text, PLAIN[False][False]),
+        "native: list": lambda text: routes.native.encode_list(text, PLAIN[False][False]),
+    }
+    for size in given.prompts:
+        count = given.repeat + 2
+        texts = spread(whole * -(-(size * count) // len(whole)), count, size)
+        for text in texts:
+            routes.compare([text])
+        rests = [(work, iter(texts)) for work in works.values()]
+        taken = [seconds(lambda work=work, rest=rest: work(next(rest)), given.repeat) for work, rest in rests]  # type: ignore[misc]
+        rows.append([f"{size:,}", *_milliseconds(taken)])
+    yield Table(["characters", *works], rows, f"{routes.name}, {corpus}: one prompt, ms, {routes.threads} threads")
 
 
 def papers(given: argparse.Namespace) -> Iterator[Table]:
@@ -105,3 +157,7 @@ def papers(given: argparse.Namespace) -> Iterator[Table]:
 def _two(given: argparse.Namespace) -> list[str]:
     """English, and Chinese where it is among the corpora."""
     return list(dict.fromkeys([given.corpora[0], "zh" if "zh" in given.corpora else given.corpora[-1]]))
+
+
+def _milliseconds(taken: Iterable[float]) -> list[str]:
+    return [f"{1e3 * one:.3f}" for one in taken]

@@ -22,10 +22,10 @@ def gpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     # Last, so that what is installed comes before the checkout.
     monkeypatch.setattr(sys, "path", [*sys.path, str(REPOSITORY)])
-    from benchmarks.gpu import route_tables
+    from benchmarks.gpu import speed_items
 
     # One run each, not three: the interpreter takes seconds for one.
-    monkeypatch.setattr(route_tables, "seconds", lambda work, repeats: (work(), 1.0)[1])
+    monkeypatch.setattr(speed_items, "seconds", lambda work, repeats: (work(), 1.0)[1])
 
 
 TIMED = "methods,crossover,one prompt,stages"
