@@ -193,9 +193,7 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(Reader& in, const std::sh
     const std::string kind = in.text();
     if (kind == "form") {
         const std::string form = in.text();
-        const bool nfc = form == "NFC";
-        const FormBits& bits = nfc ? NFC_BITS : form == "NFD" ? NFD_BITS : form == "NFKC" ? NFKC_BITS : NFKD_BITS;
-        return std::make_unique<NormalizationForm>(nfc ? classes : forms, bits, pairs, normalization_form(form));
+        return lopt::normalization_form(form, {classes, forms, pairs}, normalization_form(form), {});
     }
     if (kind == "replace") {
         const std::string text = in.text();
@@ -214,14 +212,12 @@ inline std::unique_ptr<NormalizerStep> normalizer_step(Reader& in, const std::sh
     }
     if (kind == "prepend") return std::make_unique<Prepend>(in.text());
     if (kind != "characters") throw std::runtime_error("a normalizer step that the fuzzers do not know: " + kind);
-    std::vector<std::pair<uint32_t, std::string>> rows;
+    MapCharacters::Texts texts;
     in.each([&] {
         const auto code_point = static_cast<uint32_t>(in.number());
-        rows.emplace_back(code_point, in.text());
+        texts[code_point] = in.text();
     });
-    std::vector<MappedCharacter> mapped;
-    for (const auto& [code_point, becomes] : rows) mapped.push_back({code_point, becomes});
-    return std::make_unique<MapCharacters>(mapped);
+    return std::make_unique<MapCharacters>(std::move(texts));
 }
 
 inline Pair<BytePairCore> read_byte_pair(Reader& in, Tokenizer& tokenizer) {

@@ -1,4 +1,4 @@
-// Caches a function's answers for short texts.
+// A function of texts that caches its answers for short ones.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/hash.hpp"
 
@@ -18,18 +19,21 @@ class AnswerCache {
   public:
     using Ask = std::function<Answer(std::string_view)>;
 
-    explicit AnswerCache(size_t most = size_t{1} << 12) : most_(most) {}
+    explicit AnswerCache(Ask ask, size_t most = size_t{1} << 12) : ask_(std::move(ask)), most_(most) {}
 
-    // Returns ask(text), which may throw, or its cached answer.
-    Answer operator()(std::string_view text, const Ask& ask) const {
-        if (text.size() > LONGEST) return ask(text);
+    // Is there a function?
+    explicit operator bool() const { return static_cast<bool>(ask_); }
+
+    // Returns the function's answer, or a cached one. May throw what the function throws.
+    Answer operator()(std::string_view text) const {
+        if (text.size() > LONGEST) return ask_(text);
         const std::string key(text);
         {
             const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
             const auto found = lock ? answers_.find(key) : answers_.end();
             if (lock && found != answers_.end()) return found->second;
         }
-        Answer answer = ask(text);
+        Answer answer = ask_(text);
         const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (lock && answers_.size() >= most_) answers_.clear();
         if (lock) answers_.emplace(key, answer);
@@ -46,6 +50,7 @@ class AnswerCache {
         }
     };
 
+    Ask ask_;
     size_t most_;
     mutable std::mutex mutex_;
     mutable std::unordered_map<std::string, Answer, Hash> answers_;

@@ -87,7 +87,7 @@ class FileReader {
         return [](std::string_view) -> std::string { throw NeedsReference("the normalizer of the Hugging Face library has to be asked about this text"); };
     }
     // A normalization form, and nothing in place of a function that tells where characters came from.
-    std::pair<ReferenceNormalize, Aligner::Ask> form() {
+    std::pair<ReferenceNormalize, ReferenceAlign> form() {
         const auto forms = std::make_shared<CharacterForms>();
         read_rows(*this, [&] {
             const uint32_t c = number();

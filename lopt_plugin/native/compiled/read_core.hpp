@@ -86,12 +86,12 @@ std::unique_ptr<NormalizerStep> normalizer_step(Values& in, const FormTables& ta
     }
     if (kind == "reference") return std::make_unique<ReferenceStep>(in.function());
     if (kind != "characters") in.fail("unknown normalizer step");
-    std::vector<MappedCharacter> mapped;
+    MapCharacters::Texts texts;
     read_rows(in, [&] {
         const uint32_t code_point = in.number();
-        mapped.push_back({code_point, std::string(in.text())});
+        texts[code_point] = in.text();
     });
-    return std::make_unique<MapCharacters>(mapped);
+    return std::make_unique<MapCharacters>(std::move(texts));
 }
 
 template <class Values>

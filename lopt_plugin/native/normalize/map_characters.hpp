@@ -11,17 +11,11 @@
 
 namespace lopt {
 
-struct MappedCharacter {
-    uint32_t code_point;
-    std::string text;  // UTF-8, possibly empty
-};
-
 class MapCharacters final : public NormalizerStep {
   public:
-    // `mapped`: every character that the step changes, once each.
-    explicit MapCharacters(const std::vector<MappedCharacter>& mapped) : changed_(code_points_of(mapped)) {
-        for (const auto& [code_point, text] : mapped) texts_[code_point] = text;
-    }
+    // What each character that the step changes becomes: UTF-8, possibly empty.
+    using Texts = std::unordered_map<uint32_t, std::string>;
+    explicit MapCharacters(Texts texts) : changed_(keys_of(texts)), texts_(std::move(texts)) {}
 
     bool changes_ascii() const override { return changed_.holds_ascii(); }
     void mark_pages(PageMarks& marks) const override { changed_.mark_pages(marks); }
@@ -38,35 +32,26 @@ class MapCharacters final : public NormalizerStep {
     bool surely_keeps(const uint8_t* begin, const uint8_t* end) const override { return changed_.next(begin, end) == end; }
     // The replacement of a character takes its position.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
-        const uint8_t* p = changed_.next(begin, end);
-        if (p == end) return false;
-        out.clear();
-        out.reserve(static_cast<size_t>(end - begin) + 64);
-        out.append(begin, p);
-        if (sources) sources->keep(begin, p);
-        while (p < end) {
-            int length;
+        Rewriting rewriting(begin, end, out, sources);
+        int length;
+        for (const uint8_t* p = changed_.next(begin, end); p < end; p = changed_.next(p + length, end)) {
             const std::string& text = *text_of(decode_character(p, length));
-            const uint8_t* const unchanged = p + length;
-            if (sources) sources->replace(p, unchanged, characters_in(text), false);
-            p = changed_.next(unchanged, end);
-            out.append(text).append(unchanged, p);
-            if (sources) sources->keep(unchanged, p);
+            if (Sources* const of_text = rewriting.replace(p, p + length, text)) of_text->replace(p, p + length, characters_in(text), false);
         }
-        return true;
+        return rewriting.finish();
     }
 
   private:
-    static std::vector<uint32_t> code_points_of(const std::vector<MappedCharacter>& mapped) {
+    static std::vector<uint32_t> keys_of(const Texts& texts) {
         std::vector<uint32_t> code_points;
-        for (const MappedCharacter& character : mapped) code_points.push_back(character.code_point);
+        for (const auto& [code_point, text] : texts) code_points.push_back(code_point);
         return code_points;
     }
     // The replacement of a character; null if it is unchanged.
     const std::string* text_of(uint32_t c) const { return changed_.holds(c) ? &texts_.find(c)->second : nullptr; }
 
     CharacterSet changed_;
-    std::unordered_map<uint32_t, std::string> texts_;
+    Texts texts_;
 };
 
 }  // namespace lopt

@@ -44,19 +44,15 @@ struct FormBits {
     uint16_t decomposes;  // has a decomposition, which a C form may recompose
     bool composes;
 };
-inline constexpr FormBits NFC_BITS{class_bit::nfc_changes, class_bit::nfc_follows, class_bit::decomposes, true};
-inline constexpr FormBits NFD_BITS{form_bit::nfd_changes, form_bit::nfd_follows, form_bit::nfd_changes, false};
-inline constexpr FormBits NFKC_BITS{form_bit::nfkc_changes, form_bit::nfkc_follows, form_bit::nfkd_changes, true};
-inline constexpr FormBits NFKD_BITS{form_bit::nfkd_changes, form_bit::nfkd_follows, form_bit::nfkd_changes, false};
 
 class NormalizationForm final : public NormalizerStep {
   public:
     // `pairs`: all (a, b) that NFC composes into one character. Calls `normalize` for short texts, and `align` for the
     // origins of their characters; both may throw. Throws std::invalid_argument if the form would change ASCII.
     NormalizationForm(std::shared_ptr<const ClassTable> classes, const FormBits& bits, const std::vector<ComposingPair>& pairs,
-                      ReferenceNormalize normalize, Aligner::Ask align = {})
+                      ReferenceNormalize normalize, ReferenceAlign align)
         : shared_classes_(std::move(classes)), classes_(*shared_classes_), bits_(bits),
-          involved_(static_cast<uint16_t>(bits.changes | bits.follows)), normalize_(std::move(normalize)), aligner_(std::move(align)), pairs_(PAIR_BITS / 64, 0) {
+          involved_(static_cast<uint16_t>(bits.changes | bits.follows)), normalize_(std::move(normalize), MOST_ANSWERS), align_(std::move(align)), pairs_(PAIR_BITS / 64, 0) {
         for (uint32_t c = 0; c < 0x80; c++)
             if (classes_.of(c) & involved_) throw std::invalid_argument("a normalization form that changes ASCII");
         if (!bits.composes) return;
@@ -92,26 +88,17 @@ class NormalizationForm final : public NormalizerStep {
     // No character has a longer canonical decomposition.
     size_t most_in_one() const override { return 4; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
-        const uint8_t* copied = begin;
-        bool changed = false;
-        for (const uint8_t* p = begin; p < end; p = copied) {
+        Rewriting rewriting(begin, end, out, sources);
+        for (const uint8_t* p = begin; p < end;) {
             const Stretch stretch = next_stretch(begin, p, end);
             if (stretch.begin == end) break;
-            if (!changed) out.clear();
-            changed = true;
-            const std::string made = answers_(stretch.text(), normalize_);
-            out.append(copied, stretch.begin);
-            out += made;
-            if (sources) {
-                sources->keep(copied, stretch.begin);
-                if (only_reorders(stretch, made)) sources->keep(stretch.begin, stretch.end);
-                else sources->replace(stretch.begin, stretch.end, aligner_.align(stretch.text(), characters_in(made)));
-            }
-            copied = stretch.end;
+            const std::string made = normalize_(stretch.text());
+            Sources* const of_made = rewriting.replace(stretch.begin, stretch.end, made);
+            if (of_made && only_reorders(stretch, made)) of_made->keep(stretch.begin, stretch.end);
+            else if (of_made) of_made->replace(stretch.begin, stretch.end, aligned(stretch.text(), characters_in(made)));
+            p = stretch.end;
         }
-        if (changed) out.append(copied, end);
-        if (sources) sources->keep(copied, end);
-        return changed;
+        return rewriting.finish();
     }
 
   private:
@@ -150,10 +137,19 @@ class NormalizationForm final : public NormalizerStep {
     // Did the stretch become `made` without decomposing or composing anything? Then the reference gives each character the
     // position of the one whose place it took.
     bool only_reorders(const Stretch& stretch, const std::string& made) const {
-        int length;
-        for (const uint8_t* p = stretch.begin; p < stretch.end; p += length)
-            if (classes_.at(p, stretch.end, length) & (bits_.changes | bits_.decomposes)) return false;
-        return characters_in(stretch.text()) == characters_in(made);
+        const auto decomposing = static_cast<uint16_t>(bits_.changes | bits_.decomposes);
+        return classes_.skip_without(decomposing, stretch.begin, stretch.end) == stretch.end && characters_in(stretch.text()) == characters_in(made);
+    }
+    // The characters of the text that those of its normalized form came from. Throws OffsetsUnknownError unless these are
+    // `count`, and each came from a single one.
+    std::vector<Offset> aligned(std::string_view text, size_t count) const {
+        if (!align_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
+        std::vector<Offset> answer = align_(text);
+        const auto length = static_cast<int32_t>(characters_in(text));
+        bool known = answer.size() == count;
+        for (const Offset& offset : answer) known = known && 0 <= offset.begin && offset.end == offset.begin + 1 && offset.end <= length;
+        if (!known) throw OffsetsUnknownError("a normalized character has no place in the text");
+        return answer;
     }
 
     // A following character is unchanged if it has no decomposition, if the character before it neither follows, changes nor
@@ -185,10 +181,9 @@ class NormalizationForm final : public NormalizerStep {
     const ClassTable& classes_;
     FormBits bits_;
     uint16_t involved_;
-    ReferenceNormalize normalize_;
-    Aligner aligner_;
+    AnswerCache<std::string> normalize_;
+    AnswerCache<std::vector<Offset>> align_;
     Table<uint64_t> pairs_;
-    AnswerCache<std::string> answers_{MOST_ANSWERS};
 };
 
 // The class tables of normalization forms; `forms` may be null if NFC is the only form.
@@ -198,11 +193,14 @@ struct FormTables {
 };
 
 inline std::unique_ptr<NormalizerStep> normalization_form(std::string_view name, const FormTables& tables, ReferenceNormalize normalize,
-                                                          Aligner::Ask align = {}) {
+                                                          ReferenceAlign align) {
     const struct {
         std::string_view name;
-        const FormBits& bits;
-    } known[] = {{"NFC", NFC_BITS}, {"NFD", NFD_BITS}, {"NFKC", NFKC_BITS}, {"NFKD", NFKD_BITS}};
+        FormBits bits;
+    } known[] = {{"NFC", {class_bit::nfc_changes, class_bit::nfc_follows, class_bit::decomposes, true}},
+                 {"NFD", {form_bit::nfd_changes, form_bit::nfd_follows, form_bit::nfd_changes, false}},
+                 {"NFKC", {form_bit::nfkc_changes, form_bit::nfkc_follows, form_bit::nfkd_changes, true}},
+                 {"NFKD", {form_bit::nfkd_changes, form_bit::nfkd_follows, form_bit::nfkd_changes, false}}};
     for (const auto& form : known) {
         if (form.name != name) continue;
         const auto& classes = name == "NFC" ? tables.classes : tables.forms;

@@ -20,8 +20,10 @@
 
 namespace lopt {
 
-// Calls the reference library; may throw.
+// These call the reference library, and may throw. The second returns, for each character of the normalized form, the
+// characters of the text that it came from.
 using ReferenceNormalize = std::function<std::string(std::string_view)>;
+using ReferenceAlign = std::function<std::vector<Offset>(std::string_view)>;
 
 // One mark per 16 code points: zero if no step affects any of them.
 using PageMarks = Table<uint8_t>;

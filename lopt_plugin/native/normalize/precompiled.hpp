@@ -110,7 +110,7 @@ class Precompiled final : public NormalizerStep {
                 const auto [odd, odd_end] = next_odd(p, end);
                 append_images(p, odd, out, nullptr);
                 if (odd == end) break;
-                out += answers_(text_between(odd, odd_end), normalize_);
+                out += normalize_(text_between(odd, odd_end));
                 p = odd_end;
             }
         }
@@ -229,8 +229,7 @@ class Precompiled final : public NormalizerStep {
     CharacterSet mapped_{{}}, beginning_{{}}, stops_{{}};  // characters that change; that may begin a key of a cluster; that change or are odd
     std::unordered_map<uint32_t, std::string> images_;
     std::optional<std::string> line_end_;  // the replacement of "\r\n", if a key is a prefix of it
-    ReferenceNormalize normalize_;
-    AnswerCache<std::string> answers_;
+    AnswerCache<std::string> normalize_;
 };
 
 }  // namespace lopt

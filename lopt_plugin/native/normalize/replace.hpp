@@ -44,22 +44,12 @@ class ReplaceText final : public NormalizerStep {
     bool may_remove_several() const override { return true; }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
         const std::string_view text = text_between(begin, end);
-        size_t at = text.find(pattern_), copied = 0;
-        if (at == std::string_view::npos) return false;
-        out.clear();
-        out.reserve(text.size());
-        for (; at != std::string_view::npos; at = text.find(pattern_, copied)) {
-            out.append(text, copied, at - copied);
-            out += content_;
-            if (sources) {
-                sources->keep(begin + copied, begin + at);
-                sources->replace(begin + at, begin + at + pattern_.size(), characters_in(content_), true);
-            }
-            copied = at + pattern_.size();
+        Rewriting rewriting(begin, end, out, sources);
+        for (size_t at = text.find(pattern_); at != std::string_view::npos; at = text.find(pattern_, at + pattern_.size())) {
+            const uint8_t *const from = begin + at, *const to = from + pattern_.size();
+            if (Sources* const of_content = rewriting.replace(from, to, content_)) of_content->replace(from, to, characters_in(content_), true);
         }
-        out.append(text, copied);
-        if (sources) sources->keep(begin + copied, end);
-        return true;
+        return rewriting.finish();
     }
 
   private:
@@ -105,8 +95,7 @@ class ReplaceRuns final : public NormalizerStep {
         return stands_for_one_ && least_ <= 2 ? first_character(content_) : NONE;
     }
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) const override {
-        const uint8_t* copied = begin;
-        bool changed = false;
+        Rewriting rewriting(begin, end, out, sources);
         for (const uint8_t* p = begin; (p = next_run(p, end)) < end;) {
             const uint8_t* const run = p;
             size_t count = 0;
@@ -119,22 +108,9 @@ class ReplaceRuns final : public NormalizerStep {
             // If several characters replace the same ones, they still come from the last of those.
             const bool same = stands_for_one_ && text_between(run, p) == content_;
             if (count < least_ || same) continue;
-            if (!changed) {
-                out.clear();
-                out.reserve(static_cast<size_t>(end - begin));
-            }
-            changed = true;
-            out.append(copied, run);
-            out += content_;
-            if (sources) {
-                sources->keep(copied, run);
-                sources->replace(run, p, characters_in(content_), true);
-            }
-            copied = p;
+            if (Sources* const of_content = rewriting.replace(run, p, content_)) of_content->replace(run, p, characters_in(content_), true);
         }
-        if (changed) out.append(copied, end);
-        if (sources) sources->keep(copied, end);
-        return changed;
+        return rewriting.finish();
     }
 
   private:

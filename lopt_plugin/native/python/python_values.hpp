@@ -75,7 +75,7 @@ class PythonValues {
         };
     }
     // The same, and a function that says where each character of its result came from; empty for None.
-    std::pair<ReferenceNormalize, Aligner::Ask> form() {
+    std::pair<ReferenceNormalize, ReferenceAlign> form() {
         ReferenceNormalize normalize = function();
         const auto ask = reference_function(object());
         if (!ask) return {std::move(normalize), {}};

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/needs_reference.hpp"
-#include "base/answer_cache.hpp"
 #include "text/utf8.hpp"
 
 namespace lopt {
@@ -23,31 +22,6 @@ struct Offset {
 // The offsets are unknown for this text or pipeline; the reference library must compute them.
 struct OffsetsUnknownError : NeedsReference {
     using NeedsReference::NeedsReference;
-};
-
-// Asks the reference library, and caches its answers for short texts.
-class Aligner {
-  public:
-    // For each character of the normalized form, the characters of the text that it came from. May throw.
-    using Ask = std::function<std::vector<Offset>(std::string_view)>;
-
-    Aligner() = default;
-    explicit Aligner(Ask ask) : ask_(std::move(ask)) {}
-
-    // Throws OffsetsUnknownError unless the answer has `count` entries, each for a single character of the text.
-    std::vector<Offset> align(std::string_view text, size_t count) const {
-        if (!ask_) throw OffsetsUnknownError("the normalizer does not say where its characters came from");
-        std::vector<Offset> answer = answers_(text, ask_);
-        const auto length = static_cast<int32_t>(characters_in(text));
-        bool known = answer.size() == count;
-        for (const Offset& offset : answer) known = known && 0 <= offset.begin && offset.end == offset.begin + 1 && offset.end <= length;
-        if (!known) throw OffsetsUnknownError("a normalized character has no place in the text");
-        return answer;
-    }
-
-  private:
-    Ask ask_;
-    AnswerCache<std::vector<Offset>> answers_;
 };
 
 // For each character of a derived text, the character of the original that it came from. In every step, the reference
@@ -142,6 +116,38 @@ class Sources {
     std::vector<Run> runs_;
     int32_t size_ = 0, passed_ = 0;
     bool misplaced_ = false;
+};
+
+// Writes the text [begin, end) with some of its parts replaced, from left to right; writes nothing if none is.
+class Rewriting {
+  public:
+    // `sources`: null, or empty; receives where the characters of `out` came from.
+    Rewriting(const uint8_t* begin, const uint8_t* end, std::string& out, Sources* sources) : copied_(begin), end_(end), out_(out), sources_(sources) {}
+
+    // Replaces [from, to). Returns null, or what must be told where the characters of the replacement came from.
+    Sources* replace(const uint8_t* from, const uint8_t* to, std::string_view by) {
+        if (!changed_) {
+            out_.clear();
+            out_.reserve(static_cast<size_t>(end_ - copied_) + 64);
+        }
+        changed_ = true;
+        out_.append(copied_, from).append(by);
+        if (sources_) sources_->keep(copied_, from);
+        copied_ = to;
+        return sources_;
+    }
+    // Writes what follows the last part; returns whether any was replaced.
+    bool finish() {
+        if (changed_) out_.append(copied_, end_);
+        if (changed_ && sources_) sources_->keep(copied_, end_);
+        return changed_;
+    }
+
+  private:
+    const uint8_t *copied_, *const end_;  // up to `copied_`, the text has been read
+    std::string& out_;
+    Sources* const sources_;
+    bool changed_ = false;
 };
 
 // Where the characters of a normalized stretch came from.

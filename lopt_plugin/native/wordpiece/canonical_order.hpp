@@ -34,16 +34,11 @@ class CanonicalOrder {
 
     // Returns true, with the text in `out`, if something in [begin, end) was sorted.
     bool apply(const uint8_t* begin, const uint8_t* end, std::string& out) const {
-        const uint8_t *copied = begin, *run = begin;
+        Rewriting rewriting(begin, end, out, nullptr);
+        const uint8_t* run = begin;
         size_t in_run = 0;
-        bool changed = false;
         const auto finish_run = [&](const uint8_t* stop) {
-            if (in_run < 2) return;
-            if (!changed) out.clear();
-            changed = true;
-            out.append(copied, run);
-            out += answers_(text_between(run, stop), order_);
-            copied = stop;
+            if (in_run >= 2) rewriting.replace(run, stop, order_(text_between(run, stop)));
         };
         int length;
         for (const uint8_t* p = begin; p < end; p += length) {
@@ -57,24 +52,19 @@ class CanonicalOrder {
             }
         }
         finish_run(end);
-        if (changed) out.append(copied, end);
-        return changed;
+        return rewriting.finish();
     }
 
     // Can something in [begin, end) change places? Characters that stay in place may then take another character's
     // position.
     bool concerns(const uint8_t* begin, const uint8_t* end) const {
-        int length;
-        for (const uint8_t* p = begin; p < end; p += length)
-            if (classes_.at(p, end, length) & word_bit::reordered) return true;
-        return false;
+        return classes_.skip_without(word_bit::reordered, begin, end) < end;
     }
 
   private:
     const ClassTable& classes_;
-    Order order_;
+    AnswerCache<std::string> order_;
     Table<uint8_t> page_marks_;
-    AnswerCache<std::string> answers_;
 };
 
 }  // namespace lopt
