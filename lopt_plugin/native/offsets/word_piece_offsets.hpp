@@ -134,18 +134,10 @@ class WordPieceOffsets {
     void take(Normalized& normalized, const uint32_t*& id, const uint32_t* last, Emit&& emit) const {
         const size_t size = normalized.sources.size();
         if (!normalized.divides) return take_word(normalized, 0, size, id, last, emit);
-        const uint8_t *const first = normalized.bytes.data(), *const end = first + size;
-        size_t word = 0;
-        int length;
-        for (const uint8_t* p = first; p < end; p += length) {
-            const uint16_t bits = characters_.classes().at(p, end, length);
-            if (!(bits & (word_bit::white_space | word_bit::punctuation))) continue;
-            const size_t at = static_cast<size_t>(p - first), after = at + static_cast<size_t>(length);
-            take_word(normalized, word, at, id, last, emit);
-            if (bits & word_bit::punctuation) take_word(normalized, at, after, id, last, emit);
-            word = after;
-        }
-        take_word(normalized, word, size, id, last, emit);
+        const uint8_t* const first = normalized.bytes.data();
+        characters_.visit_words(first, first + size, [&](const uint8_t* begin, const uint8_t* end, size_t) {
+            take_word(normalized, static_cast<size_t>(begin - first), static_cast<size_t>(end - first), id, last, emit);
+        });
     }
     // Takes the ids of bytes [begin, end) of the normalized text.
     template <class Emit>

@@ -50,9 +50,8 @@ class WordCharacters {
                 row = static_cast<uint32_t>(places_.size());
                 places_.resize(places_.size() + 128, {nullptr, 0, 0});
             }
-            uint32_t characters = 0;
-            for (uint32_t k = start; k < end; k++) characters += !is_continuation(images_[k]);
-            places_[row + (c & 127)] = {images_.data() + start, end - start, characters};
+            const uint8_t *const first = images_.data() + start, *const last = images_.data() + end;
+            places_[row + (c & 127)] = {first, end - start, static_cast<uint32_t>(count_characters(first, last))};
             longest_image_ = std::max<size_t>(longest_image_, end - start);
             start = end;
         }
@@ -112,6 +111,24 @@ class WordCharacters {
     size_t room_for_image() const { return longest_image_; }
     bool any_divides() const { return any_divides_; }
     bool any_reordered() const { return any_reordered_; }
+
+    // Calls visit(begin, end, characters) for each word, possibly empty, into which the pre-tokenizer divides a normalized text.
+    template <class Visit>
+    void visit_words(const uint8_t* p, const uint8_t* end, Visit&& visit) const {
+        const uint8_t* word = p;
+        size_t characters = 0;
+        int length;
+        for (; p < end; p += length) {
+            const uint16_t bits = classes_.at(p, end, length);
+            characters++;
+            if (!(bits & (word_bit::white_space | word_bit::punctuation))) continue;
+            visit(word, p, characters - 1);
+            word = p + length;
+            characters = 0;
+            if (bits & word_bit::punctuation) visit(p, word, size_t{1});
+        }
+        visit(word, end, characters);
+    }
 
     // Appends the images of the characters in [p, end): the normalized text if nothing is reordered. `sources`: null,
     // or receives where its characters came from.

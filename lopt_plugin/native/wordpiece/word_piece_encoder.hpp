@@ -159,25 +159,8 @@ class WordPieceEncoder {
             if (characters > model_.most_characters() && !characters_.any_divides()) break;
         }
         const uint8_t* const begin = normalized.data();
-        if (divides) encode_divided(begin, begin + bytes, out);
-        else add_word(begin, begin + bytes, characters, out);
-    }
-    // Encodes a normalized text that the pre-tokenizer divides into several words.
-    void encode_divided(const uint8_t* p, const uint8_t* end, IdBuffer& out) const {
-        const ClassTable& classes = characters_.classes();
-        const uint8_t* word = p;
-        size_t characters = 0;
-        int length;
-        for (; p < end; p += length) {
-            const uint16_t bits = classes.at(p, end, length);
-            characters++;
-            if (!(bits & (word_bit::white_space | word_bit::punctuation))) continue;
-            add_word(word, p, characters - 1, out);
-            word = p + length;
-            characters = 0;
-            if (bits & word_bit::punctuation) add_word(p, word, 1, out);
-        }
-        add_word(word, end, characters, out);
+        if (!divides) return add_word(begin, begin + bytes, characters, out);
+        characters_.visit_words(begin, begin + bytes, [&](const uint8_t* from, const uint8_t* to, size_t count) { add_word(from, to, count, out); });
     }
     void add_word(const uint8_t* p, const uint8_t* end, size_t characters, IdBuffer& out) const {
         const size_t room = characters > model_.most_characters() ? 1 : static_cast<size_t>(end - p);
