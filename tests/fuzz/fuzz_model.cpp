@@ -107,8 +107,8 @@ void check_merges_json(Input& in) {
     for (const uint32_t c : in.text()) append_character(c, json);
     std::string names;
     try {
-        MergesJson parsed(json);
-        for (const auto& [left, right] : parsed.take_items()) names.append(left).append(right);
+        ModelJson parsed(json);
+        for (const auto& [left, right] : parsed.merges()) names.append(left).append(right);
     } catch (const std::invalid_argument&) {
         return;
     }

@@ -20,9 +20,9 @@
 
 namespace lopt {
 
-// The entries that BPE reproduces from their own bytes, and all others.
+// The entries that BPE reproduces from their own bytes; and if `ignore_merges`, all others, which only match whole pre-tokens.
 struct Reproduction {
-    std::vector<Entry> reproduced, others;
+    std::vector<Entry> reproduced, whole_only;
     bool describable = true;  // false: a reproduced entry is too long for the matcher
 };
 
@@ -30,19 +30,17 @@ class Model {
   public:
     // Throws std::invalid_argument, with the reason, if the model cannot be encoded exactly.
     Model(const Vocabulary& vocabulary, const std::vector<Merge>& merges, bool ignore_merges, UnknownCharacters unknown = {})
-        : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary)), trie_(linked_and_flagged()),
+        : unknown_(std::move(unknown)), merges_(vocabulary, merges), compatibility_(vocabulary), reproduction_(reproduce(vocabulary, ignore_merges)), trie_(linked_and_flagged()),
           matcher_(merges_, compatibility_, trie_, reproduction_.describable, vocabulary.drops_bytes(), unknown_),
           cuts_(vocabulary.entries(), vocabulary.drops_bytes()), ends_words_(vocabulary.ends_words()),
-          whole_words_matter_(ignore_merges && !reproduction_.others.empty()), words_(all_words(ignore_merges)), long_words_(long_words(ignore_merges)), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
+          whole_words_matter_(!reproduction_.whole_only.empty()), words_(all_words()), long_words_(long_words()), cache_(CACHE_SLOTS), long_cache_(LONG_CACHE_SLOTS),
           window_encoder_(words_, long_words_, merges_, matcher_, cache_, long_cache_) {
         if (matcher_.knows_all_bytes() && !ends_words_ && unknown_.unknown_id() == NONE) {
             const auto token_of = [this](std::string_view text) { return word_id(text); };
-            character_runs_.emplace(vocabulary.entries(), ignore_merges ? reproduction_.others : std::vector<Entry>(), merges_, compatibility_, cuts_, unknown_,
-                                    token_of);
+            character_runs_.emplace(vocabulary.entries(), reproduction_.whole_only, merges_, compatibility_, cuts_, unknown_, token_of);
         }
         for (const auto& entry : vocabulary.entries()) longest_entry_ = std::max(longest_entry_, entry.bytes.size());
-        if (ignore_merges)
-            for (const auto& entry : reproduction_.others) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
+        for (const auto& entry : reproduction_.whole_only) longest_whole_ = std::max(longest_whole_, entry.bytes.size());
         reproduction_ = {};
     }
     Model(const Model&) = delete;
@@ -99,7 +97,7 @@ class Model {
         }
     }
 
-    Reproduction reproduce(const Vocabulary& vocabulary) {
+    Reproduction reproduce(const Vocabulary& vocabulary, bool ignore_merges) {
         describe_merged(vocabulary);
         const auto& entries = vocabulary.entries();
         std::vector<uint8_t> same(entries.size(), 0);
@@ -120,7 +118,8 @@ class Model {
         Reproduction result;
         result.reproduced.reserve(entries.size());
         for (size_t i = 0; i < entries.size(); i++) {
-            (same[i] ? result.reproduced : result.others).push_back(entries[i]);
+            if (same[i]) result.reproduced.push_back(entries[i]);
+            else if (ignore_merges) result.whole_only.push_back(entries[i]);
             if (same[i] && entries[i].bytes.size() > Compatibility::MAX_LENGTH) result.describable = false;
         }
         return result;
@@ -137,25 +136,6 @@ class Model {
         }
         return entries;
     }
-    // Compares the first eight bytes as one number, which decides nearly always.
-    static std::vector<Entry> in_byte_order(const std::vector<Entry>& entries) {
-        struct Keyed {
-            uint64_t first;
-            Entry entry;
-        };
-        std::vector<Keyed> keyed;
-        keyed.reserve(entries.size());
-        for (const Entry& entry : entries) {
-            uint64_t first = 0;
-            for (size_t i = 0; i < 8; i++) first = first << 8 | (i < entry.bytes.size() ? static_cast<uint8_t>(entry.bytes[i]) : 0);
-            keyed.push_back({first, entry});
-        }
-        std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.first != b.first ? a.first < b.first : a.entry.bytes < b.entry.bytes; });
-        std::vector<Entry> sorted;
-        sorted.reserve(entries.size());
-        for (const Keyed& each : keyed) sorted.push_back(each.entry);
-        return sorted;
-    }
 
     // Keys are padded with 0xFF, which occurs in no text, so entries that contain it are never looked up.
     static bool fits_key(const Entry& entry) {
@@ -171,21 +151,19 @@ class Model {
         return {masks.key_near_end(reinterpret_cast<const uint8_t*>(entry.bytes.data()), entry.bytes.size()), entry.id | flag};
     }
 
-    std::vector<WordTable::Item> all_words(bool ignore_merges) const {
+    std::vector<WordTable::Item> all_words() const {
         std::vector<WordTable::Item> items;
         items.reserve(reproduction_.reproduced.size());
         for (const auto& entry : reproduction_.reproduced)
             if (fits_key(entry) && !unknown_.is_part(entry.id) && (!ends_words_ || is_piece(entry))) items.push_back(item(entry));
-        if (ignore_merges)
-            for (const auto& entry : reproduction_.others)
-                if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));
+        for (const auto& entry : reproduction_.whole_only)
+            if (fits_key(entry)) items.push_back(item(entry, WHOLE_ONLY));
         return items;
     }
-    std::vector<Entry> long_words(bool ignore_merges) const {
+    std::vector<Entry> long_words() const {
         std::vector<Entry> entries;
-        if (ignore_merges)
-            for (const auto& entry : reproduction_.others)
-                if (!fits_key(entry)) entries.push_back(entry);
+        for (const auto& entry : reproduction_.whole_only)
+            if (!fits_key(entry)) entries.push_back(entry);
         return entries;
     }
 

@@ -2,6 +2,7 @@
 // two names separated by a space.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -15,16 +16,38 @@
 
 namespace lopt {
 
-// The parts of a JSON text in order. Names point into it, or into this object if they have escapes.
-class JsonReader {
+// One of the two. Names point into the JSON text, or into this object if they have escapes.
+class ModelJson {
   public:
-    // `wrong`: what is thrown if the text has another form.
-    JsonReader(std::string_view json, const char* wrong) : json_(json), wrong_(wrong) {
+    explicit ModelJson(std::string_view json) : json_(json) {
         unescaped_.reserve(json.size());  // a name is not longer than its JSON
     }
-    JsonReader(const JsonReader&) = delete;
-    JsonReader& operator=(const JsonReader&) = delete;
+    ModelJson(const ModelJson&) = delete;
+    ModelJson& operator=(const ModelJson&) = delete;
 
+    // Both throw std::invalid_argument if the text has another form.
+    std::vector<VocabularyItem> vocabulary() {
+        wrong_ = "the vocabulary is not a JSON object of names and ids";
+        if (!is_utf8(json_)) fail();
+        std::vector<VocabularyItem> items;
+        items.reserve(json_.size() / 12);
+        all_between('{', '}', [&] {
+            const std::string_view entry = name();
+            expect(':');
+            skip_white_space();
+            items.push_back({entry, id()});
+        });
+        return items;
+    }
+    std::vector<MergeItem> merges() {
+        wrong_ = "the merges are not a JSON list of pairs of names";
+        std::vector<MergeItem> items;
+        items.reserve(json_.size() / 12);
+        all_between('[', ']', [&] { items.push_back(merge()); });
+        return items;
+    }
+
+  private:
     [[noreturn]] void fail() const { throw std::invalid_argument(wrong_); }
 
     // Calls read() for each element between the two signs, which enclose the whole text.
@@ -74,7 +97,14 @@ class JsonReader {
         return value;
     }
 
-  private:
+    MergeItem merge() {
+        if (!take('[')) return merge_of(name());
+        const std::string_view left = name();
+        expect(',');
+        const std::string_view right = name();
+        expect(']');
+        return {left, right};
+    }
     // The text up to the next quotation mark or backslash, which is at `at_` then.
     std::string_view up_to_mark() {
         const size_t start = at_;
@@ -101,62 +131,18 @@ class JsonReader {
         return 0x10000 + ((unit & 0x3FF) << 10 | (low & 0x3FF));
     }
     uint32_t hexadecimal() {
-        constexpr std::string_view digits = "0123456789abcdefABCDEF";
+        const std::string_view digits = json_.substr(at_, 4);
+        const char* const end = digits.data() + digits.size();
         uint32_t value = 0;
-        for (int i = 0; i < 4; i++) {
-            const size_t digit = at_ < json_.size() ? digits.find(json_[at_++]) : std::string_view::npos;
-            if (digit == std::string_view::npos) fail();
-            value = value << 4 | static_cast<uint32_t>(digit < 16 ? digit : digit - 6);
-        }
+        if (digits.size() < 4 || std::from_chars(digits.data(), end, value, 16).ptr != end) fail();
+        at_ += 4;
         return value;
     }
 
     std::string_view json_;
-    const char* wrong_;
+    const char* wrong_ = nullptr;  // the error if the text has another form
     size_t at_ = 0;
     std::string unescaped_;
-};
-
-// The items of both point into the JSON text and into the object. The constructors throw std::invalid_argument.
-class VocabularyJson {
-  public:
-    explicit VocabularyJson(std::string_view json) : in_(json, "the vocabulary is not a JSON object of names and ids") {
-        if (!is_utf8(json)) in_.fail();
-        items_.reserve(json.size() / 12);
-        in_.all_between('{', '}', [this] {
-            const std::string_view name = in_.name();
-            in_.expect(':');
-            in_.skip_white_space();
-            items_.push_back({name, in_.id()});
-        });
-    }
-    std::vector<VocabularyItem> take_items() { return std::move(items_); }
-
-  private:
-    JsonReader in_;
-    std::vector<VocabularyItem> items_;
-};
-
-class MergesJson {
-  public:
-    explicit MergesJson(std::string_view json) : in_(json, "the merges are not a JSON list of pairs of names") {
-        items_.reserve(json.size() / 12);
-        in_.all_between('[', ']', [this] { items_.push_back(merge()); });
-    }
-    std::vector<MergeItem> take_items() { return std::move(items_); }
-
-  private:
-    MergeItem merge() {
-        if (!in_.take('[')) return merge_of(in_.name());
-        const std::string_view left = in_.name();
-        in_.expect(',');
-        const std::string_view right = in_.name();
-        in_.expect(']');
-        return {left, right};
-    }
-
-    JsonReader in_;
-    std::vector<MergeItem> items_;
 };
 
 }  // namespace lopt

@@ -33,9 +33,10 @@ class SentencePieceVocabulary {
     SentencePieceVocabulary(const std::vector<VocabularyItem>& items, const std::vector<Merge>& merges, const UnknownOptions& unknown) {
         byte_tokens_.fill(NONE);
         translate(items);
-        for (const auto& item : items)
+        for (const auto& item : items) {
             if (const auto byte = byte_named(item.name)) byte_tokens_[*byte] = item.id;
-        unknown_id_ = unknown.token ? id_of(items, *unknown.token) : NONE;
+            if (unknown.token == item.name) unknown_id_ = item.id;
+        }
         const std::vector<Merge> kept = keep_what_can_be_made(merges, unknown.byte_fallback);
         separate_spaces_ = most_separate_spaces(items_, names_, kept);
         add_bytes(unknown);
@@ -56,12 +57,6 @@ class SentencePieceVocabulary {
     size_t separate_spaces() const { return separate_spaces_; }
 
   private:
-    static uint32_t id_of(const std::vector<VocabularyItem>& items, std::string_view name) {
-        for (const auto& item : items)
-            if (item.name == name) return item.id;
-        return NONE;
-    }
-
     // Replaces U+2581 with a space, after dropping the items that contain a space.
     void translate(const std::vector<VocabularyItem>& items) {
         size_t total = 256;
@@ -84,11 +79,8 @@ class SentencePieceVocabulary {
     }
     std::string_view translated(std::string_view name) {
         const size_t start = arena_.size();
-        for (size_t i = 0; i < name.size();) {
-            const bool sign = name.substr(i).starts_with(METASPACE_UTF8);
-            arena_.push_back(sign ? ' ' : name[i]);
-            i += sign ? METASPACE_UTF8.size() : 1;
-        }
+        arena_ += name;
+        for (size_t at = start; (at = arena_.find(METASPACE_UTF8, at)) != std::string::npos;) arena_.replace(at, METASPACE_UTF8.size(), 1, ' ');
         return std::string_view(arena_).substr(start);
     }
 

@@ -1,6 +1,7 @@
 // A double-array trie of the entries that BPE reproduces from their own bytes.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "bpe/vocabulary.hpp"
@@ -8,6 +9,26 @@
 namespace lopt {
 
 inline constexpr uint32_t IRREGULAR = 1u << 31;  // flag on a token id: a word that meets it is merged by rank
+
+// The entries in byte order. Compares the first eight bytes as one number, which decides nearly always.
+inline std::vector<Entry> in_byte_order(const std::vector<Entry>& entries) {
+    struct Keyed {
+        uint64_t first;
+        Entry entry;
+    };
+    std::vector<Keyed> keyed;
+    keyed.reserve(entries.size());
+    for (const Entry& entry : entries) {
+        uint64_t first = 0;
+        for (size_t i = 0; i < 8; i++) first = first << 8 | (i < entry.bytes.size() ? static_cast<uint8_t>(entry.bytes[i]) : 0);
+        keyed.push_back({first, entry});
+    }
+    std::sort(keyed.begin(), keyed.end(), [](const Keyed& a, const Keyed& b) { return a.first != b.first ? a.first < b.first : a.entry.bytes < b.entry.bytes; });
+    std::vector<Entry> sorted;
+    sorted.reserve(entries.size());
+    for (const Keyed& each : keyed) sorted.push_back(each.entry);
+    return sorted;
+}
 
 class Trie {
   public:
@@ -21,7 +42,7 @@ class Trie {
     static constexpr uint32_t ROOT = 0;
     static constexpr uint32_t NO_CHILDREN = 256;  // the base of every leaf: a block that stays free
 
-    // `sorted`: entries in byte order, with IRREGULAR set in the ids it applies to.
+    // `sorted`: entries `in_byte_order`, with IRREGULAR set in the ids it applies to.
     explicit Trie(const std::vector<Entry>& sorted) {
         std::vector<Unit> units;
         Builder{units}.build(sorted);
@@ -54,20 +75,10 @@ class Trie {
   private:
     static constexpr uint32_t FREE = 0x1FF;
 
-    class Bits {
-      public:
-        void grow(size_t bits) { words_.resize(bits / 64, 0); }
-        bool get(uint32_t i) const { return words_[i >> 6] >> (i & 63) & 1; }
-        void set(uint32_t i) { words_[i >> 6] |= uint64_t{1} << (i & 63); }
-        uint64_t free_in(uint32_t word) const { return ~words_[word]; }
-
-      private:
-        std::vector<uint64_t> words_;
-    };
-
     struct Builder {
         std::vector<Unit>& units;
-        Bits used{}, base_used{};
+        std::vector<uint64_t> free{};  // a bit for each unused unit
+        std::vector<bool> is_base{};
         std::vector<uint32_t> open{};  // blocks to search for bases, the newest last
 
         struct Range {
@@ -81,19 +92,20 @@ class Trie {
         uint32_t add_block() {
             const uint32_t block = static_cast<uint32_t>(units.size() / 256);
             units.resize(units.size() + 256, Unit{FREE, NONE});
-            used.grow(units.size());
-            base_used.grow(units.size());
+            free.resize(units.size() / 64, ~uint64_t{0});
+            is_base.resize(units.size());
             return block;
         }
 
+        bool is_free(uint32_t at) const { return free[at >> 6] >> (at & 63) & 1; }
         uint32_t find_base(const std::vector<Child>& children) {
             constexpr size_t KEEP_OPEN = 8;
             for (size_t k = open.size(); k-- > 0;)
                 for (uint32_t word = open[k] * 4; word < open[k] * 4 + 4; word++)
-                    for (uint64_t free = used.free_in(word); free; free &= free - 1) {
-                        const uint32_t base = (word * 64 + static_cast<uint32_t>(__builtin_ctzll(free))) ^ children[0].byte;
-                        bool fits = !base_used.get(base);
-                        for (size_t c = 1; fits && c < children.size(); c++) fits = !used.get(base ^ children[c].byte);
+                    for (uint64_t left = free[word]; left; left &= left - 1) {
+                        const uint32_t base = (word * 64 + static_cast<uint32_t>(__builtin_ctzll(left))) ^ children[0].byte;
+                        bool fits = !is_base[base];
+                        for (size_t c = 1; fits && c < children.size(); c++) fits = is_free(base ^ children[c].byte);
                         if (fits) return base;
                     }
             open.push_back(add_block());
@@ -103,9 +115,9 @@ class Trie {
 
         void build(const std::vector<Entry>& sorted) {
             add_block();  // the root's children
-            base_used.set(ROOT);
+            is_base[ROOT] = true;
             add_block();  // NO_CHILDREN
-            base_used.set(NO_CHILDREN);
+            is_base[NO_CHILDREN] = true;
             open.push_back(add_block());
             std::vector<Range> ranges{{0, static_cast<uint32_t>(sorted.size()), 0, NONE}};
             std::vector<Child> children;
@@ -124,12 +136,12 @@ class Trie {
                 uint32_t base = ROOT;
                 if (range.at != NONE) {
                     base = find_base(children);
-                    base_used.set(base);
+                    is_base[base] = true;
                     units[range.at].link = base << 9 | (units[range.at].link & 0x1FF);
                 }
                 for (const auto& child : children) {
                     const uint32_t at = base ^ child.byte;
-                    used.set(at);
+                    free[at >> 6] &= ~(uint64_t{1} << (at & 63));
                     units[at] = {NO_CHILDREN << 9 | child.byte, child.deeper > child.low ? sorted[child.low].id : NONE};
                 }
                 for (size_t c = children.size(); c-- > 0;)

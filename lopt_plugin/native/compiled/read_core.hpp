@@ -130,8 +130,8 @@ template <class Values>
 BuiltCore<BytePairCore> byte_pair_core(Values& in) {
     BytePairDescription description;
     description.names = in.vocabulary();
-    MergesJson merges(in.text());
-    description.merges = merges.take_items();
+    ModelJson json(in.text());
+    description.merges = json.merges();
     description.ignore_merges = in.flag();
     description.add_prefix_space = in.flag();
     description.dropped_bytes = in.bytes();

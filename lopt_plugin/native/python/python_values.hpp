@@ -60,7 +60,7 @@ class PythonValues {
         const nb::object given = object();
         if (PyDict_Check(given.ptr())) return items_of(nb::borrow<nb::dict>(given));
         const auto [json, size] = nb::cast<std::tuple<nb::bytes, size_t>>(given);
-        std::vector<VocabularyItem> items = json_.emplace(std::string_view(json.c_str(), json.size())).take_items();
+        std::vector<VocabularyItem> items = json_.emplace(std::string_view(json.c_str(), json.size())).vocabulary();
         if (items.size() != size) throw std::invalid_argument("model BPE has two entries with one id");
         return items;
     }
@@ -124,7 +124,7 @@ class PythonValues {
 
     nb::tuple values_;
     size_t next_ = 0;
-    std::optional<VocabularyJson> json_;
+    std::optional<ModelJson> json_;
 };
 
 }  // namespace lopt

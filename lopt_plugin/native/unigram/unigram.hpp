@@ -150,10 +150,9 @@ class Unigram {
             if (!spaces_for_metaspaces(p, p + name.size(), spelled[id], nullptr)) spelled[id] = name;
             last[spelled[id]] = id;  // if two entries have the same name, the last one counts
         }
-        std::vector<Entry> sorted;
-        for (const auto& [name, id] : last) sorted.push_back({name, id});
-        std::sort(sorted.begin(), sorted.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
-        return Trie(sorted);
+        std::vector<Entry> entries;
+        for (const auto& [name, id] : last) entries.push_back({name, id});
+        return Trie(in_byte_order(entries));
     }
 
     // The bits of a link, which is all that most steps through the trie read: the tables are larger than the caches.

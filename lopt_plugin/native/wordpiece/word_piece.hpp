@@ -1,7 +1,6 @@
 // The WordPiece model: longest match first, from the left; a word that cannot be matched to its end is unknown.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "bpe/trie.hpp"
@@ -50,8 +49,7 @@ class WordPiece {
             if (item.id > MAX_ID) throw std::invalid_argument("a vocabulary id is above 2^20 - 2");
             if (!item.name.empty()) entries.push_back({item.name, item.id});
         }
-        std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.bytes < b.bytes; });
-        return entries;
+        return in_byte_order(entries);
     }
 
     Trie trie_;
