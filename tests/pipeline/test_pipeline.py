@@ -538,9 +538,7 @@ def state_of(component: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("invert", [False, True])
 @pytest.mark.parametrize("behavior", BEHAVIORS)
-@pytest.mark.parametrize(
-    "matcher", ["gpt2", "qwen2", "qwen3_5", "seed", "cl100k", "o200k", "tekken", "kimi", "deepseek_main", "three_digits"]
-)
+@pytest.mark.parametrize("matcher", [*sorted(patterns.COVERING), "deepseek_main", "three_digits"])
 def test_every_behavior_of_a_split(matcher: str, behavior: str, invert: bool) -> None:
     pattern = next(text for text, name in patterns.MATCHERS.items() if name == matcher)
     original = SEQUENCE([SPLIT(Regex(pattern), behavior, invert), TO_BYTES])
