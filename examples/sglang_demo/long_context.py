@@ -13,35 +13,22 @@ import argparse
 import importlib.util
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vllm_demo"))
 
 from book import long_english_text
+from demo import exit_status
 from tiny_model import REPOSITORY, build
 
-import lopt_plugin
-from lopt_plugin.cli.serving.server import ServerError, interrupted_by_signals
+from lopt_plugin.cli.serving.run import plugin_line
 from lopt_plugin.cli.serving.sglang_server import SglangServer, is_for_cpu
 
 # In build/, which git ignores; every run writes it again.
 FOLDER = REPOSITORY / "build" / "sglang_demo"
-# The start of the plugin's line in the server's log.
-BEGINS = f"lopt_plugin {lopt_plugin.__version__}:"
 # A CPU needs seconds for the attention over a few thousand tokens.
 TOKENS_ON_CPU, TOKENS_ON_GPU = 8_000, 100_000
-
-
-@dataclass(frozen=True)
-class Served:
-    """What one server did with the document. Times in seconds, from the request's arrival."""
-
-    prompt_ids: list[int]
-    to_engine_s: float
-    first_token_s: float
-    plugin_line: str | None
 
 
 def main() -> int:
@@ -54,16 +41,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if importlib.util.find_spec("sglang") is None:
         parser.error(f"SGLang is not installed for {sys.executable}: pip install 'lopt-plugin[sglang]'")
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    try:
-        with interrupted_by_signals():
-            return run(FOLDER, arguments.model, arguments.tokens, arguments.compare)
-    except KeyboardInterrupt:
-        print("\nInterrupted. The server has been stopped.")
-        return 130
-    except ServerError as error:
-        print(f"\nFAILED: {error}", file=sys.stderr)
-        return 1
+    return exit_status(FOLDER, lambda: run(FOLDER, arguments.model, arguments.tokens, arguments.compare))
 
 
 def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
@@ -80,17 +58,17 @@ def run(folder: Path, model: str | None, tokens: int, compare: bool) -> int:
     expected = oracle(document)["input_ids"]
     print(f"Document   {name}: {len(document):,} characters, {len(expected):,} tokens")
 
-    served = serve(folder, model, "lopt", warm_up, document, len(expected))
-    print(f"  SGLang logs  {served.plugin_line or 'nothing about lopt_plugin: it was not active'}")
+    ids, said = serve(folder, model, "lopt", warm_up, document, len(expected))
+    print(f"  SGLang logs  {said or 'nothing about lopt_plugin: it was not active'}")
     if compare:
         serve(folder, model, "huggingface", warm_up, document, len(expected))
 
-    equal = sum(ours == theirs for ours, theirs in zip(served.prompt_ids, expected, strict=False))
+    equal = sum(ours == theirs for ours, theirs in zip(ids, expected, strict=False))
     print(f"Ids        {equal:,} of {len(expected):,} equal to Hugging Face's")
-    if served.prompt_ids != expected:
+    if ids != expected:
         print("FAILED: the ids differ", file=sys.stderr)
         return 1
-    if served.plugin_line is None or "takes the native route" not in served.plugin_line:
+    if said is None or "takes the native route" not in said:
         print("FAILED: the document did not take the native route", file=sys.stderr)
         return 1
     return 0
@@ -105,8 +83,13 @@ def documents(oracle: Any, tokens: int) -> tuple[str, str, str]:
     return book[: min(characters, 20_000)], book[-characters:], f"from {name.removeprefix('the ')}"
 
 
-def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, tokens: int) -> Served:
-    """Starts a server with that tokenizer backend, sends it both documents, stops it, and prints what it did."""
+def serve(
+    folder: Path, model: str, backend: str, warm_up: str, document: str, tokens: int
+) -> tuple[list[int], str | None]:
+    """Starts a server with that tokenizer backend, sends it both documents, stops it, and prints what it did.
+
+    Returns the document's ids, and the plugin's line in the server's log.
+    """
     log = folder / f"server_{backend}.log"
     print(f"Server     sglang serve --tokenizer-backend {backend}   (log: {log})")
     start = time.perf_counter()
@@ -116,15 +99,16 @@ def serve(folder: Path, model: str, backend: str, warm_up: str, document: str, t
         print(f"  ready after {time.perf_counter() - start:.0f} s")
         _generate(server, warm_up)
         answer = _generate(server, document)
-        lines = [line[line.index(BEGINS) :] for line in server.log_lines(BEGINS)]
+        said = plugin_line(server)
+    # Seconds from the request's arrival.
     times = answer["meta_info"]
     to_engine_s = times["api_server_dispatch_finish_ts"] - times["request_received_ts"]
-    served = Served(answer["prompt_token_ids"], to_engine_s, times["first_token_latency"], lines[0] if lines else None)
+    first_token_s = times["first_token_latency"]
     print(
-        f"  {backend}: to the engine {1000 * served.to_engine_s:.1f} ms, to the first token "
-        f"{1000 * served.first_token_s:.0f} ms: tokenization is {100 * served.to_engine_s / served.first_token_s:.1f}%"
+        f"  {backend}: to the engine {1000 * to_engine_s:.1f} ms, to the first token {1000 * first_token_s:.0f} ms: "
+        f"tokenization is {100 * to_engine_s / first_token_s:.1f}%"
     )
-    return served
+    return answer["prompt_token_ids"], said
 
 
 def _generate(server: SglangServer, text: str) -> Any:

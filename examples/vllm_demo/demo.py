@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from book import long_english_text
 from tiny_model import REPOSITORY, build
@@ -33,10 +35,15 @@ def main() -> int:
     arguments = parser.parse_args()
     if importlib.util.find_spec("vllm") is None:
         parser.error(f"vLLM is not installed for {sys.executable}: pip install 'lopt-plugin[vllm]'")
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    return exit_status(FOLDER, lambda: demo(arguments.compare))
+
+
+def exit_status(folder: Path, work: Callable[[], int]) -> int:
+    """Runs a demo that writes to the folder; its servers are stopped when it fails or is interrupted."""
+    folder.mkdir(parents=True, exist_ok=True)
     try:
         with interrupted_by_signals():
-            return demo(arguments.compare)
+            return work()
     except KeyboardInterrupt:
         print("\nInterrupted. The server has been stopped.")
         return 130

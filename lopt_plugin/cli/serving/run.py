@@ -85,19 +85,22 @@ def _serve(engine: type[EngineServer], subject: Subject, log: Path, mode: str) -
     ) as server:
         print_line(f"  ready after {time.perf_counter() - start:.0f} s; a CPU needs a minute to read 100,000 tokens")
         first, again = server.answer(subject.prompt), server.answer(subject.prompt)
-        begins = f"lopt_plugin {lopt_plugin.__version__}:"
-        lines = [line[line.index(begins) :] for line in server.log_lines(begins)]
+        said = plugin_line(server)
     name = mode if mode == "lopt" else f"{engine.name}'s own"
     if mode == "lopt":
-        print_line(
-            f"  {engine.name + ' logs':14} {lines[0] if lines else 'nothing about lopt_plugin: it was not active'}"
-        )
+        print_line(f"  {engine.name + ' logs':14} {said or 'nothing about lopt_plugin: it was not active'}")
     print_line(f"  {name}: {1000 * first.to_engine_s:.0f} ms from the request's arrival to the engine")
     print_line(
         f"  {name}: {first.whole_s:.2f} s for the whole answer; {1000 * again.whole_s:.0f} ms the second time, when "
         "the engine has it in its prefix cache"
     )
-    return first, lines[0] if lines else None
+    return first, said
+
+
+def plugin_line(server: EngineServer) -> str | None:
+    """The plugin's first line in the server's log, without what the engine writes before it; None if there is none."""
+    begins = f"lopt_plugin {lopt_plugin.__version__}:"
+    return next((line[line.index(begins) :] for line in server.log_lines(begins)), None)
 
 
 def _timed(tokenizer: Any, text: str) -> tuple[list[float], list[int]]:
