@@ -24,6 +24,7 @@ DEMO = Path(__file__).resolve().parents[1] / "vllm_demo"
 sys.path.insert(0, str(DEMO))
 
 from book import long_english_text  # noqa: E402
+from demo import exit_status  # noqa: E402
 from tiny_model import REPOSITORY, build  # noqa: E402
 
 from lopt_plugin.cli.serving.server import ServerError  # noqa: E402
@@ -55,26 +56,26 @@ def main() -> int:
     given = parser.parse_args()
     if importlib.util.find_spec("vllm") is None:
         parser.error(f"vLLM is not installed for {sys.executable}: pip install 'lopt-plugin[vllm]'")
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    return exit_status(FOLDER, lambda: loops(given.turns, given.turn_chars, given.compare_every))
+
+
+def loops(turns: int, turn_chars: int, compare_every: int) -> int:
+    """The conversation with both servers; returns the exit status."""
     model = build(FOLDER / "model")
-    text = long_english_text(given.turns * given.turn_chars)[0]
-    results = [text[k * given.turn_chars : (k + 1) * given.turn_chars] for k in range(given.turns)]
-    try:
-        for name, environment in (("with", {}), ("without", {"LOPT_PREFIX_CACHE_MB": "0"})):
-            log = FOLDER / f"{name}_prefix_cache.log"
-            with VllmServer(model, log, "lopt", context_length=MAX_MODEL_LEN, environment=environment) as server:
-                loop = run(server, model, results, given.compare_every)
-            print(
-                f"{name.capitalize()} the prefix cache: {len(loop.answer)} turns, {loop.tokens:,} tokens at the end, "
-                f"ids compared in {loop.compared}\n"
-                f"  tokenizer   {loop.tokenizer:7.2f} s in all\n"
-                f"  /tokenize   {sum(loop.tokenize):7.2f} s in all, at the end "
-                f"{1e3 * statistics.median(loop.tokenize[-10:]):.1f} ms each\n"
-                f"  answers     {sum(loop.answer):7.2f} s in all"
-            )
-    except ServerError as error:
-        print(f"\nFAILED: {error}", file=sys.stderr)
-        return 1
+    text = long_english_text(turns * turn_chars)[0]
+    results = [text[k * turn_chars : (k + 1) * turn_chars] for k in range(turns)]
+    for name, environment in (("with", {}), ("without", {"LOPT_PREFIX_CACHE_MB": "0"})):
+        log = FOLDER / f"{name}_prefix_cache.log"
+        with VllmServer(model, log, "lopt", context_length=MAX_MODEL_LEN, environment=environment) as server:
+            loop = run(server, model, results, compare_every)
+        print(
+            f"{name.capitalize()} the prefix cache: {len(loop.answer)} turns, {loop.tokens:,} tokens at the end, "
+            f"ids compared in {loop.compared}\n"
+            f"  tokenizer   {loop.tokenizer:7.2f} s in all\n"
+            f"  /tokenize   {sum(loop.tokenize):7.2f} s in all, at the end "
+            f"{1e3 * statistics.median(loop.tokenize[-10:]):.1f} ms each\n"
+            f"  answers     {sum(loop.answer):7.2f} s in all"
+        )
     return 0
 
 
