@@ -17,6 +17,7 @@ from benchmarks.common.result import Race, Result, medians_by, remarks, with_cas
 from lopt_plugin.cli.benchmarking.fresh_process import FreshProcesses, choose_cpus
 from lopt_plugin.cli.benchmarking.machine import machine_line
 from lopt_plugin.cli.benchmarking.prompts import spread
+from lopt_plugin.cli.serving.server import interrupted_by_signals
 from lopt_plugin.settings import available_cpus
 
 
@@ -188,7 +189,7 @@ def run(
     about  for the report: a format string over the options
     """
     print(f"{machine_line()}\n", flush=True)
-    with FreshProcesses(getattr(given, "timeout", 600.0)) as processes:
+    with interrupted_by_signals(), FreshProcesses(getattr(given, "timeout", 600.0)) as processes:
         bench = Bench(given, Report(title, about.format(**vars(given))), processes)
         results = measure(bench)
     bench.show()

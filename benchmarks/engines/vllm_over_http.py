@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.engines import documents
 from benchmarks.engines.vllm_arrivals import FREE_VARIABLE, SOCKET_VARIABLE, digest
+from lopt_plugin.cli.serving.server import interrupted_by_signals
 from lopt_plugin.cli.serving.vllm_server import VllmServer
 
 WARM_UP = 2
@@ -48,6 +49,7 @@ def main(folder: Path) -> None:
     chosen = {name: (mode, common | environment) for name, (mode, environment) in SERVERS.items()}
     options = ("--scheduler-cls", "vllm_arrivals.Arrivals", "--no-async-scheduling", "--middleware")
     with contextlib.ExitStack() as stack:
+        stack.enter_context(interrupted_by_signals())
         arrivals = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
         arrivals.bind(common[SOCKET_VARIABLE])
         arrivals.settimeout(120)
