@@ -37,9 +37,11 @@ def texts_of(texts: Any) -> list[str]:
 
 def ids_of(ids: Any) -> list[Any]:
     """The ids of an argument as a list. Its elements are not checked."""
-    if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+    found = ids.tolist() if hasattr(ids, "tolist") else ids
+    # An array without dimensions is iterable by its type, and its `tolist` returns a number.
+    if isinstance(found, (str, bytes)) or not isinstance(found, Iterable):
         raise TypeError(f"ids must be a sequence of int, not {type(ids).__name__}")
-    return ids.tolist() if hasattr(ids, "tolist") else list(ids)
+    return found if type(found) is list and found is not ids else list(found)
 
 
 def a_bool(flag: Any, name: str) -> bool:

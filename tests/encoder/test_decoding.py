@@ -175,6 +175,13 @@ def test_no_ids(ids: Any) -> None:
         encoder.decode_stream(ids)
 
 
+def test_an_array_without_dimensions() -> None:
+    encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), ONE_THREAD)
+    for call in (encoder.decode_ids, encoder.decode_stream, lambda ids: encoder.decode_batch([ids])):
+        with pytest.raises(TypeError, match="ids must be a sequence of int, not ndarray"):
+            call(np.array(5))
+
+
 def test_kinds_of_rows() -> None:
     encoder = Encoder(corpus.load_tokenizer("tiny_qwen2"), ONE_THREAD)
     texts = ["Hello world", "", "\u00e9 \u4e2d"]
