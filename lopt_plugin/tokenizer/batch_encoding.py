@@ -19,6 +19,8 @@ from ..routes.request import Columns, EncodeRequest, Row
 # The call that a result came from: the encoder, the state of its backend at that time, the rows and the request.
 Source = tuple[Encoder, Snapshot, Sequence[Row], EncodeRequest]
 
+_new_object = object.__new__
+
 
 class Places(NamedTuple):
     """Where the ids of each row came from. templates: of the given rows. rows, word_counts: of `Columns`."""
@@ -59,19 +61,13 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     tokenizer.
     """
 
-    _source: Source | None
-    _made: list[Encoding] | None
+    _source: Source | None = None
+    _made: list[Encoding] | None = None
+    _n_sequences: int | None = 1
     # Enough for callers who ask for no more than that; None: HF's encodings are made.
     _lopt_places: Places | None = None
     # Of rows that are one text each, how many ids: enough to find their places when somebody asks.
     _lopt_lengths: tuple[int, ...] | None = None
-
-    @classmethod
-    def of(cls, data: dict[str, Any], source: Source, sequences: int = 1) -> LazyBatchEncoding:
-        # Bypasses __init__, which takes longer than the native core needs for a short text.
-        self = cls.__new__(cls)
-        self.data, self._n_sequences, self._source, self._made = data, sequences, source, None
-        return self
 
     @property
     def _encodings(self) -> list[Encoding] | None:
@@ -124,6 +120,13 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
         return copied
 
 
+def _lazy(data: dict[str, Any], source: Source) -> LazyBatchEncoding:
+    # Without __init__, which takes longer than the native core needs for a short text.
+    result = _new_object(LazyBatchEncoding)
+    result.data, result._source = data, source
+    return result
+
+
 def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEncoding:
     """The result of a call, with its columns in transformers' order.
 
@@ -151,7 +154,7 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
     if request.overflow:
         data["overflow_to_sample_mapping"] = columns.places[:, 0].tolist()
     if is_plain:
-        result = LazyBatchEncoding.of(data, source)
+        result = _lazy(data, source)
         if request.offsets:
             result._lopt_lengths = tuple(map(len, columns.ids))
         return result
@@ -159,7 +162,8 @@ def batch_encoding(columns: Columns, source: Source, batched: bool) -> BatchEnco
     assert native is not None
     single, pair = native.post_processing.templates_for(request)
     templates = [pair if isinstance(row, tuple) else single for row in source[2]]
-    result = LazyBatchEncoding.of(data, source, templates[0].sequences)
+    result = _lazy(data, source)
+    result._n_sequences = templates[0].sequences
     if all(template.tells_texts for template in templates):
         pads_left = request.padding is not None and request.padding.side == "left"
         result._lopt_places = Places(templates, columns.places, pads_left, columns.word_counts)
@@ -183,7 +187,7 @@ def plain_batch_encoding(ids: list[int], offsets: Any, source: Source, batched: 
         data["token_type_ids"] = [[0] * number] if batched else [0] * number
     if request.attention_mask:
         data["attention_mask"] = [[1] * number] if batched else [1] * number
-    result = LazyBatchEncoding.of(data, source)
+    result = _lazy(data, source)
     if offsets is not None:
         data["offset_mapping"] = [offsets] if batched else offsets
         result._lopt_lengths = (number,)

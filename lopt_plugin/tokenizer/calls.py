@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +11,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 from ..encoder.encoder import Encoder
 from ..encoder.operations import LIST, LIST_WITH_OFFSETS
 from ..encoder.prefetch import PrefetchedIds, prefetch
+from ..encoder.route_choice import Snapshot
 from ..encoder.token_batch import TokenBatch
 from ..routes import Ids
 from ..routes.request import EncodeRequest, NeedsReference, Row
@@ -25,6 +27,8 @@ else:
 
 _T = TypeVar("_T")
 _ONLY_STR = {str}
+# The requests of calls with nothing but a text, by whether token type ids and an attention mask are among the inputs.
+_PLAIN = [[EncodeRequest(token_type_ids=t, attention_mask=a) for a in (False, True)] for t in (False, True)]
 
 
 class Calls(_Base):  # type: ignore[misc, valid-type]
@@ -73,7 +77,25 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         self.__dict__.update(_lopt_settings=settings, _lopt_encoder=encoder)
         return encoder
 
-    def __call__(
+    def __call__(self, text: Any = None, *args: Any, **kwargs: Any) -> Any:
+        # Most calls have no other argument, and looking at all twenty takes as long as encoding a short text.
+        encoder = None
+        if type(text) is str and not args and not kwargs and self._lopt_direct:
+            encoder = self._lopt_undisturbed()
+        if encoder is not None and (snapshot := encoder._state._snapshot) is not None and snapshot.short is not None:
+            names, ids = self.model_input_names, None
+            request = _PLAIN["token_type_ids" in names]["attention_mask" in names]
+            if not request.token_type_ids or _type_ids_are_zero(snapshot):
+                ids = snapshot.short.encode(text, True)
+            if ids is not None:
+                if len(ids) > self.model_max_length:
+                    self._eventual_warn_about_too_long_sequence(ids, None, True)
+                return plain_batch_encoding(ids, None, (encoder, snapshot, (text,), request), False)
+        return self._lopt_call(text, *args, **kwargs)
+
+    __call__.__signature__ = inspect.signature(PreTrainedTokenizerFast.__call__)  # type: ignore[attr-defined]
+
+    def _lopt_call(
         self,
         text: Any = None,
         text_pair: Any = None,
@@ -259,16 +281,19 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
 
     def _lopt_short_ids(self, text: str, add_special_tokens: bool) -> list[int] | None:
         """`_lopt_encode_alone` of a short text without truncation, where nothing has changed since the last call."""
-        encoder = self._lopt_encoder
-        if encoder is None or encoder._backend is not self._tokenizer:
-            return None
-        pending = encoder._pending_call_state
-        if pending is None or pending.request is not None:
-            return None
-        ids = None if self.split_special_tokens else encoder._state.short(text, add_special_tokens)
+        encoder = self._lopt_undisturbed()
+        ids = None if encoder is None else encoder._state.short(text, add_special_tokens)
         if ids is not None and len(ids) > self.model_max_length:
             self._eventual_warn_about_too_long_sequence(ids, None, True)
         return ids
+
+    def _lopt_undisturbed(self) -> Encoder | None:
+        """The encoder, if a call without truncation has nothing to note that an earlier one has not noted."""
+        encoder = self._lopt_encoder
+        if encoder is None or encoder._backend is not self._tokenizer or self.split_special_tokens:
+            return None
+        pending = encoder._pending_call_state
+        return encoder if pending is not None and pending.request is None else None
 
     def _lopt_array(self, text: str) -> Ids | None:
         """The ids of `self(text)`; None if that call has to be made."""
@@ -330,6 +355,10 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
                 self.lopt._runner.count_reference_call(str(reason))
             hf = super()._batch_encode_plus
             return self._lopt_by_reference(lambda: hf(batch_text_or_text_pairs, *args, **kwargs))
+
+
+def _type_ids_are_zero(snapshot: Snapshot) -> bool:
+    return snapshot.native is not None and snapshot.native.post_processing.type_ids_are_zero
 
 
 def _is_batch(text: Any) -> bool:
