@@ -91,7 +91,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
                 if len(ids) > self.model_max_length:
                     self._eventual_warn_about_too_long_sequence(ids, None, True)
                 return plain_batch_encoding(ids, None, (encoder, snapshot, (text,), request), False)
-        return self._lopt_call(text, *args, **kwargs)
+        answer = self._lopt_call(text, *args, **kwargs)
+        return super().__call__(text, *args, **kwargs) if answer is None else answer
 
     __call__.__signature__ = inspect.signature(PreTrainedTokenizerFast.__call__)  # type: ignore[attr-defined]
 
@@ -119,7 +120,8 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         verbose: bool = True,
         tokenizer_kwargs: dict[str, Any] | None = None,
         **kwargs: Any,
-    ) -> Any:
+    ) -> BatchEncoding | None:
+        """The answer to the most common calls; None to all others."""
         if (
             (type(text) is str or _is_batch(text))
             and self._lopt_direct
@@ -155,31 +157,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
             except NeedsReference:
                 # `_encode_plus` comes to the same answer, and counts it.
                 pass
-        if tokenizer_kwargs is not None:
-            kwargs["tokenizer_kwargs"] = tokenizer_kwargs
-        return super().__call__(
-            text,
-            text_pair,
-            text_target,
-            text_pair_target,
-            add_special_tokens=add_special_tokens,
-            padding=padding,
-            truncation=truncation,
-            max_length=max_length,
-            stride=stride,
-            is_split_into_words=is_split_into_words,
-            pad_to_multiple_of=pad_to_multiple_of,
-            padding_side=padding_side,
-            return_tensors=return_tensors,
-            return_token_type_ids=return_token_type_ids,
-            return_attention_mask=return_attention_mask,
-            return_overflowing_tokens=return_overflowing_tokens,
-            return_special_tokens_mask=return_special_tokens_mask,
-            return_offsets_mapping=return_offsets_mapping,
-            return_length=return_length,
-            verbose=verbose,
-            **kwargs,
-        )
+        return None
 
     def encode(
         self,
@@ -288,7 +266,7 @@ class Calls(_Base):  # type: ignore[misc, valid-type]
         return ids
 
     def _lopt_undisturbed(self) -> Encoder | None:
-        """The encoder, if a call without truncation has nothing to note that an earlier one has not noted."""
+        """The encoder for a call without truncation, if the one before noted the same and no special token is split."""
         encoder = self._lopt_encoder
         if encoder is None or encoder._backend is not self._tokenizer or self.split_special_tokens:
             return None
