@@ -9,46 +9,21 @@
 #include <new>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "base/mapped_memory.hpp"
 
 namespace lopt {
 
-#if defined(__linux__)
-inline bool is_mapped(size_t bytes) { return bytes >= size_t{1} << 20; }
-#else
-inline bool is_mapped(size_t) { return false; }
-#endif
+inline void free_memory(void* memory, size_t bytes) { is_mapped(bytes) ? unmap_memory(memory, bytes) : std::free(memory); }
 
-inline void free_memory(void* memory, size_t bytes) {
-#if defined(__linux__)
-    if (is_mapped(bytes)) {
-        munmap(memory, bytes);
-        return;
-    }
-#endif
-    std::free(memory);
-}
-
-// Returns `to` bytes that start with the first `from` bytes of the old block (null if `from` is 0). Throws
-// std::bad_alloc.
+// Returns `to` bytes, at least as many as before, that start with the first `from` bytes of the old block (null if `from` is
+// 0). Throws std::bad_alloc.
 inline void* move_memory(void* memory, size_t from, size_t to) {
-#if defined(__linux__)
-    if (is_mapped(to)) {
-        void* moved = MAP_FAILED;
-        if (is_mapped(from)) moved = mremap(memory, from, to, MREMAP_MAYMOVE);
-        else moved = mmap(nullptr, to, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (moved == MAP_FAILED) throw std::bad_alloc();
-        if (from && !is_mapped(from)) {
-            std::memcpy(moved, memory, from);
-            std::free(memory);
-        }
-        return moved;
-    }
-#endif
-    void* const moved = std::realloc(memory, to);
+    void* const moved = !is_mapped(to) ? std::realloc(memory, to) : is_mapped(from) ? map_more(memory, from, to) : map_memory(to);
     if (!moved) throw std::bad_alloc();
+    if (is_mapped(to) && !is_mapped(from) && from) {
+        std::memcpy(moved, memory, from);
+        std::free(memory);
+    }
     return moved;
 }
 

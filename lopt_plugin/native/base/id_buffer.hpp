@@ -53,12 +53,12 @@ class IdBuffer {
     // Frees the memory if it is larger than `bytes`; returns the size that remains.
     size_t keep_at_most(size_t bytes) {
         if (capacity_ * sizeof(uint32_t) > bytes) *this = IdBuffer();
-        return capacity_ * sizeof(uint32_t);
+        return capacity_bytes();
     }
     bool is_much_larger_than_its_ids() const { return capacity_ > 4 * size_ + 4096; }
     const uint32_t* data() const { return data_; }
     size_t size() const { return size_; }
-    size_t capacity_bytes() const { return capacity_ * sizeof(uint32_t); }
+    size_t capacity_bytes() const { return block_bytes(capacity_ * sizeof(uint32_t)); }
 
   private:
     void grow(size_t count) {

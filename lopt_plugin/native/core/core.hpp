@@ -184,8 +184,10 @@ class Core {
                 before.ids = ends[i].ids += before.ids;
                 before.utf8_bytes = ends[i].utf8_bytes += before.utf8_bytes;
             }
+            const size_t following = before.ids * (groups.size() - group - 1) / (group + 1);
+            if (keeps && group == 0) space.ids.reserve(ids.size() + following + following / 8);
             if (keeps) space.ids.append(ids.data(), ids.size());
-            if (sink) sink(ids.data(), ids.size(), before.ids * (groups.size() - group - 1) / (group + 1));
+            if (sink) sink(ids.data(), ids.size(), following);
         };
         pool_.run(groups.size(), options.threads, work, join);
         space.utf8_bytes = before.utf8_bytes;
