@@ -45,7 +45,7 @@ ALL = {
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
     "speed_unigram": "speed/speed.py --tokenizers t5_small --engines hf,lopt"
     " --prompt-chars 60000 --hostile-chars 60000 --repeat 1",
-    "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 2",
+    "threads": f"speed/threads.py --engines lopt,{PEERS} --repeat 5",
     "lopt_table": "papers/lopt_table.py --tokenizers qwen3,llama3,gpt_oss,bert_base_uncased --prompts 2"
     " --prompt-chars 350000",
     "lopt_figures": "papers/lopt_figures.py --texts 3 --repeat 1",

@@ -48,22 +48,21 @@ class BytePairEncoder {
             next_ = &BytePairEncoder::next_of<Scanner>;
             if constexpr (leaves_out<Scanner>) parts_ = &Scanner::parts;
             if constexpr (!leaves_out<Scanner>) add_windows_ = widest_add_windows<Scanner>();
+            separates_lines_ = Scanner::separates_lines;
+            separates_capitals_ = Scanner::separates_capitals;
+            if (refinements_.empty()) digits_in_group_ = Scanner::digits_in_group;
             if constexpr (requires { &Scanner::starts_among; }) kinds_ = Scanner::kinds(classes_);
             if (leaves_out<Scanner> || model_.ends_words()) encode_ = &BytePairEncoder::encode_words<Scanner>;
             else encode_ = refinements_.empty() ? &BytePairEncoder::encode_cut<Scanner> : &BytePairEncoder::encode_refined<Scanner>;
         });
         if (!known) throw std::invalid_argument("unknown scanner " + std::string(scanner));
-        const auto uses = [&](std::initializer_list<std::string_view> names) {
-            return std::find(names.begin(), names.end(), scanner) != names.end() ||
-                   std::any_of(refinements_.begin(), refinements_.end(), [&](const Refinement& step) { return is_one_of(step, names); });
-        };
-        separates_capitals_ = uses({Scanners::O200k::name, Scanners::Tekken::name, Scanners::Kimi::name});
+        for (const Refinement& step : refinements_) {
+            separates_lines_ |= step.pattern->separates_lines;
+            separates_capitals_ |= step.pattern->separates_capitals;
+        }
         separates_han_ = scanner == Scanners::Kimi::name;
-        separates_lines_ = separates_capitals_ || uses({Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Seed::name, Scanners::Cl100k::name, Scanners::Deepseek::name, "deepseek_main"});
         divides_words_ = scanner != WholeScanner::name || refinements_divide_words(refinements_);
         restarts_ = refinements_restart(refinements_, scanner != WholeScanner::name, scanner == Scanners::Gpt2::name || scanner == Scanners::Falcon::name);
-        if (scanner == WholeScanner::name || !refinements_.empty() || parts_) return;
-        digits_in_group_ = lopt::digits_in_group(scanner);
     }
 
     // Appends the ids of a stretch.

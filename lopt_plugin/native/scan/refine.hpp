@@ -1,6 +1,7 @@
 // Refinements: the split steps that follow the scanner of a pipeline, applied in order to every pre-token.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -20,7 +21,7 @@ namespace lopt {
 enum class SplitBehavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };
 
 struct Refinement {
-    MatchEnd match_end;
+    const SplitPattern* pattern;
     SplitBehavior behavior;
     bool invert;            // swaps the matches and the stretches between them
     bool after_byte_level;  // the step sees one stand-in character per byte
@@ -29,36 +30,24 @@ struct Refinement {
 // Throws std::invalid_argument for an unknown name, and for a pattern that is not supported after ByteLevel.
 inline Refinement make_refinement(std::string_view pattern, std::string_view behavior, bool invert, bool after_byte_level) {
     constexpr std::string_view behaviors[] = {"isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"};
-    Refinement step{nullptr, SplitBehavior::isolated, invert, after_byte_level};
-    for (const SplitPattern& known : split_patterns) {
-        if (known.name != pattern) continue;
-        if (after_byte_level && !known.knows_byte_level) {
-            throw std::invalid_argument("split pattern " + std::string(pattern) + " after ByteLevel");
-        }
-        step.match_end = known.match_end;
-    }
-    if (step.match_end == nullptr) throw std::invalid_argument("unknown split pattern " + std::string(pattern));
-    for (size_t i = 0; i < std::size(behaviors); i++) {
-        if (behaviors[i] != behavior) continue;
-        step.behavior = static_cast<SplitBehavior>(i);
-        return step;
-    }
-    throw std::invalid_argument("unknown split behavior " + std::string(behavior));
+    const auto* const known = std::find_if(std::begin(split_patterns), std::end(split_patterns), [pattern](const SplitPattern& one) { return one.name == pattern; });
+    if (known == std::end(split_patterns)) throw std::invalid_argument("unknown split pattern " + std::string(pattern));
+    if (after_byte_level && !known->knows_byte_level) throw std::invalid_argument("split pattern " + std::string(pattern) + " after ByteLevel");
+    const auto* const found = std::find(std::begin(behaviors), std::end(behaviors), behavior);
+    if (found == std::end(behaviors)) throw std::invalid_argument("unknown split behavior " + std::string(behavior));
+    return {known, static_cast<SplitBehavior>(found - std::begin(behaviors)), invert, after_byte_level};
 }
 
 // Does the step have one of these patterns?
 inline bool is_one_of(const Refinement& step, std::initializer_list<std::string_view> names) {
-    for (const SplitPattern& known : split_patterns)
-        for (const std::string_view name : names)
-            if (known.name == name && known.match_end == step.match_end) return true;
-    return false;
+    return std::find(names.begin(), names.end(), step.pattern->name) != names.end();
 }
 
 // Do the steps divide wherever `always_divides` says so? One step must have a pattern that covers every text, and isolate
 // its matches. The steps before it may only match single characters of one class, or groups of digits.
 inline bool refinements_divide_words(const std::vector<Refinement>& steps) {
     for (const Refinement& step : steps) {
-        const bool covers = is_one_of(step, {"gpt2", "qwen2", "qwen3_5", "seed", "cl100k", "o200k", "tekken"});
+        const bool covers = step.pattern->covers;
         if (covers && step.behavior == SplitBehavior::isolated && !step.invert) return true;
         if (!covers && !is_one_of(step, {"numeric", "punctuation", "three_digits", "deepseek_numbers"})) return false;
     }
@@ -124,7 +113,7 @@ inline void refine(const Refinement* steps, size_t count, const ClassTable& clas
     Span piece{begin, begin};
     bool piece_ends_in_match = false;
     const auto close = [&] { refine(steps + 1, count - 1, classes, byte_classes, piece.begin, piece.end, out); };
-    for_each_match(step.match_end, {classes, byte_classes, step.after_byte_level, begin, end},
+    for_each_match(step.pattern->match_end, {classes, byte_classes, step.after_byte_level, begin, end},
                    [&](const uint8_t* from, const uint8_t* to, bool matched) {
                        const bool is_match = matched != step.invert;
                        if (step.behavior == SplitBehavior::removed && is_match) return;

@@ -34,6 +34,8 @@ struct Cl100kScanner : WindowScanner<Cl100kScanner<max_digits, variant>> {
     static constexpr bool ends_in_space = variant == Cl100kVariant::tiktoken, marks = variant == Cl100kVariant::qwen3_5;
     static constexpr bool symbols_take_newlines = variant != Cl100kVariant::seed;
     static constexpr const char* name = cl100k_name(max_digits, variant);
+    static constexpr bool separates_lines = !ends_in_space, separates_capitals = false;
+    static constexpr size_t digits_in_group = ends_in_space ? 0 : max_digits;
     static constexpr uint8_t word = marks ? class_bit::letter | class_bit::mark : class_bit::letter;
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {

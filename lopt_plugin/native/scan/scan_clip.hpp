@@ -17,6 +17,8 @@ namespace lopt {
 // without letters and numbers) match that pattern as a whole.
 struct ClipScanner {
     static constexpr const char* name = "clip";
+    static constexpr bool separates_lines = false, separates_capitals = false;
+    static constexpr size_t digits_in_group = 0;
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         const uint8_t* match = match_end(table, p, end);

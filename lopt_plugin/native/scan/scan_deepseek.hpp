@@ -18,6 +18,8 @@ namespace lopt {
 // that it does not match (controls, unassigned characters) stay together until the next match begins.
 struct DeepseekScanner : WindowScanner<DeepseekScanner, class_bit::cjk> {
     static constexpr const char* name = "deepseek_v3";
+    static constexpr bool separates_lines = true, separates_capitals = false;
+    static constexpr size_t digits_in_group = 3;
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;

@@ -16,6 +16,8 @@ namespace lopt {
 template <bool punctuation_first>
 struct Gpt2Scanner : WindowScanner<Gpt2Scanner<punctuation_first>, punctuation_first ? class_bit::hf_punctuation : 0> {
     static constexpr const char* name = punctuation_first ? "falcon" : "gpt2";
+    static constexpr bool separates_lines = false, separates_capitals = false;
+    static constexpr size_t digits_in_group = 0;
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;

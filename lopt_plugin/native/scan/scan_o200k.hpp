@@ -18,6 +18,8 @@ namespace lopt {
 template <bool contractions, int max_digits, bool han = false>
 struct O200kScanner : WindowScanner<O200kScanner<contractions, max_digits, han>, han ? class_bit::cjk : 0> {
     static constexpr const char* name = han ? "kimi" : contractions ? "o200k" : "tekken";
+    static constexpr bool separates_lines = true, separates_capitals = true;
+    static constexpr size_t digits_in_group = han ? 0 : max_digits;  // some Han characters are numbers
 
     static const uint8_t* next(const ClassTable& table, const uint8_t* p, const uint8_t* end) {
         using namespace class_bit;

@@ -22,10 +22,16 @@ namespace lopt {
 // Therefore, two scans of one text that share a start also share all later ones. A scanner that leaves out parts of the
 // text has
 //   parts(table, p, end, out)  appends the pre-tokens of the step [p, end), if any.
+// What all scanners say of their patterns:
+//   separates_lines      a run of white space is divided after its last newline, wherever it ends;
+//   separates_capitals   capitals begin words;
+//   digits_in_group      how many digits a pre-token has, counted from the start of a run; 0 if unknown or unlimited.
 
 // The whole text is one pre-token.
 struct WholeScanner {
     static constexpr const char* name = "whole";
+    static constexpr bool separates_lines = false, separates_capitals = false;
+    static constexpr size_t digits_in_group = 0;
     static const uint8_t* next(const ClassTable&, const uint8_t*, const uint8_t* end) { return end; }
     static uint64_t starts_of(const ClassTable&, const uint8_t*, const AsciiMasks&) { return 0; }
 };
@@ -56,12 +62,5 @@ struct Scanners {
         return ((name == Candidates::name && (visitor.template operator()<Candidates>(), true)) || ...);
     }
 };
-
-// Number of digits per pre-token, counted from the start of a run; 0 if the pattern does not group digits.
-inline size_t digits_in_group(std::string_view scanner) {
-    const auto is_one_of = [&](auto... names) { return ((scanner == names) || ...); };
-    if (is_one_of(Scanners::Qwen2::name, Scanners::Qwen3_5::name, Scanners::Seed::name, Scanners::Tekken::name)) return 1;
-    return is_one_of(Scanners::Cl100k::name, Scanners::O200k::name, Scanners::Deepseek::name) ? 3 : 0;
-}
 
 }  // namespace lopt

@@ -43,7 +43,9 @@ using MatchEnd = const uint8_t* (*)(const SplitText& text, const uint8_t* p);
 struct SplitPattern {
     std::string_view name;
     MatchEnd match_end;
-    bool knows_byte_level;  // whether match_end takes after_byte_level into account
+    bool knows_byte_level = false;  // whether match_end takes after_byte_level into account
+    bool covers = false;            // whether the matches cover every text
+    bool separates_lines = false, separates_capitals = false;  // see scanner.hpp
 };
 
 namespace split_pattern {
@@ -53,6 +55,8 @@ template <class Scanner>
 const uint8_t* whole_pattern(const SplitText& text, const uint8_t* p) {
     return Scanner::next(text.classes, p, text.end);
 }
+template <class Scanner>
+inline constexpr SplitPattern of_scanner{Scanner::name, whole_pattern<Scanner>, false, true, Scanner::separates_lines, Scanner::separates_capitals};
 
 // \p{N}{1,3}
 inline const uint8_t* deepseek_numbers(const SplitText& text, const uint8_t* p) {
@@ -115,17 +119,17 @@ inline const uint8_t* punctuation(const SplitText& text, const uint8_t* p) {
 }  // namespace split_pattern
 
 inline constexpr SplitPattern split_patterns[] = {
-    {"gpt2", split_pattern::whole_pattern<Scanners::Gpt2>, false},
-    {"qwen2", split_pattern::whole_pattern<Scanners::Qwen2>, false},
-    {"qwen3_5", split_pattern::whole_pattern<Scanners::Qwen3_5>, false},
-    {"seed", split_pattern::whole_pattern<Scanners::Seed>, false},
-    {"cl100k", split_pattern::whole_pattern<Scanners::Cl100k>, false},
-    {"o200k", split_pattern::whole_pattern<Scanners::O200k>, false},
-    {"tekken", split_pattern::whole_pattern<Scanners::Tekken>, false},
-    {"deepseek_numbers", split_pattern::deepseek_numbers, false},
-    {"deepseek_cjk", split_pattern::deepseek_cjk, false},
-    {"deepseek_main", split_pattern::deepseek_main, false},
-    {"clip", split_pattern::clip, false},
+    split_pattern::of_scanner<Scanners::Gpt2>,
+    split_pattern::of_scanner<Scanners::Qwen2>,
+    split_pattern::of_scanner<Scanners::Qwen3_5>,
+    split_pattern::of_scanner<Scanners::Seed>,
+    split_pattern::of_scanner<Scanners::Cl100k>,
+    split_pattern::of_scanner<Scanners::O200k>,
+    split_pattern::of_scanner<Scanners::Tekken>,
+    {"deepseek_numbers", split_pattern::deepseek_numbers},
+    {"deepseek_cjk", split_pattern::deepseek_cjk},
+    {"deepseek_main", split_pattern::deepseek_main, false, false, Scanners::Deepseek::separates_lines},
+    {"clip", split_pattern::clip},
     {"three_digits", split_pattern::three_digits, true},
     {"numeric", split_pattern::numeric, true},
     {"punctuation", split_pattern::punctuation, true},
