@@ -56,7 +56,8 @@ const uint8_t* whole_pattern(const SplitText& text, const uint8_t* p) {
     return Scanner::next(text.classes, p, text.end);
 }
 template <class Scanner>
-inline constexpr SplitPattern of_scanner{Scanner::name, whole_pattern<Scanner>, false, true, Scanner::separates_lines, Scanner::separates_capitals};
+inline constexpr SplitPattern of_scanner{.name = Scanner::name, .match_end = whole_pattern<Scanner>, .covers = true,
+                                         .separates_lines = Scanner::separates_lines, .separates_capitals = Scanner::separates_capitals};
 
 // \p{N}{1,3}
 inline const uint8_t* deepseek_numbers(const SplitText& text, const uint8_t* p) {
@@ -128,7 +129,7 @@ inline constexpr SplitPattern split_patterns[] = {
     split_pattern::of_scanner<Scanners::Tekken>,
     {"deepseek_numbers", split_pattern::deepseek_numbers},
     {"deepseek_cjk", split_pattern::deepseek_cjk},
-    {"deepseek_main", split_pattern::deepseek_main, false, false, Scanners::Deepseek::separates_lines},
+    {.name = "deepseek_main", .match_end = split_pattern::deepseek_main, .separates_lines = Scanners::Deepseek::separates_lines},
     {"clip", split_pattern::clip},
     {"three_digits", split_pattern::three_digits, true},
     {"numeric", split_pattern::numeric, true},
